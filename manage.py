@@ -1,0 +1,18 @@
+#!/usr/bin/env python
+"""Entry point of every command; `manage.py up` runs a whole node with nothing else installed."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        sys.exit("Django is not installed in this Python: run `make up`, or activate .venv first.")
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

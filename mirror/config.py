@@ -1,0 +1,206 @@
+"""Every operator setting, once: name, default, unit, range and help.
+
+A setting's property name is `svc.mirror.` + its name; its environment form is the property name in upper case with
+dots replaced by underscores (`svc.mirror.rest.response.limit.max` is `SVC_MIRROR_REST_RESPONSE_LIMIT_MAX`). A few
+settings that other software already knows by a shorter variable (`DATABASE_URL`) name it themselves.
+
+No other module reads the environment. `manage.py settings` prints this table.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+PREFIX = "svc.mirror."
+
+_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
+
+
+class InvalidSetting(ValueError):
+    """A setting's value is not usable; the message names the variable, the value and what would be right."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One operator setting. `default` decides the type: bool, int, float, str, or tuple of str (comma separated).
+
+    `unit="duration"` reads `10s`, `35m`, `7d` (also plain seconds) and gives seconds as float.
+    """
+
+    name: str
+    default: bool | int | float | str | tuple[str, ...] | None
+    help: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    environment: str = ""
+    secret: bool = False
+    kind: type = field(default=str)
+
+    def __post_init__(self) -> None:
+        if self.default is not None:
+            object.__setattr__(self, "kind", float if self.unit == "duration" else type(self.default))
+
+    @property
+    def property_name(self) -> str:
+        return PREFIX + self.name
+
+    @property
+    def variable(self) -> str:
+        return self.environment or self.property_name.upper().replace(".", "_")
+
+    @property
+    def range(self) -> str:
+        """What is allowed, in words; empty when anything is."""
+        if self.choices:
+            return ", ".join(self.choices)
+        if self.low is not None and self.high is not None:
+            return f"{self.low:g} to {self.high:g}"
+        if self.low is not None:
+            return f"at least {self.low:g}"
+        if self.high is not None:
+            return f"at most {self.high:g}"
+        return ""
+
+    def read(self, text: str) -> Any:
+        """The typed value of an environment text; raises InvalidSetting."""
+        try:
+            value = self._convert(text.strip())
+        except ValueError as error:
+            raise InvalidSetting(f"{self.variable}={text!r} is not {error}.") from None
+        if self.choices and value not in self.choices:
+            raise InvalidSetting(f"{self.variable}={text!r} must be one of {self.range}.")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            too_low = self.low is not None and value < self.low
+            too_high = self.high is not None and value > self.high
+            if too_low or too_high:
+                unit = f" {self.unit}" if self.unit and self.unit != "duration" else ""
+                raise InvalidSetting(f"{self.variable}={text!r} must be {self.range}{unit}.")
+        return value
+
+    def _convert(self, text: str) -> Any:
+        if self.unit == "duration":
+            match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", text)
+            if not match:
+                raise ValueError("a duration such as 500ms, 10s, 35m, 2h or 7d")
+            return float(match[1]) * _DURATION_UNITS[match[2] or "s"]
+        if self.kind is bool:
+            if text.lower() not in _TRUE | _FALSE:
+                raise ValueError("true or false")
+            return text.lower() in _TRUE
+        if self.kind is int:
+            if not re.fullmatch(r"-?\d+", text):
+                raise ValueError("a whole number")
+            return int(text)
+        if self.kind is float:
+            if not re.fullmatch(r"-?\d+(\.\d+)?", text):
+                raise ValueError("a number")
+            return float(text)
+        if self.kind is tuple:
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        return text
+
+
+SETTINGS: tuple[Setting, ...] = (
+    # The node
+    Setting("data", "data", "Folder of everything the node keeps: its database, logs and the demo stream."),
+    Setting(
+        "db.url",
+        None,
+        "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
+        "Without it the node starts its own.",
+        environment="DATABASE_URL",
+        secret=True,
+    ),
+    Setting("network", "demo", "Name of the network whose stream is mirrored."),
+    Setting("common.shard", 0, "Shard filled in where an id names none.", low=0, high=1023),
+    Setting("common.realm", 0, "Realm filled in where an id names none.", low=0, high=65535),
+    Setting(
+        "clock.now",
+        None,
+        "Seconds since the epoch at which the clock stands still; for tests that need a fixed current time.",
+        unit="s",
+        kind=float,
+    ),
+    # The web server
+    Setting("web.host", "127.0.0.1", "Address the web server listens on."),
+    Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
+    Setting("web.workers", 2, "Web server processes.", low=1, high=64),
+    Setting("web.allowedHosts", ("*",), "Host names the node answers to; * is any."),
+    Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.", secret=True),
+    # REST
+    Setting("rest.response.limit.default", 25, "Rows of a page when the request names no limit.", low=1, high=10000),
+    Setting("rest.response.limit.max", 100, "Most rows of a page.", low=1, high=10000),
+    Setting("rest.response.limit.tokenBalance.singleAccount", 1000, "Most token balances of one account.", low=1),
+    Setting(
+        "rest.response.limit.tokenBalance.multipleAccounts", 50, "Most token balances per account of a list.", low=1
+    ),
+    Setting(
+        "rest.query.maxRepeatedQueryParameters", 100, "How often a query parameter may be repeated.", low=1, high=10000
+    ),
+    Setting("rest.query.bindTimestampRange", False, "Always bound the timestamps of transaction queries."),
+    Setting("rest.query.maxTransactionsTimestampRange", "60d", "Length of that bound.", unit="duration"),
+    Setting("rest.query.maxTimestampRange", "7d", "Longest closed timestamp range of contract queries.", unit="duration"),
+    Setting("rest.query.maxValidStartTimestampDrift", "1s", "How far a transaction may precede its valid start.",
+            unit="duration"),
+    Setting("rest.query.maxTransactionConsensusTimestampRange", "35m",
+            "How long after its valid start a transaction is looked for.", unit="duration"),
+    Setting("rest.query.maxScheduledTransactionConsensusTimestampRange", "89285m",
+            "The same for a scheduled transaction.", unit="duration"),
+    Setting("rest.query.topicMessageLookup", False,
+            "Narrow topic message queries by the topic_message_lookup table (partitioned databases)."),
+    Setting("rest.db.statementTimeout", "20s", "Longest database statement of a request; beyond it the answer is 503.",
+            unit="duration"),
+)  # fmt: skip
+
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+def load(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Every setting's value under `environment`; raises InvalidSetting for the first that is not usable."""
+    values: dict[str, Any] = {}
+    for setting in SETTINGS:
+        text = environment.get(setting.variable)
+        if text is None or text == "":
+            default = setting.default
+            values[setting.name] = (
+                setting.read(default) if setting.unit == "duration" and default else default
+            )
+        else:
+            values[setting.name] = setting.read(text)
+    return values
+
+
+@cache
+def _loaded() -> dict[str, Any]:
+    return load(os.environ)
+
+
+def value(name: str) -> Any:
+    """The value of the setting `name` (without the prefix) in this process; read once, at first use."""
+    return _loaded()[name]
+
+
+def described(name: str) -> Setting:
+    """The setting's entry in the table."""
+    return _BY_NAME[name]
+
+
+def overridden(changes: Mapping[str, Any]) -> Callable[[], None]:
+    """Change values of this process, for tests; returns the function that restores them."""
+    unknown = changes.keys() - _BY_NAME.keys()
+    if unknown:
+        raise InvalidSetting(f"No setting is called {', '.join(sorted(unknown))}.")
+    before = dict(_loaded())
+    _loaded().update(changes)
+
+    def restore() -> None:
+        _loaded().clear()
+        _loaded().update(before)
+
+    return restore

@@ -1,0 +1,86 @@
+"""Django's settings. Operators change `mirror.config` instead; this module only translates it."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from mirror import config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = (BASE_DIR / config.value("data")).resolve()
+
+DEBUG = False
+SECRET_KEY = config.value("web.secretKey") or "only-for-commands-that-sign-nothing"
+ALLOWED_HOSTS = list(config.value("web.allowedHosts"))
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.admin",
+    "django_filters",
+    "rest_framework",
+    "mirror",
+    "ledger",
+    "contracts",
+    "tokens",
+    "network",
+]
+
+MIDDLEWARE = [
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+
+ROOT_URLCONF = "mirror.urls"
+WSGI_APPLICATION = "mirror.wsgi.application"
+APPEND_SLASH = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+STATIC_URL = "/static/"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+
+def _database(url: str | None) -> dict[str, Any]:
+    """The connection of DATABASE_URL, or of the node's own PostgreSQL in the data folder."""
+    connection: dict[str, Any] = {
+        "ENGINE": "mirror.db.backend",
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+    }
+    if not url:
+        return connection | {
+            "NAME": "mirror_node",
+            "USER": "mirror_node",
+            "HOST": str(DATA_DIR / "postgres" / "socket"),
+        }
+    parts = urlsplit(url)
+    return connection | {
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+    }
+
+
+DATABASES = {"default": _database(config.value("db.url"))}
