@@ -1,0 +1,121 @@
+"""Entity ids: shard.realm.num as one signed 64-bit integer, as every bigint id column stores it.
+
+Layout, most significant bit first: 10 bits shard, 16 bits realm, 38 bits num. From shard 512 on the integer
+is negative. In shard 0, realm 0 it equals num. Num 0 names nothing: such an id is written 0 and read as
+None.
+
+The EVM knows an entity without own address by its long-zero address: 12 zero bytes and the num in 8 bytes;
+shard and realm are not part of it.
+"""
+
+import re
+from typing import Any
+
+MAX_SHARD = 1023
+MAX_REALM = 65_535
+MAX_NUM = (1 << 38) - 1
+
+_REALM_BITS, _NUM_BITS = 16, 38
+_SHARD_SHIFT = _REALM_BITS + _NUM_BITS
+_UNSIGNED = (1 << 64) - 1
+_LONG_ZERO_PREFIX = bytes(12)
+_TEXT = re.compile(r"(?:(?:(\d{1,4})\.)?(\d{1,5})\.)?(\d{1,12})", re.ASCII)
+
+
+class InvalidEntityId(ValueError):
+    """A part of an entity id is out of range, or its text has another form; the message says which."""
+
+
+def encode(shard: int, realm: int, num: int) -> int:
+    """The signed 64-bit form. Errors: InvalidEntityId when a part is out of range."""
+    if not (0 <= shard <= MAX_SHARD and 0 <= realm <= MAX_REALM and 0 <= num <= MAX_NUM):
+        raise InvalidEntityId(
+            f"entity id {shard}.{realm}.{num} is out of range (0-{MAX_SHARD}.0-{MAX_REALM}.0-{MAX_NUM})"
+        )
+    encoded = shard << _SHARD_SHIFT | realm << _NUM_BITS | num
+    return encoded - (1 << 64) if shard > MAX_SHARD >> 1 else encoded
+
+
+def decode(encoded: int) -> tuple[int, int, int]:
+    """(shard, realm, num) of the signed 64-bit form."""
+    bits = encoded & _UNSIGNED
+    return bits >> _SHARD_SHIFT, bits >> _NUM_BITS & MAX_REALM, bits & MAX_NUM
+
+
+def text(encoded: int | None) -> str | None:
+    """`shard.realm.num`; None for None and for num 0."""
+    if not encoded:
+        return None
+    if 0 < encoded <= MAX_NUM:
+        return f"0.0.{encoded}"
+    shard, realm, num = decode(encoded)
+    return f"{shard}.{realm}.{num}" if num else None
+
+
+def parse(text: str, shard: int = 0, realm: int = 0) -> int:
+    """The encoded id of `num`, `realm.num` or `shard.realm.num`; missing parts are those given.
+
+    Errors: InvalidEntityId.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise InvalidEntityId(f'"{text}" is not an entity id of the form shard.realm.num')
+    given_shard, given_realm, num = match.groups()
+    return encode(
+        shard if given_shard is None else int(given_shard),
+        realm if given_realm is None else int(given_realm),
+        int(num),
+    )
+
+
+def long_zero(encoded: int) -> bytes:
+    """The 20-byte long-zero EVM address of an entity."""
+    return (encoded & MAX_NUM).to_bytes(20, "big")
+
+
+def num_of_long_zero(evm_address: bytes) -> int | None:
+    """The num a long-zero EVM address stands for; None for any other address."""
+    if len(evm_address) != 20 or not evm_address.startswith(_LONG_ZERO_PREFIX):
+        return None
+    num = int.from_bytes(evm_address, "big")
+    return num if num <= MAX_NUM else None
+
+
+# From the id messages of HAPI. An id given by alias or EVM address has num 0 and encodes to 0, "nothing".
+
+
+def of_account(account: Any) -> int:
+    """Encoded id of an AccountID. Errors: InvalidEntityId."""
+    return _of(account.shardNum, account.realmNum, account.accountNum)
+
+
+def of_contract(contract: Any) -> int:
+    """Encoded id of a ContractID. Errors: InvalidEntityId."""
+    return _of(contract.shardNum, contract.realmNum, contract.contractNum)
+
+
+def of_file(file: Any) -> int:
+    """Encoded id of a FileID. Errors: InvalidEntityId."""
+    return _of(file.shardNum, file.realmNum, file.fileNum)
+
+
+def of_schedule(schedule: Any) -> int:
+    """Encoded id of a ScheduleID. Errors: InvalidEntityId."""
+    return _of(schedule.shardNum, schedule.realmNum, schedule.scheduleNum)
+
+
+def of_token(token: Any) -> int:
+    """Encoded id of a TokenID. Errors: InvalidEntityId."""
+    return _of(token.shardNum, token.realmNum, token.tokenNum)
+
+
+def of_topic(topic: Any) -> int:
+    """Encoded id of a TopicID. Errors: InvalidEntityId."""
+    return _of(topic.shardNum, topic.realmNum, topic.topicNum)
+
+
+def _of(shard: int, realm: int, num: int) -> int:
+    if shard == 0 and realm == 0 and 0 <= num <= MAX_NUM:
+        return num
+    encoded = encode(shard, realm, num)
+    return encoded if num else 0

@@ -1,0 +1,52 @@
+"""Keys: the JSON form of a serialized `Key`, and the single public key in it."""
+
+from typing import Any
+
+from mirror.values.hapi import DecodeError, Key
+
+_IMMUTABLE = bytes.fromhex("3200")  # a Key holding an empty key list
+# The forms of one single key: bare, in a key list, in a 1-of-1 threshold key.
+_ED25519 = tuple(bytes.fromhex(form) for form in ("1220", "32240a221220", "2a28080112240a221220"))
+_ECDSA_SECP256K1 = tuple(bytes.fromhex(form) for form in ("3a21", "32250a233a21", "2a29080112250a233a21"))
+_PRIMITIVES = ("ed25519", "ECDSA_secp256k1", "ECDSA_384", "RSA_3072")
+
+
+def key_json(key: bytes | None) -> dict[str, str] | None:
+    """`{"_type": ED25519 | ECDSA_SECP256K1 | ProtobufEncoded, "key": hex}`.
+
+    None for None and the empty key list.
+    """
+    if key is None or key == _IMMUTABLE:
+        return None
+    for name, length, forms in (("ED25519", 32, _ED25519), ("ECDSA_SECP256K1", 33, _ECDSA_SECP256K1)):
+        for form in forms:
+            if len(key) == len(form) + length and key.startswith(form):
+                return {"_type": name, "key": key[-length:].hex()}
+    return {"_type": "ProtobufEncoded", "key": key.hex()}
+
+
+def public_key(key: bytes | None) -> str | None:
+    """entity.public_key: lower-case hex of the raw key when `key` holds exactly one primitive key.
+
+    Accepted: a primitive key, or a key list or threshold key of exactly one primitive key. None for all
+    else: several or nested keys, contract keys, no key, bytes that are no Key.
+    """
+    if not key:
+        return None
+    try:
+        message = Key.FromString(key)
+    except DecodeError:
+        return None
+    kind = message.WhichOneof("key")
+    if kind in ("keyList", "thresholdKey"):
+        members = (message.keyList if kind == "keyList" else message.thresholdKey.keys).keys
+        return _primitive(members[0]) if len(members) == 1 else None
+    return _primitive(message)
+
+
+def _primitive(message: Any) -> str | None:
+    kind = message.WhichOneof("key")
+    if kind not in _PRIMITIVES:
+        return None
+    raw: bytes = getattr(message, kind)
+    return raw.hex() or None

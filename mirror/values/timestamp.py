@@ -1,0 +1,65 @@
+"""Times as int nanoseconds since the epoch, in text `seconds.nnnnnnnnn`, and from the HAPI Timestamp."""
+
+import re
+from typing import Any
+
+NANOS_PER_SECOND = 1_000_000_000
+MAX = (1 << 63) - 1
+MIN = -(1 << 63)
+
+_TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
+
+
+class InvalidTimestamp(ValueError):
+    """Text is not a time, or a time does not fit 64 bits; the message says which."""
+
+
+def text(nanoseconds: int | None) -> str | None:
+    """`seconds.nnnnnnnnn`, always nine fraction digits; None for None."""
+    if nanoseconds is None:
+        return None
+    seconds, nanos = divmod(abs(nanoseconds), NANOS_PER_SECOND)
+    sign = "-" if nanoseconds < 0 else ""
+    return f"{sign}{seconds}.{nanos:09}"
+
+
+def parse(text: str) -> int:
+    """Nanoseconds of `s` or `s.f`; the fraction is filled up with zeros on the right.
+
+    Values beyond 64 bits are possible (up to 9999999999.999999999); whoever hands them to the database
+    decides. Errors: InvalidTimestamp.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise InvalidTimestamp(f'"{text}" is not a time of the form seconds.nanoseconds')
+    seconds, fraction = match.groups()
+    return int(seconds) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
+
+
+def range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:
+    """`{"from": ..., "to": ...}` of a timestamp_range.
+
+    Lower bound inclusive, upper exclusive, None while open.
+    """
+    return {"from": text(lower), "to": text(upper)}
+
+
+def of(timestamp: Any) -> int:
+    """Nanoseconds of a Timestamp message, saturated to the signed 64-bit range."""
+    nanoseconds: int = timestamp.seconds * NANOS_PER_SECOND + timestamp.nanos
+    if MIN <= nanoseconds <= MAX:
+        return nanoseconds
+    return MAX if nanoseconds > 0 else MIN
+
+
+def strict(timestamp: Any) -> int:
+    """Nanoseconds of a Timestamp message. Errors.
+
+    InvalidTimestamp when they do not fit 64 bits (no saturation).
+    """
+    nanoseconds: int = timestamp.seconds * NANOS_PER_SECOND + timestamp.nanos
+    if MIN <= nanoseconds <= MAX:
+        return nanoseconds
+    raise InvalidTimestamp(
+        f"{timestamp.seconds} seconds and {timestamp.nanos} nanoseconds do not fit 64 bits"
+    )

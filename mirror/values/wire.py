@@ -1,0 +1,94 @@
+"""The protobuf wire format read without a schema: where each field of a message starts and ends.
+
+Needed where the compiled classes give no answer: the raw bytes of text that is not UTF-8, and the place of
+an error in a large message. Groups (wire types 3 and 4) are not used by HAPI and count as an error.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+
+VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5
+_MAX_VARINT_BYTES = 10
+
+
+class Field(NamedTuple):
+    """One field of a message.
+
+    `start` is its tag, `value` its first value byte (after a length), `end` its end.
+    """
+
+    number: int
+    wire_type: int
+    start: int
+    value: int
+    end: int
+
+
+def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
+    """The fields of the message in `data[start:end]`, in file order.
+
+    Errors: DecodeError naming the byte where the message breaks off or makes no sense.
+    """
+    limit = len(data) if end is None else end
+    position = start
+    while position < limit:
+        tag, value = varint(data, position, limit)
+        number, wire_type = tag >> 3, tag & 7
+        if number == 0:
+            raise DecodeError(f"field number 0 at byte {position}")
+        if wire_type == VARINT:
+            _, after = varint(data, value, limit)
+        elif wire_type == LENGTH_DELIMITED:
+            length, value = varint(data, value, limit)
+            after = value + length
+        elif wire_type == FIXED64:
+            after = value + 8
+        elif wire_type == FIXED32:
+            after = value + 4
+        else:
+            raise DecodeError(f"wire type {wire_type} at byte {position}")
+        if after > limit:
+            raise DecodeError(f"field {number} at byte {position} is longer than its message")
+        yield Field(number, wire_type, position, value, after)
+        position = after
+
+
+def varint(data: bytes, position: int, limit: int) -> tuple[int, int]:
+    """The unsigned variable-length integer at `position`, and the position after it."""
+    result = 0
+    for index in range(_MAX_VARINT_BYTES):
+        if position + index >= limit:
+            break
+        byte = data[position + index]
+        result |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return result, position + index + 1
+    raise DecodeError(f"number at byte {position} does not end")
+
+
+def length_delimited(number: int, value: bytes) -> bytes:
+    """A field of wire type 2: tag, length, value."""
+    return encode_varint(number << 3 | LENGTH_DELIMITED) + encode_varint(len(value)) + value
+
+
+def encode_varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def last_bytes(data: bytes, number: int) -> bytes:
+    """The value of a length-delimited field as it stands in the message (the last one counts).
+
+    B"" when absent.
+    """
+    found = b""
+    for field in fields(data):
+        if field.number == number and field.wire_type == LENGTH_DELIMITED:
+            found = data[field.value : field.end]
+    return found
