@@ -11,7 +11,13 @@ def main() -> None:
         from django.core.management import execute_from_command_line
     except ImportError:
         sys.exit("Django is not installed in this Python: run `make up`, or activate .venv first.")
-    execute_from_command_line(sys.argv)
+    from mirror.errors import OperatorError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except OperatorError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from mirror.errors import OperatorError
+
 PREFIX = "svc.mirror."
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
-class InvalidSetting(ValueError):
+class InvalidSetting(OperatorError):
     """A setting's value is not usable; the message names the variable, the value and what would be right."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,25 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
     Setting("web.allowedHosts", ("*",), "Host names the node answers to; * is any."),
     Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.", secret=True),
+    # Loading record files
+    Setting("importer.startBlockNumber", 0, "Number of the first block when the files carry none (before format 6)."),
+    Setting("importer.parser.record.batch.maxItems", 20_000,
+            "Transactions of consecutive files that are committed together while catching up.", low=1, high=1_000_000),
+    Setting("importer.parser.record.sidecar.enabled", True, "Read sidecar files: contract state, actions, bytecode."),
+    Setting("importer.parser.record.entity.persist.cryptoTransferAmounts", True,
+            "Keep hbar transfers, and with them balances."),
+    Setting("importer.parser.record.entity.persist.entityHistory", True, "Keep the versions of entities."),
+    Setting("importer.parser.record.entity.persist.entityTransactions", False,
+            "Keep a lookup row per entity a transaction touches."),
+    Setting("importer.parser.record.entity.persist.entityTransactionExclusion", ("98", "800", "801"),
+            "Entity numbers without such lookup rows: they take part in nearly every transaction."),
+    Setting("importer.parser.record.entity.persist.trackBalance", True, "Keep the current balance of accounts."),
+    Setting("importer.parser.record.entity.persist.transactionBytes", False, "Keep the signed bytes of transactions."),
+    Setting("importer.parser.record.entity.persist.transactionHash", True, "Keep the lookup of transactions by hash."),
+    Setting("importer.parser.record.entity.persist.transactionHashExclusion", ("CONSENSUSSUBMITMESSAGE",),
+            "Transaction types without such lookup rows."),
+    Setting("importer.parser.record.entity.persist.transactionRecordBytes", False,
+            "Keep the bytes of transaction records."),
     # REST
     Setting("rest.response.limit.default", 25, "Rows of a page when the request names no limit.", low=1, high=10000),
     Setting("rest.response.limit.max", 100, "Most rows of a page.", low=1, high=10000),

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from mirror import config
+from mirror.db.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
@@ -71,7 +72,7 @@ def _database(url: str | None) -> dict[str, Any]:
         return connection | {
             "NAME": "mirror_node",
             "USER": "mirror_node",
-            "HOST": str(DATA_DIR / "postgres" / "socket"),
+            "HOST": str(place(DATA_DIR).socket),
         }
     parts = urlsplit(url)
     return connection | {

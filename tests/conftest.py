@@ -1,0 +1,77 @@
+"""The tests' database: one embedded PostgreSQL per session, started by the first test that needs it.
+
+All pytest-xdist workers share it, each with a database of its own. With DATABASE_URL the tests use that one.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from mirror import config
+from mirror.db.embedded import Server
+from mirror.db.place import place
+
+_PREFIX = "ledger-mirror-tests-"
+# The tests' data is thrown away, so nothing waits for the disk.
+_UNSAFE_BUT_FAST = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_connections": "100",
+}
+_FOLDER = pytest.StashKey[Path]()
+
+
+def _server(folder: Path) -> Server:
+    return Server(place(folder), configuration=_UNSAFE_BUT_FAST)
+
+
+def _remove(folder: Path) -> None:
+    if (folder / "postgres").exists():
+        with suppress(Exception):
+            _server(folder).stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        config.stash[_FOLDER] = Path(config.workerinput["server_folder"])
+        return
+    temporary = Path(tempfile.gettempdir())
+    for left_behind in temporary.glob(f"{_PREFIX}*"):
+        owner = left_behind.name.removeprefix(_PREFIX).partition("-")[0]
+        if os.access(left_behind, os.W_OK) and not Path("/proc", owner).exists():
+            _remove(left_behind)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=temporary))
+    folder.chmod(0o755)
+    config.stash[_FOLDER] = folder
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["server_folder"] = str(node.config.stash[_FOLDER])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and _FOLDER in config.stash:
+        _remove(config.stash[_FOLDER])
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    request: pytest.FixtureRequest, django_db_modify_db_settings_parallel_suffix: None
+) -> Iterator[None]:
+    if config.value("db.url"):
+        yield
+        return
+    server = _server(request.config.stash[_FOLDER])
+    with server.in_use():
+        connections.databases["default"]["HOST"] = str(server.place.socket)
+        yield
