@@ -1,0 +1,17 @@
+"""Stream files to record items: the formats nodes write, without Django."""
+
+from ledger.stream.errors import StreamFileError
+from ledger.stream.files import read_record_file
+from ledger.stream.item import RecordItem
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.sidecar import SidecarFile, read_sidecar_file
+
+__all__ = [
+    "RecordFile",
+    "RecordItem",
+    "SidecarFile",
+    "SidecarMetadata",
+    "StreamFileError",
+    "read_record_file",
+    "read_sidecar_file",
+]

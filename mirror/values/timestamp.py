@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 NANOS_PER_SECOND = 1_000_000_000
+NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
 MAX = (1 << 63) - 1
 MIN = -(1 << 63)
 

@@ -1,0 +1,20 @@
+"""The one exception of this package."""
+
+
+class StreamFileError(Exception):
+    """A stream file that cannot be used.
+
+    `file` names it, `position` is the byte where reading stopped (of the decompressed content, unless the
+    decompression itself failed), `cause` says what is wrong there, `cure` what an operator can do about it.
+    """
+
+    def __init__(self, file: str, position: int, cause: str, cure: str = "") -> None:
+        super().__init__(file, position, cause, cure)
+        self.file = file
+        self.position = position
+        self.cause = cause
+        self.cure = cure
+
+    def __str__(self) -> str:
+        message = f"{self.file}, byte {self.position}: {self.cause}"
+        return f"{message}. {self.cure}" if self.cure else message

@@ -1,0 +1,26 @@
+"""Record files of every format by one call."""
+
+from ledger.stream import record_v6
+from ledger.stream.content import content_of
+from ledger.stream.errors import StreamFileError
+from ledger.stream.names import RecordFileName
+from ledger.stream.reader import Reader
+from ledger.stream.record_file import RecordFile
+
+_READERS = {record_v6.VERSION: record_v6.read}
+
+
+def read_record_file(name: str, data: bytes) -> RecordFile:
+    """The record file stored as `data` under `name` (a folder before the name is ignored).
+
+    Errors: StreamFileError when it is no record file, corrupt, or of an unknown format; never another
+    exception.
+    """
+    parsed = RecordFileName.parse(name)
+    content = content_of(parsed, data)
+    version = Reader(parsed.name, content).int32("format version")
+    reader = _READERS.get(version)
+    if reader is None:
+        known = ", ".join(str(known) for known in sorted(_READERS))
+        raise StreamFileError(parsed.name, 0, f"record file format {version} is unknown; known are {known}")
+    return reader(parsed, content, len(data))

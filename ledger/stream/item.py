@@ -1,0 +1,212 @@
+"""RecordItem: one transaction with its record, as every handler sees it, whatever the format of its file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from mirror.values import entity_id, hapi, result_codes, timestamp, wire
+from mirror.values.hapi import DecodeError, SignedTransaction, TransactionBody
+
+HapiVersion = tuple[int, int, int]
+
+NO_HAPI_VERSION: HapiVersion = (0, 0, 0)
+
+_TYPES = {field.name: field.number for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields}
+_MEMO = TransactionBody.DESCRIPTOR.fields_by_name["memo"].number
+_FILE_UPDATE = 19
+_SYSTEM_ADMIN_NUM = 50
+
+
+class InvalidItem(ValueError):
+    """An item that cannot be read; readers turn it into a StreamFileError that says where it stands."""
+
+
+class RecordItem:
+    """A transaction and its record.
+
+    `index` is its position in the file. `successful` needs a result that counts as success and, for a child
+    whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files that
+    carry none. `transaction_type` is 0 when nothing tells it. `sidecar_records` are
+    TransactionSidecarRecord messages. Times are ns; `payer_account_id` is encoded.
+    """
+
+    __slots__ = (
+        "_memo_bytes",
+        "_record_bytes",
+        "_signed",
+        "_transaction_bytes",
+        "body",
+        "consensus_timestamp",
+        "entity_id",
+        "hapi_version",
+        "index",
+        "parent",
+        "parent_consensus_timestamp",
+        "payer_account_id",
+        "record",
+        "result",
+        "sidecar_records",
+        "successful",
+        "transaction",
+        "transaction_type",
+        "valid_start_ns",
+    )
+
+    def __init__(
+        self,
+        index: int,
+        transaction: Any,
+        record: Any,
+        *,
+        previous: "RecordItem | None" = None,
+        hapi_version: HapiVersion = NO_HAPI_VERSION,
+        transaction_bytes: bytes | None = None,
+        record_bytes: bytes | None = None,
+    ) -> None:
+        """`previous` is the item before in the same file; the bytes are the serialized messages, if at hand.
+
+        Errors: InvalidItem.
+        """
+        self.index = index
+        self.transaction = transaction
+        self.record = record
+        self.hapi_version = hapi_version
+        self.sidecar_records: Sequence[Any] = ()
+        self.entity_id = 0
+        self._transaction_bytes = transaction_bytes
+        self._record_bytes = record_bytes
+        self._memo_bytes: bytes | None = None
+
+        self.body = self._parse_body()
+        self.transaction_type = _type_of(self.body)
+        transaction_id = self.body.transactionID
+        try:
+            self.payer_account_id = entity_id.of_account(transaction_id.accountID)
+            self.valid_start_ns = timestamp.strict(transaction_id.transactionValidStart)
+        except (entity_id.InvalidEntityId, timestamp.InvalidTimestamp) as error:
+            raise InvalidItem(f"its transaction id is impossible: {error}") from error
+
+        if not record.HasField("consensusTimestamp"):
+            raise InvalidItem("its record has no consensus timestamp")
+        self.consensus_timestamp = timestamp.of(record.consensusTimestamp)
+        self.parent_consensus_timestamp: int | None = None
+        self.parent: RecordItem | None = None
+        if record.HasField("parent_consensus_timestamp"):
+            self.parent_consensus_timestamp = timestamp.of(record.parent_consensus_timestamp)
+            if previous is not None:
+                self.parent = _parent(previous, self.parent_consensus_timestamp)
+
+        self.result: int = record.receipt.status
+        self.successful: bool = self.result in result_codes.SUCCESS and (
+            self.parent is None or self.parent.successful
+        )
+
+    @property
+    def signature_map(self) -> Any:
+        """SignatureMap of the transaction."""
+        return (self.transaction if self._signed is None else self._signed).sigMap
+
+    @property
+    def transaction_bytes(self) -> bytes:
+        """The serialized Transaction."""
+        if self._transaction_bytes is None:
+            self._transaction_bytes = self.transaction.SerializeToString()
+        return self._transaction_bytes
+
+    @property
+    def record_bytes(self) -> bytes:
+        """The serialized TransactionRecord."""
+        if self._record_bytes is None:
+            self._record_bytes = self.record.SerializeToString()
+        return self._record_bytes
+
+    @property
+    def memo(self) -> bytes:
+        """The memo as its sender wrote it, even where that is not UTF-8 (`body.memo` then shows U+FFFD)."""
+        if self._memo_bytes is None:
+            memo: str = self.body.memo
+            return memo.encode()
+        return self._memo_bytes
+
+    @property
+    def child(self) -> bool:
+        return self.parent_consensus_timestamp is not None
+
+    @property
+    def top_level(self) -> bool:
+        """Whether the item counts in its block's gas and bloom totals."""
+        transaction_id = self.body.transactionID
+        return (
+            self.parent_consensus_timestamp is None
+            or transaction_id.nonce == 0
+            or transaction_id.scheduled
+            or (
+                self.transaction_type == _FILE_UPDATE
+                and entity_id.decode(self.payer_account_id)[2] == _SYSTEM_ADMIN_NUM
+            )
+        )
+
+    @property
+    def function_result(self) -> Any | None:
+        """The record's ContractFunctionResult; None when it has none or an empty one."""
+        kind = self.record.WhichOneof("body")
+        if kind is None:
+            return None
+        result = getattr(self.record, kind)
+        return result if result.ByteSize() else None
+
+    def _parse_body(self) -> Any:
+        transaction = self.transaction
+        self._signed: Any | None = None
+        signed_bytes = transaction.signedTransactionBytes
+        try:
+            if signed_bytes:
+                self._signed = SignedTransaction.FromString(signed_bytes)
+                body_bytes = self._signed.bodyBytes
+            elif transaction.bodyBytes:
+                body_bytes = transaction.bodyBytes
+            elif transaction.HasField("body"):
+                return transaction.body
+            else:
+                raise InvalidItem("its transaction has no body")
+        except DecodeError as error:
+            raise InvalidItem(f"its signed transaction cannot be parsed ({error})") from error
+        try:
+            return TransactionBody.FromString(body_bytes)
+        except DecodeError:
+            return self._parse_body_with_odd_text(body_bytes)
+
+    def _parse_body_with_odd_text(self, body_bytes: bytes) -> Any:
+        try:
+            body = hapi.parse(TransactionBody, body_bytes)
+            self._memo_bytes = wire.last_bytes(body_bytes, _MEMO)
+        except DecodeError as error:
+            raise InvalidItem(f"its transaction body cannot be parsed ({error})") from error
+        return body
+
+
+def _type_of(body: Any) -> int:
+    """Field number of the transaction's data; of the only unknown field when there is no known data.
+
+    Else 0.
+    """
+    kind = body.WhichOneof("data")
+    if kind is not None:
+        number: int = _TYPES[kind]
+        return number
+    unknown = UnknownFieldSet(body)
+    numbers = {unknown[index].field_number for index in range(len(unknown))}
+    return numbers.pop() if len(numbers) == 1 else 0
+
+
+def _parent(previous: RecordItem, parent_consensus_timestamp: int) -> RecordItem | None:
+    """The item a child belongs to: the one before it, that one's parent, or (in a batch) its grandparent."""
+    if previous.consensus_timestamp == parent_consensus_timestamp:
+        return previous
+    parent = previous.parent
+    if parent is None or parent.consensus_timestamp == parent_consensus_timestamp:
+        return parent
+    if parent.parent_consensus_timestamp == parent_consensus_timestamp:
+        return parent.parent
+    return None

@@ -1,0 +1,140 @@
+"""Names of record stream files: `<time>.rcd`, `<time>.rcd.gz`, `<time>_NN.rcd.gz`, `<time>.rcd_sig`.
+
+`<time>` is the consensus time of the file's first transaction, ISO 8601 in UTC with `_` for `:` and up to
+nine fraction digits. Names of one bucket folder sort by time.
+"""
+
+import re
+from calendar import timegm
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Self
+
+from ledger.stream.errors import StreamFileError
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+SIDECAR_FOLDER = "sidecar"
+
+RECORD_STREAM, RECORD, SIDECAR, SIGNATURE = "record stream", "record", "sidecar", "record signature"
+_EXAMPLES = {RECORD_STREAM: ".rcd.gz", RECORD: ".rcd.gz", SIDECAR: "_01.rcd.gz", SIGNATURE: ".rcd_sig"}
+
+_NAME = re.compile(
+    r"(?P<time>(?P<date>\d{4}-\d{2}-\d{2}T\d{2}_\d{2}_\d{2})(?:\.(?P<fraction>\d{1,9}))?Z)"
+    r"(?:_(?P<sidecar>\d{2}))?"
+    r"\.rcd(?P<signature>_sig)?"
+    r"(?:\.(?P<compressor>[A-Za-z0-9-]+))?",
+    re.ASCII,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_COMPRESSED_VERSION = 6
+_COMPRESSED = ".gz"
+
+
+class InvalidFileName(StreamFileError):
+    """A name that no file of a record stream has, or one of another kind than asked for."""
+
+
+@dataclass(frozen=True)
+class StreamFileName:
+    """A parsed name. `time` is its text, `instant` the same in ns; `compressor` is "" for plain files.
+
+    `sidecar` is the number of a sidecar file, None for record and signature files.
+    """
+
+    name: str
+    time: str
+    instant: int
+    sidecar: int | None
+    is_signature: bool
+    compressor: str
+
+    @property
+    def after(self) -> str:
+        """Greater than every name of this time, smaller than every later one: where a listing goes on."""
+        return self.time + "_"
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """The parts of a name of any kind; a path before it is ignored. Errors: InvalidFileName."""
+        base = name.rpartition("/")[2]
+        match = _NAME.fullmatch(base)
+        if match is None or (match["sidecar"] and match["signature"]):
+            raise _invalid(name, RECORD_STREAM)
+        try:
+            date = datetime.strptime(match["date"], "%Y-%m-%dT%H_%M_%S")
+        except ValueError:
+            raise _invalid(name, RECORD_STREAM) from None
+        fraction = int((match["fraction"] or "").ljust(9, "0"))
+        return cls(
+            name=base,
+            time=match["time"],
+            instant=timegm(date.timetuple()) * NANOS_PER_SECOND + fraction,
+            sidecar=int(match["sidecar"]) if match["sidecar"] else None,
+            is_signature=match["signature"] is not None,
+            compressor=match["compressor"] or "",
+        )
+
+
+class RecordFileName(StreamFileName):
+    """The name of a record data file."""
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Errors: InvalidFileName, for signature and sidecar files too."""
+        parsed = super().parse(name)
+        if parsed.is_signature or parsed.sidecar is not None:
+            raise _invalid(name, RECORD)
+        return parsed
+
+
+class SidecarFileName(StreamFileName):
+    """The name of a sidecar file."""
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Errors: InvalidFileName, for record and signature files too."""
+        parsed = super().parse(name)
+        if parsed.sidecar is None:
+            raise _invalid(name, SIDECAR)
+        return parsed
+
+
+class SignatureFileName(StreamFileName):
+    """The name of a signature file."""
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Errors: InvalidFileName, for record and sidecar files too."""
+        parsed = super().parse(name)
+        if not parsed.is_signature:
+            raise _invalid(name, SIGNATURE)
+        return parsed
+
+    def data_name(self, signature_version: int) -> str:
+        """The name of the record file it signs; from format 6 on record files are compressed."""
+        compressed = self.compressor or signature_version >= _FIRST_COMPRESSED_VERSION
+        return f"{self.time}.rcd{_COMPRESSED if compressed else ''}"
+
+
+def record_name(instant: int, version: int = 6) -> str:
+    """The name a node gives a record file of format 5 (`.rcd`) or 6 (`.rcd.gz`): nine fraction digits."""
+    seconds, nanos = divmod(instant, NANOS_PER_SECOND)
+    date = _EPOCH + timedelta(seconds=seconds)
+    compressed = _COMPRESSED if version >= _FIRST_COMPRESSED_VERSION else ""
+    return f"{date:%Y-%m-%dT%H_%M_%S}.{nanos:09}Z.rcd{compressed}"
+
+
+def sidecar_name(record_name: str, sidecar: int) -> str:
+    """The name of a record file's sidecar: `_NN` before the extension."""
+    time, dot, extension = record_name.partition(".rcd")
+    return f"{time}_{sidecar:02}{dot}{extension}"
+
+
+def signature_name(record_name: str) -> str:
+    """The name of a record file's signature file, which is never compressed."""
+    return record_name.removesuffix(_COMPRESSED) + "_sig"
+
+
+def _invalid(name: str, kind: str) -> InvalidFileName:
+    example = f"2022-07-13T08_46_11.304284003Z{_EXAMPLES[kind]}"
+    return InvalidFileName(name, 0, f"not the name of a {kind} file, such as {example}")

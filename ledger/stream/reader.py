@@ -1,0 +1,100 @@
+"""Reading the binary formats byte by byte: big-endian integers, length-prefixed blobs, hash objects."""
+
+from struct import Struct
+from typing import NamedTuple
+
+from ledger.stream.errors import StreamFileError
+from mirror.values.hashes import SHA_384_LENGTH
+
+HASH_CLASS_ID = 0xF422DA83A251741E
+HASH_CLASS_VERSION = 1
+SHA_384_DIGEST_TYPE = 0x58FF811B
+
+_INT32, _INT64, _UINT32, _UINT64 = Struct(">i"), Struct(">q"), Struct(">I"), Struct(">Q")
+
+
+class HashObject(NamedTuple):
+    """A hash with the bytes it is serialized to."""
+
+    hash: bytes
+    serialized: bytes
+
+
+class Reader:
+    """A position in the content of a file.
+
+    Every read advances it and fails by StreamFileError at its start.
+    """
+
+    __slots__ = ("content", "file", "position")
+
+    def __init__(self, file: str, content: bytes) -> None:
+        self.file = file
+        self.content = content
+        self.position = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.position >= len(self.content)
+
+    def failure(self, cause: str, position: int | None = None, cure: str = "") -> StreamFileError:
+        return StreamFileError(self.file, self.position if position is None else position, cause, cure)
+
+    def take(self, length: int, what: str) -> bytes:
+        end = self.position + length
+        if end > len(self.content):
+            missing = end - len(self.content)
+            raise self.failure(f"the file ends inside the {what}: {missing} of {length} bytes are missing")
+        taken = self.content[self.position : end]
+        self.position = end
+        return taken
+
+    def byte(self, what: str) -> int:
+        return self.take(1, what)[0]
+
+    def int32(self, what: str) -> int:
+        number: int = _INT32.unpack(self.take(4, what))[0]
+        return number
+
+    def uint32(self, what: str) -> int:
+        number: int = _UINT32.unpack(self.take(4, what))[0]
+        return number
+
+    def uint64(self, what: str) -> int:
+        number: int = _UINT64.unpack(self.take(8, what))[0]
+        return number
+
+    def peek_uint64(self) -> int | None:
+        """The next eight bytes without advancing; None when fewer are left."""
+        if self.position + 8 > len(self.content):
+            return None
+        number: int = _UINT64.unpack_from(self.content, self.position)[0]
+        return number
+
+    def expect(self, actual: int, expected: int, what: str, start: int) -> None:
+        if actual != expected:
+            raise self.failure(f"the {what} is {actual:#x}, not {expected:#x}", start)
+
+    def blob(self, what: str, maximum: int) -> bytes:
+        """int32 length (1 to `maximum`), then that many bytes."""
+        start = self.position
+        length = self.int32(f"length of the {what}")
+        if not 1 <= length <= maximum:
+            raise self.failure(f"the {what} is {length} bytes long, not 1 to {maximum}", start)
+        return self.take(length, what)
+
+    def hash_object(self, what: str) -> HashObject:
+        """A serialized hash (68 bytes): class id, class version, digest type, length, hash."""
+        start = self.position
+        self.expect(self.uint64(what), HASH_CLASS_ID, f"class id of the {what}", start)
+        self.int32(what)
+        digest_type = self.position
+        self.expect(self.uint32(what), SHA_384_DIGEST_TYPE, f"digest type of the {what}", digest_type)
+        length = self.position
+        self.expect(self.uint32(what), SHA_384_LENGTH, f"length of the {what}", length)
+        hash_bytes = self.take(SHA_384_LENGTH, what)
+        return HashObject(hash_bytes, self.content[start : self.position])
+
+    def finish(self) -> None:
+        if not self.at_end:
+            raise self.failure(f"{len(self.content) - self.position} bytes follow the end of the file")

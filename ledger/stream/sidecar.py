@@ -1,0 +1,50 @@
+"""Sidecar files.
+
+A compressed SidecarFile message with what contracts did, named and hashed by their record file.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ledger.stream.content import content_of
+from ledger.stream.errors import StreamFileError
+from ledger.stream.names import SidecarFileName
+from mirror.values import hapi, timestamp
+from mirror.values.hapi import DecodeError
+from mirror.values.hashes import sha384
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarFile:
+    """A sidecar file, read. `size` is its stored length in bytes.
+
+    `records` are pairs of consensus timestamp (ns) and TransactionSidecarRecord, in file order; several may
+    belong to one transaction, and some to none.
+    """
+
+    name: str
+    size: int
+    records: list[tuple[int, Any]]
+
+
+def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFile:
+    """The sidecar stored as `data`; `expected_hash` is that of its record file's SidecarMetadata.
+
+    Errors: StreamFileError when it is corrupt or another file than the record file means.
+    """
+    parsed = SidecarFileName.parse(name)
+    content = content_of(parsed, data)
+    actual_hash = sha384(content)
+    if actual_hash != expected_hash:
+        raise StreamFileError(
+            parsed.name,
+            0,
+            f"its hash is {actual_hash.hex()}, but its record file names {expected_hash.hex()}",
+            "Fetch it again, from the node the record file came from.",
+        )
+    try:
+        message = hapi.parse(hapi.SidecarFile, content)
+    except DecodeError as error:
+        raise StreamFileError(parsed.name, 0, f"the content cannot be parsed ({error})") from error
+    records = [(timestamp.of(record.consensus_timestamp), record) for record in message.sidecar_records]
+    return SidecarFile(parsed.name, len(data), records)
