@@ -1,9 +1,8 @@
 """Record files of every format by one call."""
 
-from ledger.stream import record_v6
+from ledger.stream import names, record_v6
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
-from ledger.stream.names import RecordFileName
 from ledger.stream.reader import Reader
 from ledger.stream.record_file import RecordFile
 
@@ -16,7 +15,9 @@ def read_record_file(name: str, data: bytes) -> RecordFile:
     Errors: StreamFileError when it is no record file, corrupt, or of an unknown format; never another
     exception.
     """
-    parsed = RecordFileName.parse(name)
+    parsed = names.parse(name)
+    if parsed.is_signature or parsed.sidecar is not None:
+        raise names.invalid(name, names.RECORD)
     content = content_of(parsed, data)
     version = Reader(parsed.name, content).int32("format version")
     reader = _READERS.get(version)

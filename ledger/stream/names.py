@@ -8,7 +8,6 @@ import re
 from calendar import timegm
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Self
 
 from ledger.stream.errors import StreamFileError
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -53,67 +52,26 @@ class StreamFileName:
         """Greater than every name of this time, smaller than every later one: where a listing goes on."""
         return self.time + "_"
 
-    @classmethod
-    def parse(cls, name: str) -> Self:
-        """The parts of a name of any kind; a path before it is ignored. Errors: InvalidFileName."""
-        base = name.rpartition("/")[2]
-        match = _NAME.fullmatch(base)
-        if match is None or (match["sidecar"] and match["signature"]):
-            raise _invalid(name, RECORD_STREAM)
-        try:
-            date = datetime.strptime(match["date"], "%Y-%m-%dT%H_%M_%S")
-        except ValueError:
-            raise _invalid(name, RECORD_STREAM) from None
-        fraction = int((match["fraction"] or "").ljust(9, "0"))
-        return cls(
-            name=base,
-            time=match["time"],
-            instant=timegm(date.timetuple()) * NANOS_PER_SECOND + fraction,
-            sidecar=int(match["sidecar"]) if match["sidecar"] else None,
-            is_signature=match["signature"] is not None,
-            compressor=match["compressor"] or "",
-        )
 
-
-class RecordFileName(StreamFileName):
-    """The name of a record data file."""
-
-    @classmethod
-    def parse(cls, name: str) -> Self:
-        """Errors: InvalidFileName, for signature and sidecar files too."""
-        parsed = super().parse(name)
-        if parsed.is_signature or parsed.sidecar is not None:
-            raise _invalid(name, RECORD)
-        return parsed
-
-
-class SidecarFileName(StreamFileName):
-    """The name of a sidecar file."""
-
-    @classmethod
-    def parse(cls, name: str) -> Self:
-        """Errors: InvalidFileName, for record and signature files too."""
-        parsed = super().parse(name)
-        if parsed.sidecar is None:
-            raise _invalid(name, SIDECAR)
-        return parsed
-
-
-class SignatureFileName(StreamFileName):
-    """The name of a signature file."""
-
-    @classmethod
-    def parse(cls, name: str) -> Self:
-        """Errors: InvalidFileName, for record and sidecar files too."""
-        parsed = super().parse(name)
-        if not parsed.is_signature:
-            raise _invalid(name, SIGNATURE)
-        return parsed
-
-    def data_name(self, signature_version: int) -> str:
-        """The name of the record file it signs; from format 6 on record files are compressed."""
-        compressed = self.compressor or signature_version >= _FIRST_COMPRESSED_VERSION
-        return f"{self.time}.rcd{_COMPRESSED if compressed else ''}"
+def parse(name: str) -> StreamFileName:
+    """The parts of a name of any kind; a path before it is ignored. Errors: InvalidFileName."""
+    base = name.rpartition("/")[2]
+    match = _NAME.fullmatch(base)
+    if match is None or (match["sidecar"] and match["signature"]):
+        raise invalid(name, RECORD_STREAM)
+    try:
+        date = datetime.strptime(match["date"], "%Y-%m-%dT%H_%M_%S")
+    except ValueError:
+        raise invalid(name, RECORD_STREAM) from None
+    fraction = int((match["fraction"] or "").ljust(9, "0"))
+    return StreamFileName(
+        name=base,
+        time=match["time"],
+        instant=timegm(date.timetuple()) * NANOS_PER_SECOND + fraction,
+        sidecar=int(match["sidecar"]) if match["sidecar"] else None,
+        is_signature=match["signature"] is not None,
+        compressor=match["compressor"] or "",
+    )
 
 
 def record_name(instant: int, version: int = 6) -> str:
@@ -135,6 +93,14 @@ def signature_name(record_name: str) -> str:
     return record_name.removesuffix(_COMPRESSED) + "_sig"
 
 
-def _invalid(name: str, kind: str) -> InvalidFileName:
+def data_name(signature_name: str, signature_version: int) -> str:
+    """The name of the record file that a signature file signs; from format 6 on record files are compressed."""
+    parsed = parse(signature_name)
+    compressed = parsed.compressor or signature_version >= _FIRST_COMPRESSED_VERSION
+    return f"{parsed.time}.rcd{_COMPRESSED if compressed else ''}"
+
+
+def invalid(name: str, kind: str) -> InvalidFileName:
+    """The error for a name of another kind than `kind`."""
     example = f"2022-07-13T08_46_11.304284003Z{_EXAMPLES[kind]}"
     return InvalidFileName(name, 0, f"not the name of a {kind} file, such as {example}")

@@ -6,9 +6,9 @@ A compressed SidecarFile message with what contracts did, named and hashed by th
 from dataclasses import dataclass
 from typing import Any
 
+from ledger.stream import names
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
-from ledger.stream.names import SidecarFileName
 from mirror.values import hapi, timestamp
 from mirror.values.hapi import DecodeError
 from mirror.values.hashes import sha384
@@ -32,7 +32,9 @@ def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFi
 
     Errors: StreamFileError when it is corrupt or another file than the record file means.
     """
-    parsed = SidecarFileName.parse(name)
+    parsed = names.parse(name)
+    if parsed.sidecar is None:
+        raise names.invalid(name, names.SIDECAR)
     content = content_of(parsed, data)
     actual_hash = sha384(content)
     if actual_hash != expected_hash:
