@@ -1,0 +1,23 @@
+from contracts.models.action import ContractAction
+from contracts.models.contract import Contract
+from contracts.models.ethereum import EthereumTransaction
+from contracts.models.hook import Hook, HookHistory, HookStorage, HookStorageChange
+from contracts.models.log import ContractLog
+from contracts.models.result import ContractResult, ContractTransaction, ContractTransactionHash
+from contracts.models.state import ContractState, ContractStateChange
+
+__all__ = [
+    "Contract",
+    "ContractAction",
+    "ContractLog",
+    "ContractResult",
+    "ContractState",
+    "ContractStateChange",
+    "ContractTransaction",
+    "ContractTransactionHash",
+    "EthereumTransaction",
+    "Hook",
+    "HookHistory",
+    "HookStorage",
+    "HookStorageChange",
+]

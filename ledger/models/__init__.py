@@ -1,0 +1,41 @@
+from ledger.models.allowance import CryptoAllowance, CryptoAllowanceHistory
+from ledger.models.balance import AccountBalance, AccountBalanceFile
+from ledger.models.block import RecordFile, SidecarFile
+from ledger.models.entity import Entity, EntityHistory, EntityStake, EntityStakeHistory, EntityTransaction
+from ledger.models.file import FileData
+from ledger.models.job import ReconciliationJob
+from ledger.models.schedule import Schedule
+from ledger.models.topic import Topic, TopicHistory, TopicMessage, TopicMessageLookup
+from ledger.models.transaction import Transaction, TransactionHash, TransactionSignature
+from ledger.models.transfer import CryptoTransfer, NonFeeTransfer, StakingRewardTransfer
+from ledger.models.utility import LiveHash, NetworkFreeze, Prng
+
+__all__ = [
+    "AccountBalance",
+    "AccountBalanceFile",
+    "CryptoAllowance",
+    "CryptoAllowanceHistory",
+    "CryptoTransfer",
+    "Entity",
+    "EntityHistory",
+    "EntityStake",
+    "EntityStakeHistory",
+    "EntityTransaction",
+    "FileData",
+    "LiveHash",
+    "NetworkFreeze",
+    "NonFeeTransfer",
+    "Prng",
+    "ReconciliationJob",
+    "RecordFile",
+    "Schedule",
+    "SidecarFile",
+    "StakingRewardTransfer",
+    "Topic",
+    "TopicHistory",
+    "TopicMessage",
+    "TopicMessageLookup",
+    "Transaction",
+    "TransactionHash",
+    "TransactionSignature",
+]

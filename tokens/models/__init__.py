@@ -1,0 +1,27 @@
+from tokens.models.airdrop import TokenAirdrop, TokenAirdropHistory
+from tokens.models.allowance import NftAllowance, NftAllowanceHistory, TokenAllowance, TokenAllowanceHistory
+from tokens.models.balance import TokenBalance
+from tokens.models.nft import Nft, NftHistory
+from tokens.models.relationship import TokenAccount, TokenAccountHistory
+from tokens.models.token import CustomFee, CustomFeeHistory, Token, TokenHistory
+from tokens.models.transfer import AssessedCustomFee, TokenTransfer
+
+__all__ = [
+    "AssessedCustomFee",
+    "CustomFee",
+    "CustomFeeHistory",
+    "Nft",
+    "NftAllowance",
+    "NftAllowanceHistory",
+    "NftHistory",
+    "Token",
+    "TokenAccount",
+    "TokenAccountHistory",
+    "TokenAirdrop",
+    "TokenAirdropHistory",
+    "TokenAllowance",
+    "TokenAllowanceHistory",
+    "TokenBalance",
+    "TokenHistory",
+    "TokenTransfer",
+]

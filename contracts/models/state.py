@@ -1,0 +1,45 @@
+"""Contract storage."""
+
+from django.db import models
+
+from mirror.db.fields import BytesField
+from mirror.db.indexes import Index
+
+
+class ContractState(models.Model):
+    """The value of a storage slot now. Written from state sidecars; slots are 32 bytes."""
+
+    pk = models.CompositePrimaryKey("contract_id", "slot")
+    contract_id = models.BigIntegerField()
+    created_timestamp = models.BigIntegerField()
+    modified_timestamp = models.BigIntegerField()
+    slot = BytesField()
+    value = BytesField(null=True)
+
+    class Meta:
+        db_table = "contract_state"
+
+
+class ContractStateChange(models.Model):
+    """One slot read, and written unless `value_written` is null, by a contract transaction.
+
+    Written from state sidecars.
+    """
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "contract_id", "slot")
+    consensus_timestamp = models.BigIntegerField()
+    contract_id = models.BigIntegerField()
+    payer_account_id = models.BigIntegerField()
+    slot = BytesField()
+    value_read = BytesField()
+    value_written = BytesField(null=True)
+    migration = models.BooleanField(db_default=False)
+
+    class Meta:
+        db_table = "contract_state_change"
+        indexes = [
+            Index(
+                fields=["contract_id", "slot", "consensus_timestamp"],
+                name="contract_state_change__id_slot_timestamp",
+            ),
+        ]

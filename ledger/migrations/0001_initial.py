@@ -1,0 +1,845 @@
+import django.contrib.postgres.fields
+import django.contrib.postgres.fields.ranges
+from django.db import migrations, models
+
+import mirror.db.fields
+import mirror.db.indexes
+import mirror.db.tables
+from mirror.db.operations import CreateExtensionIfAllowed, VacuumAfterInserts
+from mirror.db.routines import DROP_LOOKUPS, DROP_TIME_PARTITIONS, HASH_PARTITIONS, LOOKUPS, TIME_PARTITIONS
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    dependencies = []
+
+    operations = [
+        migrations.RunSQL(
+            """
+CREATE SCHEMA IF NOT EXISTS temporary;
+""",
+            reverse_sql="""
+DROP SCHEMA temporary CASCADE;
+""",
+        ),
+        migrations.RunSQL(
+            """
+CREATE DOMAIN entity_id AS bigint;
+CREATE DOMAIN entity_num AS integer;
+CREATE DOMAIN entity_realm_num AS smallint;
+CREATE DOMAIN entity_type_id AS character(1);
+CREATE DOMAIN hbar_tinybars AS bigint;
+CREATE DOMAIN nanos_timestamp AS bigint;
+""",
+            reverse_sql="""
+DROP DOMAIN entity_id;
+DROP DOMAIN entity_num;
+DROP DOMAIN entity_realm_num;
+DROP DOMAIN entity_type_id;
+DROP DOMAIN hbar_tinybars;
+DROP DOMAIN nanos_timestamp;
+""",
+        ),
+        migrations.RunSQL(
+            """
+CREATE TYPE entity_type AS ENUM ('UNKNOWN', 'ACCOUNT', 'CONTRACT', 'FILE', 'TOPIC', 'TOKEN', 'SCHEDULE');
+CREATE TYPE errata_type AS ENUM ('INSERT', 'DELETE');
+""",
+            reverse_sql="""
+DROP TYPE entity_type;
+DROP TYPE errata_type;
+""",
+        ),
+        CreateExtensionIfAllowed("pg_stat_statements"),
+        migrations.CreateModel(
+            name="Entity",
+            fields=[
+                ("auto_renew_account_id", models.BigIntegerField(null=True)),
+                ("auto_renew_period", models.BigIntegerField(null=True)),
+                ("created_timestamp", models.BigIntegerField(null=True)),
+                ("deleted", models.BooleanField(null=True)),
+                ("expiration_timestamp", models.BigIntegerField(null=True)),
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("key", mirror.db.fields.BytesField(null=True)),
+                ("memo", models.TextField(db_default="")),
+                ("num", models.BigIntegerField()),
+                ("public_key", models.CharField(null=True)),
+                ("proxy_account_id", models.BigIntegerField(null=True)),
+                ("realm", models.BigIntegerField()),
+                ("shard", models.BigIntegerField()),
+                ("receiver_sig_required", models.BooleanField(null=True)),
+                ("max_automatic_token_associations", models.IntegerField(null=True)),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("type", mirror.db.fields.EnumField("entity_type", db_default="UNKNOWN")),
+                ("alias", mirror.db.fields.BytesField(null=True)),
+                ("ethereum_nonce", models.BigIntegerField(db_default=0, null=True)),
+                ("evm_address", mirror.db.fields.BytesField(null=True)),
+                ("decline_reward", models.BooleanField(db_default=False)),
+                ("staked_account_id", models.BigIntegerField(null=True)),
+                ("staked_node_id", models.BigIntegerField(db_default=-1, null=True)),
+                ("stake_period_start", models.BigIntegerField(db_default=-1, null=True)),
+                ("obtainer_id", models.BigIntegerField(null=True)),
+                ("permanent_removal", models.BooleanField(null=True)),
+                ("balance", models.BigIntegerField(null=True)),
+                ("balance_timestamp", models.BigIntegerField(null=True)),
+            ],
+            options={
+                "verbose_name_plural": "entities",
+                "db_table": "entity",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        condition=models.Q(("alias__isnull", False)), fields=["alias"], name="entity__alias"
+                    ),
+                    mirror.db.indexes.Index(
+                        condition=models.Q(("evm_address__isnull", False)),
+                        fields=["evm_address"],
+                        name="entity__evm_address",
+                    ),
+                    mirror.db.indexes.Index(
+                        condition=models.Q(("public_key__isnull", False)),
+                        fields=["public_key", "type"],
+                        name="entity__public_key_type",
+                    ),
+                    mirror.db.indexes.Index(fields=["type", "id"], name="entity__type_id"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="EntityHistory",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "id", "timestamp_range", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("auto_renew_account_id", models.BigIntegerField(null=True)),
+                ("auto_renew_period", models.BigIntegerField(null=True)),
+                ("created_timestamp", models.BigIntegerField(null=True)),
+                ("deleted", models.BooleanField(null=True)),
+                ("expiration_timestamp", models.BigIntegerField(null=True)),
+                ("id", models.BigIntegerField()),
+                ("key", mirror.db.fields.BytesField(null=True)),
+                ("memo", models.TextField(db_default="")),
+                ("num", models.BigIntegerField()),
+                ("public_key", models.CharField(null=True)),
+                ("proxy_account_id", models.BigIntegerField(null=True)),
+                ("realm", models.BigIntegerField()),
+                ("shard", models.BigIntegerField()),
+                ("receiver_sig_required", models.BooleanField(null=True)),
+                ("max_automatic_token_associations", models.IntegerField(null=True)),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("type", mirror.db.fields.EnumField("entity_type", db_default="UNKNOWN")),
+                ("alias", mirror.db.fields.BytesField(null=True)),
+                ("ethereum_nonce", models.BigIntegerField(db_default=0, null=True)),
+                ("evm_address", mirror.db.fields.BytesField(null=True)),
+                ("decline_reward", models.BooleanField(db_default=False)),
+                ("staked_account_id", models.BigIntegerField(null=True)),
+                ("staked_node_id", models.BigIntegerField(db_default=-1, null=True)),
+                ("stake_period_start", models.BigIntegerField(db_default=-1, null=True)),
+                ("obtainer_id", models.BigIntegerField(null=True)),
+                ("permanent_removal", models.BooleanField(null=True)),
+                ("balance", models.BigIntegerField(null=True)),
+                ("balance_timestamp", models.BigIntegerField(null=True)),
+            ],
+            options={
+                "verbose_name_plural": "entity history",
+                "db_table": "entity_history",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        condition=models.Q(("alias__isnull", False)),
+                        fields=["alias"],
+                        name="entity_history__alias",
+                    ),
+                    mirror.db.indexes.Index(
+                        condition=models.Q(("evm_address__isnull", False)),
+                        fields=["evm_address"],
+                        name="entity_history__evm_address",
+                    ),
+                    mirror.db.indexes.Index(
+                        models.F("id"),
+                        models.F("timestamp_range__startswith"),
+                        name="entity_history__id_lower_timestamp",
+                    ),
+                    mirror.db.indexes.GistIndex(
+                        fields=["timestamp_range"], name="entity_history__timestamp_range"
+                    ),
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="EntityStake",
+            fields=[
+                ("end_stake_period", models.BigIntegerField()),
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("pending_reward", models.BigIntegerField()),
+                ("staked_node_id_start", models.BigIntegerField()),
+                ("staked_to_me", models.BigIntegerField()),
+                ("stake_total_start", models.BigIntegerField()),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+            ],
+            options={
+                "db_table": "entity_stake",
+            },
+        ),
+        migrations.CreateModel(
+            name="EntityStakeHistory",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "id", "timestamp_range", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("end_stake_period", models.BigIntegerField()),
+                ("id", models.BigIntegerField()),
+                ("pending_reward", models.BigIntegerField()),
+                ("staked_node_id_start", models.BigIntegerField()),
+                ("staked_to_me", models.BigIntegerField()),
+                ("stake_total_start", models.BigIntegerField()),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+            ],
+            options={
+                "verbose_name_plural": "entity stake history",
+                "db_table": "entity_stake_history",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        models.F("id"),
+                        models.F("timestamp_range__startswith"),
+                        name="entity_stake_history__id_lower_timestamp",
+                    ),
+                    mirror.db.indexes.GistIndex(
+                        fields=["timestamp_range"], name="entity_stake_history__timestamp_range"
+                    ),
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="EntityTransaction",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "entity_id",
+                        "consensus_timestamp",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("entity_id", models.BigIntegerField()),
+                ("payer_account_id", models.BigIntegerField()),
+                ("result", models.SmallIntegerField()),
+                ("type", models.SmallIntegerField()),
+            ],
+            options={
+                "db_table": "entity_transaction",
+            },
+        ),
+        migrations.CreateModel(
+            name="Transaction",
+            fields=[
+                ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("type", models.SmallIntegerField()),
+                ("result", models.SmallIntegerField()),
+                ("payer_account_id", mirror.db.fields.EntityIdField()),
+                ("valid_start_ns", models.BigIntegerField()),
+                ("valid_duration_seconds", models.BigIntegerField(null=True)),
+                ("node_account_id", mirror.db.fields.EntityIdField(null=True)),
+                ("entity_id", mirror.db.fields.EntityIdField(null=True)),
+                ("initial_balance", models.BigIntegerField(db_default=0, null=True)),
+                ("max_fee", mirror.db.fields.TinybarField(null=True)),
+                ("charged_tx_fee", models.BigIntegerField(null=True)),
+                ("memo", mirror.db.fields.BytesField(null=True)),
+                ("transaction_hash", mirror.db.fields.BytesField(null=True)),
+                ("transaction_bytes", mirror.db.fields.BytesField(null=True)),
+                ("scheduled", models.BooleanField(db_default=False)),
+                ("nonce", models.IntegerField(db_default=0)),
+                ("parent_consensus_timestamp", models.BigIntegerField(null=True)),
+                ("errata", mirror.db.fields.EnumField("errata_type", null=True)),
+                ("index", models.IntegerField(null=True)),
+                ("nft_transfer", models.JSONField(null=True)),
+                ("itemized_transfer", models.JSONField(null=True)),
+                ("transaction_record_bytes", mirror.db.fields.BytesField(null=True)),
+                (
+                    "max_custom_fees",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=mirror.db.fields.BytesField(), null=True, size=None
+                    ),
+                ),
+                ("batch_key", mirror.db.fields.BytesField(null=True)),
+                (
+                    "inner_transactions",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), null=True, size=None
+                    ),
+                ),
+            ],
+            options={
+                "db_table": "transaction",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["payer_account_id", "consensus_timestamp"],
+                        name="transaction__payer_account_id_consensus_ns",
+                    ),
+                    mirror.db.indexes.Index(
+                        fields=["valid_start_ns", "payer_account_id"], name="transaction__transaction_id"
+                    ),
+                    mirror.db.indexes.Index(
+                        fields=["type", "consensus_timestamp"], name="transaction__type_consensus_timestamp"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="TransactionHash",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "hash",
+                        "consensus_timestamp",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("hash", mirror.db.fields.BytesField()),
+                ("payer_account_id", models.BigIntegerField(null=True)),
+                ("hash_suffix", mirror.db.fields.BytesField(null=True)),
+            ],
+            options={
+                "verbose_name_plural": "transaction hashes",
+                "db_table": "transaction_hash",
+                "indexes": [
+                    mirror.db.indexes.HashIndex(
+                        models.Func("hash", template="substring(%(expressions)s from 1 for 32)"),
+                        name="transaction_hash__hash",
+                    )
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, mirror.db.tables.HashPartitions, models.Model),
+        ),
+        migrations.CreateModel(
+            name="TransactionSignature",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "consensus_timestamp",
+                        "public_key_prefix",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("public_key_prefix", mirror.db.fields.BytesField()),
+                ("entity_id", models.BigIntegerField(null=True)),
+                ("signature", mirror.db.fields.BytesField()),
+                ("type", models.SmallIntegerField(null=True)),
+            ],
+            options={
+                "db_table": "transaction_signature",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["-entity_id", "-consensus_timestamp"], name="transaction_signature__entity_id"
+                    )
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="CryptoTransfer",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "consensus_timestamp",
+                        "entity_id",
+                        "amount",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("entity_id", mirror.db.fields.EntityIdField()),
+                ("consensus_timestamp", mirror.db.fields.NanosTimestampField()),
+                ("amount", mirror.db.fields.TinybarField()),
+                ("payer_account_id", models.BigIntegerField()),
+                ("is_approval", models.BooleanField(null=True)),
+                ("errata", mirror.db.fields.EnumField("errata_type", null=True)),
+            ],
+            options={
+                "db_table": "crypto_transfer",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["consensus_timestamp"], name="crypto_transfer__consensus_timestamp"
+                    ),
+                    mirror.db.indexes.Index(
+                        condition=models.Q(("entity_id__ne", 98)),
+                        fields=["entity_id", "consensus_timestamp"],
+                        name="crypto_transfer__entity_id_consensus_timestamp",
+                    ),
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="NonFeeTransfer",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "consensus_timestamp",
+                        "payer_account_id",
+                        "amount",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("entity_id", mirror.db.fields.EntityIdField(null=True)),
+                ("consensus_timestamp", mirror.db.fields.NanosTimestampField()),
+                ("amount", mirror.db.fields.TinybarField()),
+                ("payer_account_id", models.BigIntegerField()),
+                ("is_approval", models.BooleanField(null=True)),
+            ],
+            options={
+                "db_table": "non_fee_transfer",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["consensus_timestamp"], name="non_fee_transfer__consensus_timestamp"
+                    )
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="StakingRewardTransfer",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "consensus_timestamp",
+                        "account_id",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("account_id", models.BigIntegerField()),
+                ("amount", models.BigIntegerField()),
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("payer_account_id", models.BigIntegerField()),
+            ],
+            options={
+                "db_table": "staking_reward_transfer",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["account_id", "consensus_timestamp"],
+                        name="staking_reward_transfer__account_timestamp",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="CryptoAllowance",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "owner", "spender", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("amount_granted", models.BigIntegerField()),
+                ("owner", models.BigIntegerField()),
+                ("payer_account_id", models.BigIntegerField()),
+                ("spender", models.BigIntegerField()),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("amount", models.BigIntegerField(db_default=0)),
+            ],
+            options={
+                "db_table": "crypto_allowance",
+            },
+        ),
+        migrations.CreateModel(
+            name="CryptoAllowanceHistory",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "owner",
+                        "spender",
+                        "timestamp_range",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("amount_granted", models.BigIntegerField()),
+                ("owner", models.BigIntegerField()),
+                ("payer_account_id", models.BigIntegerField()),
+                ("spender", models.BigIntegerField()),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("amount", models.BigIntegerField(db_default=0)),
+            ],
+            options={
+                "verbose_name_plural": "crypto allowance history",
+                "db_table": "crypto_allowance_history",
+                "indexes": [
+                    mirror.db.indexes.GistIndex(
+                        fields=["timestamp_range"], name="crypto_allowance_history__timestamp_range"
+                    ),
+                    mirror.db.indexes.Index(
+                        models.F("owner"),
+                        models.F("spender"),
+                        models.F("timestamp_range__startswith"),
+                        name="crypto_allowance_history_owner_spender_lower_timestamp",
+                    ),
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="AccountBalance",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "account_id",
+                        "consensus_timestamp",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("consensus_timestamp", mirror.db.fields.NanosTimestampField()),
+                ("balance", mirror.db.fields.TinybarField()),
+                ("account_id", mirror.db.fields.EntityIdField()),
+            ],
+            options={
+                "db_table": "account_balance",
+            },
+            bases=(mirror.db.tables.MonthlyPartitions, models.Model),
+        ),
+        migrations.CreateModel(
+            name="AccountBalanceFile",
+            fields=[
+                ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("count", models.BigIntegerField()),
+                ("load_start", models.BigIntegerField()),
+                ("load_end", models.BigIntegerField()),
+                ("file_hash", models.CharField(max_length=96, null=True)),
+                ("name", models.CharField(max_length=250)),
+                ("bytes", mirror.db.fields.BytesField(null=True)),
+                ("time_offset", models.IntegerField(db_default=0)),
+                ("node_id", models.BigIntegerField()),
+                ("synthetic", models.BooleanField(db_default=False)),
+            ],
+            options={
+                "db_table": "account_balance_file",
+                "indexes": [mirror.db.indexes.Index(fields=["name"], name="account_balance_file__name")],
+            },
+        ),
+        migrations.CreateModel(
+            name="RecordFile",
+            fields=[
+                ("name", models.CharField(max_length=250)),
+                ("load_start", models.BigIntegerField()),
+                ("load_end", models.BigIntegerField()),
+                ("hash", models.CharField(max_length=96)),
+                ("prev_hash", models.CharField(max_length=96)),
+                ("consensus_start", models.BigIntegerField()),
+                ("consensus_end", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("count", models.BigIntegerField()),
+                ("digest_algorithm", models.IntegerField()),
+                ("hapi_version_major", models.IntegerField(null=True)),
+                ("hapi_version_minor", models.IntegerField(null=True)),
+                ("hapi_version_patch", models.IntegerField(null=True)),
+                ("version", models.IntegerField()),
+                ("file_hash", models.CharField(max_length=96)),
+                ("bytes", mirror.db.fields.BytesField(null=True)),
+                ("index", models.BigIntegerField()),
+                ("gas_used", models.BigIntegerField(db_default=-1, null=True)),
+                ("logs_bloom", mirror.db.fields.BytesField(null=True)),
+                ("size", models.IntegerField(null=True)),
+                ("sidecar_count", models.IntegerField(db_default=0)),
+                ("node_id", models.BigIntegerField()),
+                ("software_version_major", models.IntegerField(null=True)),
+                ("software_version_minor", models.IntegerField(null=True)),
+                ("software_version_patch", models.IntegerField(null=True)),
+                ("round_start", models.BigIntegerField(null=True)),
+                ("round_end", models.BigIntegerField(null=True)),
+            ],
+            options={
+                "db_table": "record_file",
+                "indexes": [
+                    mirror.db.indexes.Index(fields=["hash"], name="record_file__hash"),
+                    mirror.db.indexes.Index(fields=["index"], name="record_file__index"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="SidecarFile",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "consensus_end", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("bytes", mirror.db.fields.BytesField(null=True)),
+                ("count", models.IntegerField(null=True)),
+                ("consensus_end", models.BigIntegerField()),
+                ("hash_algorithm", models.IntegerField()),
+                ("hash", mirror.db.fields.BytesField()),
+                ("id", models.IntegerField()),
+                ("name", models.CharField(max_length=250)),
+                ("size", models.IntegerField(null=True)),
+                (
+                    "types",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None),
+                ),
+            ],
+            options={
+                "db_table": "sidecar_file",
+            },
+        ),
+        migrations.CreateModel(
+            name="Topic",
+            fields=[
+                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("created_timestamp", models.BigIntegerField(null=True)),
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("fee_exempt_key_list", mirror.db.fields.BytesField(null=True)),
+                ("fee_schedule_key", mirror.db.fields.BytesField(null=True)),
+                ("submit_key", mirror.db.fields.BytesField(null=True)),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+            ],
+            options={
+                "db_table": "topic",
+            },
+        ),
+        migrations.CreateModel(
+            name="TopicHistory",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "id", "timestamp_range", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("admin_key", mirror.db.fields.BytesField(null=True)),
+                ("created_timestamp", models.BigIntegerField(null=True)),
+                ("id", models.BigIntegerField()),
+                ("fee_exempt_key_list", mirror.db.fields.BytesField(null=True)),
+                ("fee_schedule_key", mirror.db.fields.BytesField(null=True)),
+                ("submit_key", mirror.db.fields.BytesField(null=True)),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+            ],
+            options={
+                "verbose_name_plural": "topic history",
+                "db_table": "topic_history",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        models.F("id"),
+                        models.F("timestamp_range__startswith"),
+                        name="topic_history__id_lower_timestamp_range",
+                    ),
+                    mirror.db.indexes.GistIndex(
+                        fields=["timestamp_range"], name="topic_history__timestamp_range"
+                    ),
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="TopicMessage",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "topic_id",
+                        "sequence_number",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("consensus_timestamp", mirror.db.fields.NanosTimestampField()),
+                ("message", mirror.db.fields.BytesField()),
+                ("running_hash", mirror.db.fields.BytesField()),
+                ("sequence_number", models.BigIntegerField()),
+                ("running_hash_version", models.SmallIntegerField(null=True)),
+                ("chunk_num", models.IntegerField(null=True)),
+                ("chunk_total", models.IntegerField(null=True)),
+                ("payer_account_id", mirror.db.fields.EntityIdField(null=True)),
+                ("valid_start_timestamp", mirror.db.fields.NanosTimestampField(null=True)),
+                ("topic_id", models.BigIntegerField()),
+                ("initial_transaction_id", mirror.db.fields.BytesField(null=True)),
+            ],
+            options={
+                "db_table": "topic_message",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["topic_id", "consensus_timestamp"], name="topic_message__topic_id_timestamp"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        models.F("topic_id"),
+                        models.F("sequence_number"),
+                        name="topic_message__topic_id_seqnum",
+                    )
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+        migrations.CreateModel(
+            name="TopicMessageLookup",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "topic_id", "partition", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("partition", models.TextField()),
+                ("sequence_number_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+                ("topic_id", models.BigIntegerField()),
+            ],
+            options={
+                "db_table": "topic_message_lookup",
+            },
+        ),
+        migrations.CreateModel(
+            name="Schedule",
+            fields=[
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("creator_account_id", models.BigIntegerField()),
+                ("executed_timestamp", models.BigIntegerField(null=True)),
+                ("payer_account_id", models.BigIntegerField()),
+                ("schedule_id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("transaction_body", mirror.db.fields.BytesField()),
+                ("expiration_time", models.BigIntegerField(null=True)),
+                ("wait_for_expiry", models.BooleanField(db_default=False)),
+            ],
+            options={
+                "db_table": "schedule",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["-creator_account_id"], name="schedule__creator_account_id"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="FileData",
+            fields=[
+                ("file_data", mirror.db.fields.BytesField(null=True)),
+                (
+                    "consensus_timestamp",
+                    mirror.db.fields.NanosTimestampField(primary_key=True, serialize=False),
+                ),
+                ("entity_id", mirror.db.fields.EntityIdField()),
+                ("transaction_type", models.SmallIntegerField()),
+            ],
+            options={
+                "db_table": "file_data",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        fields=["entity_id", "consensus_timestamp"], name="file_data__id_timestamp"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="LiveHash",
+            fields=[
+                ("livehash", mirror.db.fields.BytesField(null=True)),
+                (
+                    "consensus_timestamp",
+                    mirror.db.fields.NanosTimestampField(primary_key=True, serialize=False),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "live hashes",
+                "db_table": "live_hash",
+            },
+        ),
+        migrations.CreateModel(
+            name="NetworkFreeze",
+            fields=[
+                ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("end_time", models.BigIntegerField(null=True)),
+                ("file_hash", mirror.db.fields.BytesField()),
+                ("file_id", models.BigIntegerField(null=True)),
+                ("payer_account_id", models.BigIntegerField()),
+                ("start_time", models.BigIntegerField()),
+                ("type", models.SmallIntegerField()),
+            ],
+            options={
+                "db_table": "network_freeze",
+            },
+        ),
+        migrations.CreateModel(
+            name="Prng",
+            fields=[
+                ("consensus_timestamp", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("range", models.IntegerField()),
+                ("prng_bytes", mirror.db.fields.BytesField(null=True)),
+                ("prng_number", models.IntegerField(null=True)),
+                ("payer_account_id", models.BigIntegerField()),
+            ],
+            options={
+                "db_table": "prng",
+            },
+        ),
+        migrations.CreateModel(
+            name="ReconciliationJob",
+            fields=[
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("count", models.BigIntegerField()),
+                ("error", models.TextField(db_default="")),
+                ("timestamp_end", models.DateTimeField(null=True)),
+                ("timestamp_start", models.DateTimeField(primary_key=True, serialize=False)),
+                ("status", models.SmallIntegerField()),
+            ],
+            options={
+                "db_table": "reconciliation_job",
+            },
+        ),
+        VacuumAfterInserts(
+            {
+                "transaction": 6_000_000,
+                "crypto_transfer": 24_000_000,
+                "staking_reward_transfer": 4_000,
+                "account_balance_file": 96,
+                "record_file": 1_800,
+                "sidecar_file": 1_800,
+                "topic_message": 6_000_000,
+            }
+        ),
+        migrations.RunSQL(HASH_PARTITIONS, reverse_sql=migrations.RunSQL.noop),
+        migrations.RunSQL(TIME_PARTITIONS, reverse_sql=DROP_TIME_PARTITIONS),
+        migrations.RunSQL(
+            "CALL create_time_partition_for_table('account_balance')", reverse_sql=migrations.RunSQL.noop
+        ),
+        migrations.RunSQL(LOOKUPS, reverse_sql=DROP_LOOKUPS),
+    ]

@@ -1,0 +1,52 @@
+"""Allowances of hbar."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.indexes import GistIndex, Index
+from mirror.db.tables import KeylessTable
+
+
+class CryptoAllowanceColumns(models.Model):
+    """What a version of an hbar allowance says."""
+
+    amount_granted = models.BigIntegerField()
+    owner = models.BigIntegerField()
+    payer_account_id = models.BigIntegerField()
+    spender = models.BigIntegerField()
+    timestamp_range = BigIntegerRangeField()
+    amount = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        abstract = True
+
+
+class CryptoAllowance(CryptoAllowanceColumns):
+    """What `spender` may still take from `owner`, in tinybars.
+
+    Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
+    """
+
+    pk = models.CompositePrimaryKey("owner", "spender")
+
+    class Meta:
+        db_table = "crypto_allowance"
+
+
+class CryptoAllowanceHistory(KeylessTable, CryptoAllowanceColumns):
+    """An earlier grant. Written when CRYPTOAPPROVEALLOWANCE replaces it."""
+
+    pk = models.CompositePrimaryKey("owner", "spender", "timestamp_range")
+
+    class Meta:
+        db_table = "crypto_allowance_history"
+        verbose_name_plural = "crypto allowance history"
+        indexes = [
+            GistIndex(fields=["timestamp_range"], name="crypto_allowance_history__timestamp_range"),
+            Index(
+                "owner",
+                "spender",
+                "timestamp_range__startswith",
+                name="crypto_allowance_history_owner_spender_lower_timestamp",
+            ),
+        ]

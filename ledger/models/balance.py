@@ -1,0 +1,44 @@
+"""Snapshots of hbar balances."""
+
+from django.db import models
+
+from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField, TinybarField
+from mirror.db.indexes import Index
+from mirror.db.tables import MonthlyPartitions
+
+
+class AccountBalance(MonthlyPartitions, models.Model):
+    """One account's balance (tinybars) at one snapshot.
+
+    The first snapshot of a month holds every account, later ones those that changed since; account 2 is in
+    each and marks it. No transaction writes it: snapshots are taken while files are ingested.
+    """
+
+    pk = models.CompositePrimaryKey("account_id", "consensus_timestamp")
+    consensus_timestamp = NanosTimestampField()
+    balance = TinybarField()
+    account_id = EntityIdField()
+
+    class Meta:
+        db_table = "account_balance"
+
+
+class AccountBalanceFile(models.Model):
+    """One balance snapshot: from a balance file of the network, or taken by the node itself (`synthetic`)."""
+
+    consensus_timestamp = models.BigIntegerField(primary_key=True)
+    count = models.BigIntegerField()
+    load_start = models.BigIntegerField()
+    load_end = models.BigIntegerField()
+    file_hash = models.CharField(max_length=96, null=True)
+    name = models.CharField(max_length=250)
+    bytes = BytesField(null=True)
+    time_offset = models.IntegerField(db_default=0)
+    node_id = models.BigIntegerField()
+    synthetic = models.BooleanField(db_default=False)
+
+    class Meta:
+        db_table = "account_balance_file"
+        indexes = [
+            Index(fields=["name"], name="account_balance_file__name"),
+        ]

@@ -1,0 +1,182 @@
+"""Entities: everything with an id, their staking figures, and which transactions they took part in."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.enums import EntityType
+from mirror.db.fields import BytesField, EnumField
+from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import MergeRule
+from mirror.db.tables import KeylessTable
+
+
+class EntityColumns(models.Model):
+    """What a version of an entity says, besides its id."""
+
+    auto_renew_account_id = models.BigIntegerField(null=True)
+    auto_renew_period = models.BigIntegerField(null=True)
+    created_timestamp = models.BigIntegerField(null=True)
+    deleted = models.BooleanField(null=True)
+    expiration_timestamp = models.BigIntegerField(null=True)
+    key = BytesField(null=True)
+    memo = models.TextField(db_default="")
+    num = models.BigIntegerField()
+    public_key = models.CharField(null=True)
+    proxy_account_id = models.BigIntegerField(null=True)
+    realm = models.BigIntegerField()
+    shard = models.BigIntegerField()
+    receiver_sig_required = models.BooleanField(null=True)
+    max_automatic_token_associations = models.IntegerField(null=True)
+    timestamp_range = BigIntegerRangeField()
+    type = EnumField("entity_type", choices=EntityType, db_default=EntityType.UNKNOWN)
+    alias = BytesField(null=True)
+    ethereum_nonce = models.BigIntegerField(null=True, db_default=0)
+    evm_address = BytesField(null=True)
+    decline_reward = models.BooleanField(db_default=False)
+    staked_account_id = models.BigIntegerField(null=True)
+    staked_node_id = models.BigIntegerField(null=True, db_default=-1)
+    stake_period_start = models.BigIntegerField(null=True, db_default=-1)
+    obtainer_id = models.BigIntegerField(null=True)
+    permanent_removal = models.BooleanField(null=True)
+    balance = models.BigIntegerField(null=True)
+    balance_timestamp = models.BigIntegerField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Entity(EntityColumns):
+    """One account, contract, file, topic, token or schedule as it is now.
+
+    Written by every transaction that creates, updates or deletes one; balance and nonce also move by
+    transfers and contract calls, which start no new version.
+    """
+
+    merge = MergeRule(
+        key=("id",),
+        fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
+        added=frozenset({"balance"}),
+        defaults={
+            "decline_reward": "false",
+            "memo": "''",
+            "stake_period_start": "-1",
+            "staked_node_id": "-1",
+            "type": "'UNKNOWN'",
+        },
+        expressions={
+            "num": "s.id & 274877906943",
+            "realm": "(s.id >> 38) & 65535",
+            "shard": "(s.id >> 54) & 1023",
+            # Only accounts and contracts get a balance that had none.
+            "balance": (
+                "case when coalesce(e.type, s.type) in ('ACCOUNT', 'CONTRACT')"
+                " then coalesce(e.balance, 0) + coalesce(s.balance, 0)"
+                " else e.balance + coalesce(s.balance, 0) end"
+            ),
+            "ethereum_nonce": (
+                "coalesce(s.ethereum_nonce, e.ethereum_nonce,"
+                " case when coalesce(s.type, e.type) = 'ACCOUNT' then 0 end)"
+            ),
+            # An empty text says that the new key holds no single public key.
+            "public_key": "nullif(coalesce(s.public_key, e.public_key), '')",
+        },
+    )
+
+    id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "entity"
+        verbose_name_plural = "entities"
+        indexes = [
+            Index(fields=["alias"], name="entity__alias", condition=models.Q(alias__isnull=False)),
+            Index(
+                fields=["evm_address"],
+                name="entity__evm_address",
+                condition=models.Q(evm_address__isnull=False),
+            ),
+            Index(
+                fields=["public_key", "type"],
+                name="entity__public_key_type",
+                condition=models.Q(public_key__isnull=False),
+            ),
+            Index(fields=["type", "id"], name="entity__type_id"),
+        ]
+
+
+class EntityHistory(KeylessTable, EntityColumns):
+    """One past version of an entity, over the time it was valid. Written when a transaction replaces it."""
+
+    pk = models.CompositePrimaryKey("id", "timestamp_range")
+    id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "entity_history"
+        verbose_name_plural = "entity history"
+        indexes = [
+            Index(fields=["alias"], name="entity_history__alias", condition=models.Q(alias__isnull=False)),
+            Index(
+                fields=["evm_address"],
+                name="entity_history__evm_address",
+                condition=models.Q(evm_address__isnull=False),
+            ),
+            Index("id", "timestamp_range__startswith", name="entity_history__id_lower_timestamp"),
+            GistIndex(fields=["timestamp_range"], name="entity_history__timestamp_range"),
+        ]
+
+
+class EntityStakeColumns(models.Model):
+    """Staking figures of an account, besides its id."""
+
+    end_stake_period = models.BigIntegerField()
+    pending_reward = models.BigIntegerField()
+    staked_node_id_start = models.BigIntegerField()
+    staked_to_me = models.BigIntegerField()
+    stake_total_start = models.BigIntegerField()
+    timestamp_range = BigIntegerRangeField()
+
+    class Meta:
+        abstract = True
+
+
+class EntityStake(EntityStakeColumns):
+    """What an account stakes, and is owed, as of the last finished staking period.
+
+    Written once per staking period, after NODESTAKEUPDATE.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "entity_stake"
+
+
+class EntityStakeHistory(KeylessTable, EntityStakeColumns):
+    """The figures of an earlier staking period. Written when NODESTAKEUPDATE ends the next one."""
+
+    pk = models.CompositePrimaryKey("id", "timestamp_range")
+    id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "entity_stake_history"
+        verbose_name_plural = "entity stake history"
+        indexes = [
+            Index("id", "timestamp_range__startswith", name="entity_stake_history__id_lower_timestamp"),
+            GistIndex(fields=["timestamp_range"], name="entity_stake_history__timestamp_range"),
+        ]
+
+
+class EntityTransaction(models.Model):
+    """One entity's part in one transaction, whatever the part was.
+
+    Written by every transaction, when the setting asks for it.
+    """
+
+    pk = models.CompositePrimaryKey("entity_id", "consensus_timestamp")
+    consensus_timestamp = models.BigIntegerField()
+    entity_id = models.BigIntegerField()
+    payer_account_id = models.BigIntegerField()
+    result = models.SmallIntegerField()
+    type = models.SmallIntegerField()
+
+    class Meta:
+        db_table = "entity_transaction"

@@ -1,0 +1,28 @@
+"""Scheduled transactions."""
+
+from django.db import models
+
+from mirror.db.fields import BytesField
+from mirror.db.indexes import Index
+
+
+class Schedule(models.Model):
+    """One scheduled transaction.
+
+    Written by SCHEDULECREATE; the transaction it carries sets `executed_timestamp`.
+    """
+
+    consensus_timestamp = models.BigIntegerField()
+    creator_account_id = models.BigIntegerField()
+    executed_timestamp = models.BigIntegerField(null=True)
+    payer_account_id = models.BigIntegerField()
+    schedule_id = models.BigIntegerField(primary_key=True)
+    transaction_body = BytesField()
+    expiration_time = models.BigIntegerField(null=True)
+    wait_for_expiry = models.BooleanField(db_default=False)
+
+    class Meta:
+        db_table = "schedule"
+        indexes = [
+            Index(fields=["-creator_account_id"], name="schedule__creator_account_id"),
+        ]

@@ -1,0 +1,91 @@
+"""Topics of the consensus service and their messages."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField
+from mirror.db.indexes import GistIndex, Index
+from mirror.db.tables import KeylessTable
+
+
+class TopicColumns(models.Model):
+    """What a version of a topic says, besides its id."""
+
+    admin_key = BytesField(null=True)
+    created_timestamp = models.BigIntegerField(null=True)
+    fee_exempt_key_list = BytesField(null=True)
+    fee_schedule_key = BytesField(null=True)
+    submit_key = BytesField(null=True)
+    timestamp_range = BigIntegerRangeField()
+
+    class Meta:
+        abstract = True
+
+
+class Topic(TopicColumns):
+    """The keys of a topic as they are now; the rest of a topic is in entity.
+
+    Written by CONSENSUSCREATETOPIC, CONSENSUSUPDATETOPIC and CONSENSUSDELETETOPIC.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "topic"
+
+
+class TopicHistory(KeylessTable, TopicColumns):
+    """Earlier keys of a topic. Written when CONSENSUSUPDATETOPIC or CONSENSUSDELETETOPIC replaces them."""
+
+    pk = models.CompositePrimaryKey("id", "timestamp_range")
+    id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "topic_history"
+        verbose_name_plural = "topic history"
+        indexes = [
+            Index("id", "timestamp_range__startswith", name="topic_history__id_lower_timestamp_range"),
+            GistIndex(fields=["timestamp_range"], name="topic_history__timestamp_range"),
+        ]
+
+
+class TopicMessage(KeylessTable, models.Model):
+    """One message, or one chunk of a longer one. Written by CONSENSUSSUBMITMESSAGE."""
+
+    pk = models.CompositePrimaryKey("topic_id", "sequence_number")
+    consensus_timestamp = NanosTimestampField()
+    message = BytesField()
+    running_hash = BytesField()
+    sequence_number = models.BigIntegerField()
+    running_hash_version = models.SmallIntegerField(null=True)
+    chunk_num = models.IntegerField(null=True)
+    chunk_total = models.IntegerField(null=True)
+    payer_account_id = EntityIdField(null=True)
+    valid_start_timestamp = NanosTimestampField(null=True)
+    topic_id = models.BigIntegerField()
+    initial_transaction_id = BytesField(null=True)
+
+    class Meta:
+        db_table = "topic_message"
+        indexes = [
+            Index(fields=["topic_id", "consensus_timestamp"], name="topic_message__topic_id_timestamp"),
+        ]
+        constraints = [
+            models.UniqueConstraint("topic_id", "sequence_number", name="topic_message__topic_id_seqnum"),
+        ]
+
+
+class TopicMessageLookup(models.Model):
+    """Which sequence numbers and times of a topic lie in one partition of topic_message.
+
+    Used only where topic_message is partitioned by time; CONSENSUSSUBMITMESSAGE extends it there.
+    """
+
+    pk = models.CompositePrimaryKey("topic_id", "partition")
+    partition = models.TextField()
+    sequence_number_range = BigIntegerRangeField()
+    timestamp_range = BigIntegerRangeField()
+    topic_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "topic_message_lookup"

@@ -1,0 +1,90 @@
+"""Transactions, and the ways to find one."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from mirror.db.enums import ErrataType
+from mirror.db.fields import BytesField, EntityIdField, EnumField, TinybarField
+from mirror.db.indexes import HashIndex, Index
+from mirror.db.tables import HashPartitions, KeylessTable
+
+
+class Transaction(models.Model):
+    """One transaction that reached consensus, successful or not. Written by every transaction."""
+
+    consensus_timestamp = models.BigIntegerField(primary_key=True)
+    type = models.SmallIntegerField()
+    result = models.SmallIntegerField()
+    payer_account_id = EntityIdField()
+    valid_start_ns = models.BigIntegerField()
+    valid_duration_seconds = models.BigIntegerField(null=True)
+    node_account_id = EntityIdField(null=True)
+    entity_id = EntityIdField(null=True)
+    initial_balance = models.BigIntegerField(null=True, db_default=0)
+    max_fee = TinybarField(null=True)
+    charged_tx_fee = models.BigIntegerField(null=True)
+    memo = BytesField(null=True)
+    transaction_hash = BytesField(null=True)
+    transaction_bytes = BytesField(null=True)
+    scheduled = models.BooleanField(db_default=False)
+    nonce = models.IntegerField(db_default=0)
+    parent_consensus_timestamp = models.BigIntegerField(null=True)
+    errata = EnumField("errata_type", choices=ErrataType, null=True)
+    index = models.IntegerField(null=True)
+    nft_transfer = models.JSONField(null=True)
+    itemized_transfer = models.JSONField(null=True)
+    transaction_record_bytes = BytesField(null=True)
+    max_custom_fees = ArrayField(BytesField(), null=True)
+    batch_key = BytesField(null=True)
+    inner_transactions = ArrayField(models.BigIntegerField(), null=True)
+
+    class Meta:
+        db_table = "transaction"
+        indexes = [
+            Index(
+                fields=["payer_account_id", "consensus_timestamp"],
+                name="transaction__payer_account_id_consensus_ns",
+            ),
+            Index(fields=["valid_start_ns", "payer_account_id"], name="transaction__transaction_id"),
+            Index(fields=["type", "consensus_timestamp"], name="transaction__type_consensus_timestamp"),
+        ]
+
+
+class TransactionHash(KeylessTable, HashPartitions, models.Model):
+    """Where to find the transaction of a hash: its first 32 bytes, the other 16 apart.
+
+    Written by every transaction; ETHEREUMTRANSACTION adds a second row with the Ethereum hash.
+    """
+
+    pk = models.CompositePrimaryKey("hash", "consensus_timestamp")
+    consensus_timestamp = models.BigIntegerField()
+    hash = BytesField()
+    payer_account_id = models.BigIntegerField(null=True)
+    hash_suffix = BytesField(null=True)
+
+    class Meta:
+        db_table = "transaction_hash"
+        verbose_name_plural = "transaction hashes"
+        indexes = [
+            HashIndex(
+                models.Func("hash", template="substring(%(expressions)s from 1 for 32)"),
+                name="transaction_hash__hash",
+            ),
+        ]
+
+
+class TransactionSignature(KeylessTable, models.Model):
+    """One signature collected by a schedule. Written by SCHEDULECREATE and SCHEDULESIGN."""
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "public_key_prefix")
+    consensus_timestamp = models.BigIntegerField()
+    public_key_prefix = BytesField()
+    entity_id = models.BigIntegerField(null=True)
+    signature = BytesField()
+    type = models.SmallIntegerField(null=True)
+
+    class Meta:
+        db_table = "transaction_signature"
+        indexes = [
+            Index(fields=["-entity_id", "-consensus_timestamp"], name="transaction_signature__entity_id"),
+        ]

@@ -1,0 +1,73 @@
+"""Movements of hbar. Amounts in tinybars, negative for the account that pays."""
+
+from django.db import models
+
+from mirror.db.enums import ErrataType
+from mirror.db.fields import EntityIdField, EnumField, NanosTimestampField, TinybarField
+from mirror.db.indexes import Index
+from mirror.db.tables import KeylessTable
+
+
+class CryptoTransfer(KeylessTable, models.Model):
+    """One account's balance change in one transaction, fees included.
+
+    Written by every transaction, from the transfer list of its record.
+    """
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "entity_id", "amount")
+    entity_id = EntityIdField()
+    consensus_timestamp = NanosTimestampField()
+    amount = TinybarField()
+    payer_account_id = models.BigIntegerField()
+    is_approval = models.BooleanField(null=True)
+    errata = EnumField("errata_type", choices=ErrataType, null=True)
+
+    class Meta:
+        db_table = "crypto_transfer"
+        indexes = [
+            Index(fields=["consensus_timestamp"], name="crypto_transfer__consensus_timestamp"),
+            Index(
+                fields=["entity_id", "consensus_timestamp"],
+                name="crypto_transfer__entity_id_consensus_timestamp",
+                condition=models.Q(entity_id__ne=98),
+            ),
+        ]
+
+
+class NonFeeTransfer(KeylessTable, models.Model):
+    """One transfer as the transaction body asked for it, without fees.
+
+    For databases that hold such rows: no transaction writes them any more.
+    """
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "payer_account_id", "amount")
+    entity_id = EntityIdField(null=True)
+    consensus_timestamp = NanosTimestampField()
+    amount = TinybarField()
+    payer_account_id = models.BigIntegerField()
+    is_approval = models.BooleanField(null=True)
+
+    class Meta:
+        db_table = "non_fee_transfer"
+        indexes = [
+            Index(fields=["consensus_timestamp"], name="non_fee_transfer__consensus_timestamp"),
+        ]
+
+
+class StakingRewardTransfer(models.Model):
+    """One staking reward paid to an account. Written by any transaction whose record lists paid rewards."""
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "account_id")
+    account_id = models.BigIntegerField()
+    amount = models.BigIntegerField()
+    consensus_timestamp = models.BigIntegerField()
+    payer_account_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "staking_reward_transfer"
+        indexes = [
+            Index(
+                fields=["account_id", "consensus_timestamp"],
+                name="staking_reward_transfer__account_timestamp",
+            ),
+        ]

@@ -1,0 +1,16 @@
+from typing import Any
+
+from django.db import models
+from django.db.backends.postgresql import schema
+
+from mirror.db.tables import KeylessTable, PartitionedTable
+
+
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    def table_sql(self, model: type[models.Model]) -> tuple[str, list[Any]]:
+        sql, parameters = super().table_sql(model)
+        if issubclass(model, KeylessTable):
+            sql = sql.replace(f", {self._pk_constraint_sql(model._meta.pk.columns)}", "")
+        if issubclass(model, PartitionedTable):
+            sql += f" PARTITION BY {model.partition_by}"
+        return sql, parameters

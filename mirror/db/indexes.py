@@ -1,0 +1,22 @@
+"""Django's index classes without its limit of 30 characters for a name: PostgreSQL's is 63."""
+
+from django.contrib.postgres import indexes
+from django.db import models
+
+LONGEST_NAME = 63
+
+
+class Index(models.Index):
+    max_name_length = LONGEST_NAME
+
+
+class GinIndex(indexes.GinIndex):
+    max_name_length = LONGEST_NAME
+
+
+class GistIndex(indexes.GistIndex):
+    max_name_length = LONGEST_NAME
+
+
+class HashIndex(indexes.HashIndex):
+    max_name_length = LONGEST_NAME

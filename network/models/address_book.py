@@ -1,0 +1,67 @@
+"""Address books: the nodes of the network, as the files 0.0.101 and 0.0.102 list them."""
+
+from django.db import models
+
+from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField
+from mirror.db.indexes import Index
+from mirror.db.tables import KeylessTable
+
+
+class AddressBook(models.Model):
+    """One version of an address book file, and when it was valid.
+
+    Written by FILECREATE, FILEUPDATE and FILEAPPEND of the two files, once their content is complete.
+    """
+
+    start_consensus_timestamp = NanosTimestampField(primary_key=True)
+    end_consensus_timestamp = NanosTimestampField(null=True)
+    file_id = EntityIdField()
+    node_count = models.IntegerField(null=True)
+    file_data = BytesField()
+
+    class Meta:
+        db_table = "address_book"
+
+
+class AddressBookEntry(models.Model):
+    """One node of an address book. Written with address_book."""
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "node_id")
+    consensus_timestamp = NanosTimestampField()
+    memo = models.CharField(max_length=128, null=True)
+    public_key = models.CharField(max_length=1024, null=True)
+    node_id = models.BigIntegerField()
+    node_account_id = EntityIdField()
+    node_cert_hash = BytesField(null=True)
+    description = models.CharField(max_length=100, null=True)
+    stake = models.BigIntegerField(null=True)
+
+    class Meta:
+        db_table = "address_book_entry"
+        verbose_name_plural = "address book entries"
+        indexes = [
+            Index(fields=["consensus_timestamp"], name="address_book_entry__timestamp"),
+        ]
+
+
+class AddressBookServiceEndpoint(KeylessTable, models.Model):
+    """One address of a node in an address book.
+
+    Written with address_book; what is not given is an empty string.
+    """
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "node_id", "ip_address_v4", "domain_name", "port")
+    consensus_timestamp = models.BigIntegerField()
+    ip_address_v4 = models.CharField(max_length=15, db_default="")
+    node_id = models.BigIntegerField()
+    port = models.IntegerField()
+    domain_name = models.CharField(max_length=253, db_default="")
+
+    class Meta:
+        db_table = "address_book_service_endpoint"
+        indexes = [
+            Index(
+                fields=["consensus_timestamp", "node_id"],
+                name="address_book_service_endpoint__timestamp_node_id",
+            ),
+        ]

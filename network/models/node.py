@@ -1,0 +1,49 @@
+"""Consensus nodes."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.fields import BytesField
+from mirror.db.indexes import Index
+from mirror.db.tables import KeylessTable
+
+
+class NodeColumns(models.Model):
+    """What a version of a node says, besides its id."""
+
+    admin_key = BytesField(null=True)
+    created_timestamp = models.BigIntegerField(null=True)
+    deleted = models.BooleanField(db_default=False)
+    timestamp_range = BigIntegerRangeField()
+    decline_reward = models.BooleanField(db_default=False)
+    grpc_proxy_endpoint = models.JSONField(null=True)
+    account_id = models.BigIntegerField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Node(NodeColumns):
+    """One consensus node now, as far as transactions told.
+
+    Written by NODECREATE, NODEUPDATE and NODEDELETE.
+    """
+
+    node_id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "node"
+
+
+class NodeHistory(KeylessTable, NodeColumns):
+    """An earlier version of a node. Written when NODEUPDATE or NODEDELETE replaces it."""
+
+    pk = models.CompositePrimaryKey("node_id", "timestamp_range")
+    node_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "node_history"
+        verbose_name_plural = "node history"
+        indexes = [
+            Index("node_id", "timestamp_range__startswith", name="node_history__node_id_lower_timestamp"),
+        ]

@@ -1,0 +1,68 @@
+"""Airdrops."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.enums import AirdropState
+from mirror.db.fields import EnumField
+from mirror.db.indexes import GistIndex, Index
+from mirror.db.tables import KeylessTable
+
+
+class TokenAirdropColumns(models.Model):
+    """What a version of an airdrop says."""
+
+    amount = models.BigIntegerField(null=True)
+    receiver_account_id = models.BigIntegerField()
+    sender_account_id = models.BigIntegerField()
+    serial_number = models.BigIntegerField()
+    state = EnumField("airdrop_state", choices=AirdropState, db_default=AirdropState.PENDING)
+    timestamp_range = BigIntegerRangeField()
+    token_id = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class TokenAirdrop(KeylessTable, TokenAirdropColumns):
+    """One airdrop waiting for its receiver, or its end.
+
+    A fungible one has serial number 0, one of a serial has no amount.
+
+    Written by TOKENAIRDROP, TOKENCANCELAIRDROP and TOKENCLAIMAIRDROP.
+    """
+
+    pk = models.CompositePrimaryKey("sender_account_id", "receiver_account_id", "token_id", "serial_number")
+
+    class Meta:
+        db_table = "token_airdrop"
+        indexes = [
+            Index(
+                fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
+                name="token_airdrop__receiver_id",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                "sender_account_id",
+                "receiver_account_id",
+                "token_id",
+                "serial_number",
+                name="token_airdrop__sender_id",
+            ),
+        ]
+
+
+class TokenAirdropHistory(KeylessTable, TokenAirdropColumns):
+    """An earlier state of an airdrop. Written when the next airdrop, cancel or claim replaces it."""
+
+    pk = models.CompositePrimaryKey(
+        "sender_account_id", "receiver_account_id", "token_id", "serial_number", "timestamp_range"
+    )
+
+    class Meta:
+        db_table = "token_airdrop_history"
+        verbose_name_plural = "token airdrop history"
+        indexes = [
+            GistIndex(fields=["timestamp_range"], name="token_airdrop_history__timestamp_range"),
+        ]

@@ -1,0 +1,100 @@
+"""Allowances of tokens."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.indexes import GistIndex, Index
+from mirror.db.tables import KeylessTable
+
+
+class TokenAllowanceColumns(models.Model):
+    """What a version of a token allowance says."""
+
+    amount_granted = models.BigIntegerField()
+    owner = models.BigIntegerField()
+    payer_account_id = models.BigIntegerField()
+    spender = models.BigIntegerField()
+    timestamp_range = BigIntegerRangeField()
+    token_id = models.BigIntegerField()
+    amount = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        abstract = True
+
+
+class TokenAllowance(TokenAllowanceColumns):
+    """How much of a fungible token `spender` may still take from `owner`.
+
+    Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
+    """
+
+    pk = models.CompositePrimaryKey("owner", "spender", "token_id")
+
+    class Meta:
+        db_table = "token_allowance"
+
+
+class TokenAllowanceHistory(KeylessTable, TokenAllowanceColumns):
+    """An earlier grant. Written when CRYPTOAPPROVEALLOWANCE replaces it."""
+
+    pk = models.CompositePrimaryKey("owner", "spender", "token_id", "timestamp_range")
+
+    class Meta:
+        db_table = "token_allowance_history"
+        verbose_name_plural = "token allowance history"
+        indexes = [
+            Index(
+                "owner",
+                "spender",
+                "token_id",
+                "timestamp_range__startswith",
+                name="token_allowance_history__owner_spender_token_lower_timestamp",
+            ),
+            GistIndex(fields=["timestamp_range"], name="token_allowance_history__timestamp_range"),
+        ]
+
+
+class NftAllowanceColumns(models.Model):
+    """What a version of an allowance for all serials says."""
+
+    approved_for_all = models.BooleanField()
+    owner = models.BigIntegerField()
+    payer_account_id = models.BigIntegerField()
+    spender = models.BigIntegerField()
+    timestamp_range = BigIntegerRangeField()
+    token_id = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class NftAllowance(NftAllowanceColumns):
+    """Whether `spender` may take any serial of the token from `owner`. Written by CRYPTOAPPROVEALLOWANCE."""
+
+    pk = models.CompositePrimaryKey("owner", "spender", "token_id")
+
+    class Meta:
+        db_table = "nft_allowance"
+        indexes = [
+            Index(fields=["spender", "owner", "token_id"], name="nft_allowance__spender_owner_token"),
+        ]
+
+
+class NftAllowanceHistory(KeylessTable, NftAllowanceColumns):
+    """An earlier grant or refusal. Written when CRYPTOAPPROVEALLOWANCE replaces it."""
+
+    pk = models.CompositePrimaryKey("owner", "spender", "token_id", "timestamp_range")
+
+    class Meta:
+        db_table = "nft_allowance_history"
+        verbose_name_plural = "nft allowance history"
+        indexes = [
+            Index(
+                "owner",
+                "spender",
+                "token_id",
+                "timestamp_range__startswith",
+                name="nft_allowance_history__owner_spender_token_lower_timestamp",
+            ),
+            GistIndex(fields=["timestamp_range"], name="nft_allowance_history__timestamp_range"),
+        ]

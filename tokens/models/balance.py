@@ -1,0 +1,29 @@
+"""Snapshots of token balances."""
+
+from django.db import models
+
+from mirror.db.fields import EntityIdField
+from mirror.db.indexes import Index
+from mirror.db.tables import MonthlyPartitions
+
+
+class TokenBalance(MonthlyPartitions, models.Model):
+    """One account's balance of one token at one snapshot, thinned out as account_balance is.
+
+    No transaction writes it: snapshots are taken while files are ingested.
+    """
+
+    pk = models.CompositePrimaryKey("account_id", "token_id", "consensus_timestamp")
+    consensus_timestamp = models.BigIntegerField()
+    account_id = EntityIdField()
+    balance = models.BigIntegerField()
+    token_id = EntityIdField()
+
+    class Meta:
+        db_table = "token_balance"
+        indexes = [
+            Index(
+                fields=["token_id", "account_id", "consensus_timestamp"],
+                name="token_balance__token_account_timestamp",
+            ),
+        ]

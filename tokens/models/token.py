@@ -1,0 +1,116 @@
+"""Tokens and their custom fees."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
+from mirror.db.fields import BytesField, EntityIdField, EnumField
+from mirror.db.indexes import GinIndex, GistIndex, Index
+from mirror.db.tables import KeylessTable
+
+
+class TokenColumns(models.Model):
+    """What a version of a token says, besides its id."""
+
+    created_timestamp = models.BigIntegerField()
+    decimals = models.BigIntegerField()
+    freeze_default = models.BooleanField(db_default=False)
+    freeze_key = BytesField(null=True)
+    initial_supply = models.BigIntegerField()
+    kyc_key = BytesField(null=True)
+    name = models.CharField(max_length=100)
+    supply_key = BytesField(null=True)
+    symbol = models.CharField(max_length=100)
+    total_supply = models.BigIntegerField(db_default=0)
+    treasury_account_id = EntityIdField()
+    wipe_key = BytesField(null=True)
+    max_supply = models.BigIntegerField(db_default=9223372036854775807)
+    supply_type = EnumField("token_supply_type", choices=TokenSupplyType, db_default=TokenSupplyType.INFINITE)
+    type = EnumField("token_type", choices=TokenType, db_default=TokenType.FUNGIBLE_COMMON)
+    fee_schedule_key = BytesField(null=True)
+    pause_key = BytesField(null=True)
+    pause_status = EnumField(
+        "token_pause_status", choices=TokenPauseStatus, db_default=TokenPauseStatus.NOT_APPLICABLE
+    )
+    timestamp_range = BigIntegerRangeField()
+    freeze_status = models.SmallIntegerField()
+    kyc_status = models.SmallIntegerField()
+    metadata = BytesField(null=True)
+    metadata_key = BytesField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Token(TokenColumns):
+    """One token as it is now; what it shares with other entities is in entity.
+
+    Written by TOKENCREATION, TOKENUPDATE, TOKENPAUSE, TOKENUNPAUSE and TOKENDELETION; mint, burn and wipe
+    move `total_supply`, which starts no new version. Amounts in the token's smallest unit.
+    """
+
+    token_id = EntityIdField(primary_key=True)
+
+    class Meta:
+        db_table = "token"
+        indexes = [
+            GinIndex(fields=["name"], name="token__name", opclasses=["gin_trgm_ops"]),
+        ]
+
+
+class TokenHistory(KeylessTable, TokenColumns):
+    """An earlier version of a token. Written when a transaction replaces it."""
+
+    pk = models.CompositePrimaryKey("token_id", "timestamp_range")
+    token_id = EntityIdField()
+
+    class Meta:
+        db_table = "token_history"
+        verbose_name_plural = "token history"
+        indexes = [
+            GistIndex(fields=["timestamp_range"], name="token_history__timestamp_range"),
+            Index("token_id", "timestamp_range__startswith", name="token_history__token_id_timestamp_range"),
+        ]
+
+
+class CustomFeeColumns(models.Model):
+    """What a version of a fee schedule says, besides its owner."""
+
+    fixed_fees = models.JSONField(null=True)
+    fractional_fees = models.JSONField(null=True)
+    royalty_fees = models.JSONField(null=True)
+    timestamp_range = BigIntegerRangeField()
+
+    class Meta:
+        abstract = True
+
+
+class CustomFee(CustomFeeColumns):
+    """The custom fees of a token or topic now; null where there are none of a kind.
+
+    Written by TOKENCREATION, TOKENFEESCHEDULEUPDATE, CONSENSUSCREATETOPIC and CONSENSUSUPDATETOPIC.
+    """
+
+    entity_id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "custom_fee"
+
+
+class CustomFeeHistory(KeylessTable, CustomFeeColumns):
+    """An earlier fee schedule. Written when TOKENFEESCHEDULEUPDATE or CONSENSUSUPDATETOPIC replaces it."""
+
+    pk = models.CompositePrimaryKey("entity_id", "timestamp_range")
+    entity_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "custom_fee_history"
+        verbose_name_plural = "custom fee history"
+        indexes = [
+            GistIndex(fields=["timestamp_range"], name="custom_fee_history__timestamp_range"),
+            Index(
+                "entity_id",
+                "timestamp_range__startswith",
+                name="custom_fee_history__token_id_timestamp_range",
+            ),
+        ]
