@@ -1,14 +1,17 @@
 """Every operator setting, once: name, default, unit, range and help.
 
-A setting's property name is `svc.mirror.` + its name; its environment form is the property name in upper case with
-dots replaced by underscores (`svc.mirror.rest.response.limit.max` is `SVC_MIRROR_REST_RESPONSE_LIMIT_MAX`). A few
-settings that other software already knows by a shorter variable (`DATABASE_URL`) name it themselves.
+A setting's property name is `svc.mirror.` + its name; its environment form is the property name in upper
+case with dots replaced by underscores (`svc.mirror.rest.response.limit.max` is
+`SVC_MIRROR_REST_RESPONSE_LIMIT_MAX`). A few settings that other software already knows by a shorter
+variable (`DATABASE_URL`) name it themselves.
 
-No other module reads the environment. `manage.py settings` prints this table.
+No other module reads the environment. `manage.py settings` prints this table, also as docs/settings.md.
 """
 
+import difflib
 import os
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +20,7 @@ from typing import Any
 from mirror.errors import OperatorError
 
 PREFIX = "svc.mirror."
+_VARIABLE_PREFIX = PREFIX.upper().replace(".", "_")
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
@@ -30,7 +34,7 @@ class InvalidSetting(OperatorError):
 
 @dataclass(frozen=True)
 class Setting:
-    """One operator setting. `default` decides the type: bool, int, float, str, or tuple of str (comma separated).
+    """One operator setting; `default` decides the type: bool, int, float, str, str tuple (comma separated).
 
     `unit="duration"` reads `10s`, `35m`, `7d` (also plain seconds) and gives seconds as float.
     """
@@ -63,28 +67,44 @@ class Setting:
         """What is allowed, in words; empty when anything is."""
         if self.choices:
             return ", ".join(self.choices)
-        if self.low is not None and self.high is not None:
-            return f"{self.low:g} to {self.high:g}"
-        if self.low is not None:
-            return f"at least {self.low:g}"
-        if self.high is not None:
-            return f"at most {self.high:g}"
-        return ""
+        low, high = (None if bound is None else f"{bound:.15g}" for bound in (self.low, self.high))
+        if low and high:
+            return f"{low} to {high}"
+        return f"at least {low}" if low else f"at most {high}" if high else ""
+
+    @property
+    def default_text(self) -> str:
+        """The default as it would be written in the environment."""
+        if self.default is None:
+            return ""
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
+        return ",".join(self.default) if isinstance(self.default, tuple) else str(self.default)
+
+    @property
+    def explanation(self) -> str:
+        """The help with unit and range, in sentences."""
+        unit = {"duration": "A duration such as 500ms, 10s, 35m, 2h or 7d."}.get(
+            self.unit, f"In {self.unit}." if self.unit else ""
+        )
+        allowed = f"{self.range[0].upper()}{self.range[1:]}." if self.range else ""
+        return " ".join(part for part in (self.help, unit, allowed) if part)
 
     def read(self, text: str) -> Any:
         """The typed value of an environment text; raises InvalidSetting."""
+        given = self.variable if self.secret else f"{self.variable}={text!r}"
         try:
             value = self._convert(text.strip())
         except ValueError as error:
-            raise InvalidSetting(f"{self.variable}={text!r} is not {error}.") from None
+            raise InvalidSetting(f"{given} is not {error}.") from None
         if self.choices and value not in self.choices:
-            raise InvalidSetting(f"{self.variable}={text!r} must be one of {self.range}.")
+            raise InvalidSetting(f"{given} must be one of {self.range}.")
         if isinstance(value, int | float) and not isinstance(value, bool):
             too_low = self.low is not None and value < self.low
             too_high = self.high is not None and value > self.high
             if too_low or too_high:
                 unit = f" {self.unit}" if self.unit and self.unit != "duration" else ""
-                raise InvalidSetting(f"{self.variable}={text!r} must be {self.range}{unit}.")
+                raise InvalidSetting(f"{given} must be {self.range}{unit}.")
         return value
 
     def _convert(self, text: str) -> Any:
@@ -113,35 +133,31 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     # The node
     Setting("data", "data", "Folder of everything the node keeps: its database, logs and the demo stream."),
-    Setting(
-        "db.url",
-        None,
-        "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
-        "Without it the node starts its own.",
-        environment="DATABASE_URL",
-        secret=True,
-    ),
+    Setting("db.url", None,
+            "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
+            "Without it the node starts its own.",
+            environment="DATABASE_URL", secret=True),
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("common.shard", 0, "Shard filled in where an id names none.", low=0, high=1023),
     Setting("common.realm", 0, "Realm filled in where an id names none.", low=0, high=65535),
-    Setting(
-        "clock.now",
-        None,
-        "Seconds since the epoch at which the clock stands still; for tests that need a fixed current time.",
-        unit="s",
-        kind=float,
-    ),
+    Setting("clock.now", None,
+            "Seconds since the epoch at which the clock stands still, for tests that need a fixed time.",
+            unit="seconds", kind=float),
     # The web server
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
     Setting("web.allowedHosts", ("*",), "Host names the node answers to; * is any."),
-    Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.", secret=True),
+    Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.",
+            secret=True),
     # Loading record files
-    Setting("importer.startBlockNumber", 0, "Number of the first block when the files carry none (before format 6)."),
+    Setting("importer.startBlockNumber", 0,
+            "Number of the first block when the files carry none (before format 6)."),
     Setting("importer.parser.record.batch.maxItems", 20_000,
-            "Transactions of consecutive files that are committed together while catching up.", low=1, high=1_000_000),
-    Setting("importer.parser.record.sidecar.enabled", True, "Read sidecar files: contract state, actions, bytecode."),
+            "Transactions of consecutive files that are committed together while catching up.", low=1,
+            high=1_000_000),
+    Setting("importer.parser.record.sidecar.enabled", True,
+            "Read sidecar files: contract state, actions, bytecode."),
     Setting("importer.parser.record.entity.persist.cryptoTransferAmounts", True,
             "Keep hbar transfers, and with them balances."),
     Setting("importer.parser.record.entity.persist.entityHistory", True, "Keep the versions of entities."),
@@ -149,36 +165,40 @@ SETTINGS: tuple[Setting, ...] = (
             "Keep a lookup row per entity a transaction touches."),
     Setting("importer.parser.record.entity.persist.entityTransactionExclusion", ("98", "800", "801"),
             "Entity numbers without such lookup rows: they take part in nearly every transaction."),
-    Setting("importer.parser.record.entity.persist.trackBalance", True, "Keep the current balance of accounts."),
-    Setting("importer.parser.record.entity.persist.transactionBytes", False, "Keep the signed bytes of transactions."),
-    Setting("importer.parser.record.entity.persist.transactionHash", True, "Keep the lookup of transactions by hash."),
+    Setting("importer.parser.record.entity.persist.trackBalance", True,
+            "Keep the current balance of accounts."),
+    Setting("importer.parser.record.entity.persist.transactionBytes", False,
+            "Keep the signed bytes of transactions."),
+    Setting("importer.parser.record.entity.persist.transactionHash", True,
+            "Keep the lookup of transactions by hash."),
     Setting("importer.parser.record.entity.persist.transactionHashExclusion", ("CONSENSUSSUBMITMESSAGE",),
             "Transaction types without such lookup rows."),
     Setting("importer.parser.record.entity.persist.transactionRecordBytes", False,
             "Keep the bytes of transaction records."),
     # REST
-    Setting("rest.response.limit.default", 25, "Rows of a page when the request names no limit.", low=1, high=10000),
+    Setting("rest.response.limit.default", 25, "Rows of a page when the request names no limit.", low=1,
+            high=10000),
     Setting("rest.response.limit.max", 100, "Most rows of a page.", low=1, high=10000),
-    Setting("rest.response.limit.tokenBalance.singleAccount", 1000, "Most token balances of one account.", low=1),
-    Setting(
-        "rest.response.limit.tokenBalance.multipleAccounts", 50, "Most token balances per account of a list.", low=1
-    ),
-    Setting(
-        "rest.query.maxRepeatedQueryParameters", 100, "How often a query parameter may be repeated.", low=1, high=10000
-    ),
+    Setting("rest.response.limit.tokenBalance.singleAccount", 1000, "Most token balances of one account.",
+            low=1),
+    Setting("rest.response.limit.tokenBalance.multipleAccounts", 50,
+            "Most token balances per account of a list.", low=1),
+    Setting("rest.query.maxRepeatedQueryParameters", 100, "How often a query parameter may be repeated.",
+            low=1, high=10000),
     Setting("rest.query.bindTimestampRange", False, "Always bound the timestamps of transaction queries."),
     Setting("rest.query.maxTransactionsTimestampRange", "60d", "Length of that bound.", unit="duration"),
-    Setting("rest.query.maxTimestampRange", "7d", "Longest closed timestamp range of contract queries.", unit="duration"),
-    Setting("rest.query.maxValidStartTimestampDrift", "1s", "How far a transaction may precede its valid start.",
+    Setting("rest.query.maxTimestampRange", "7d", "Longest closed timestamp range of contract queries.",
             unit="duration"),
+    Setting("rest.query.maxValidStartTimestampDrift", "1s",
+            "How far a transaction may precede its valid start.", unit="duration"),
     Setting("rest.query.maxTransactionConsensusTimestampRange", "35m",
             "How long after its valid start a transaction is looked for.", unit="duration"),
     Setting("rest.query.maxScheduledTransactionConsensusTimestampRange", "89285m",
             "The same for a scheduled transaction.", unit="duration"),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the topic_message_lookup table (partitioned databases)."),
-    Setting("rest.db.statementTimeout", "20s", "Longest database statement of a request; beyond it the answer is 503.",
-            unit="duration"),
+    Setting("rest.db.statementTimeout", "20s",
+            "Longest database statement of a request; beyond it the answer is 503.", unit="duration"),
 )  # fmt: skip
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -186,13 +206,19 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:
     """Every setting's value under `environment`; raises InvalidSetting for the first that is not usable."""
+    known = {setting.variable for setting in SETTINGS}
+    for variable in environment:
+        if variable.startswith(_VARIABLE_PREFIX) and variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1)
+            meant = f"did you mean {near[0]}?" if near else "`manage.py settings` lists all."
+            raise InvalidSetting(f"No setting is called {variable}: {meant}")
     values: dict[str, Any] = {}
     for setting in SETTINGS:
         text = environment.get(setting.variable)
         if text is None or text == "":
             default = setting.default
             values[setting.name] = (
-                setting.read(default) if setting.unit == "duration" and default else default
+                setting.read(str(default)) if setting.unit == "duration" and default else default
             )
         else:
             values[setting.name] = setting.read(text)
@@ -212,6 +238,43 @@ def value(name: str) -> Any:
 def described(name: str) -> Setting:
     """The setting's entry in the table."""
     return _BY_NAME[name]
+
+
+def as_text(values: Mapping[str, Any]) -> str:
+    """The table for a terminal, with the values in force where they differ from the defaults."""
+    defaults = load({})
+    entries = []
+    for setting in SETTINGS:
+        lines = [setting.property_name, f"    {setting.variable}={setting.default_text}"]
+        if values[setting.name] != defaults[setting.name]:
+            now = "(secret)" if setting.secret else values[setting.name]
+            lines.append(f"    now: {now}")
+        lines += textwrap.wrap(
+            setting.explanation,
+            100,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 4,
+            break_on_hyphens=False,
+        )
+        entries.append("\n".join(lines))
+    return "\n\n".join(entries)
+
+
+def as_markdown() -> str:
+    """The table as docs/settings.md shows it."""
+    rows = "".join(
+        f"| `{setting.property_name}`<br>`{setting.variable}` "
+        f"| {f'`{setting.default_text}`' if setting.default_text else ''} "
+        f"| {setting.explanation.replace('|', '&#124;')} |\n"
+        for setting in SETTINGS
+    )
+    return (
+        "# Settings\n\n"
+        "Each setting is read from the environment variable below its name. `manage.py settings` prints them "
+        "with\nthe values in force; a value that can't be used ends every command with a sentence that says "
+        "why.\n\n"
+        f"| Name, variable | Default | Meaning |\n|---|---|---|\n{rows}"
+    )
 
 
 def overridden(changes: Mapping[str, Any]) -> Callable[[], None]:

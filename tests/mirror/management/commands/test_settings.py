@@ -1,0 +1,45 @@
+"""`manage.py settings`, as an operator runs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from mirror import config
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_settings_page_is_what_the_command_prints():
+    page = (ROOT / "mirror" / "docs" / "settings.md").read_text()
+    assert page == config.as_markdown(), (
+        "print it anew: .venv/bin/python manage.py settings --format markdown > mirror/docs/settings.md"
+    )
+
+
+def test_every_setting_is_printed_and_a_changed_value_shown():
+    ran = manage("settings", SVC_MIRROR_WEB_WORKERS="3")
+    assert ran.returncode == 0, ran.stderr
+    assert all(f"{setting.property_name}\n" in ran.stdout for setting in config.SETTINGS)
+    assert "    SVC_MIRROR_WEB_WORKERS=2\n    now: 3\n" in ran.stdout
+
+
+def test_a_secret_in_force_is_not_printed():
+    ran = manage("settings", SVC_MIRROR_WEB_SECRETKEY="hunter2")
+    assert "now: (secret)" in ran.stdout
+    assert "hunter2" not in ran.stdout
+
+
+def test_an_unusable_value_ends_a_command_with_one_sentence():
+    ran = manage("check", PORT="http")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "PORT='http' is not a whole number.\n")
