@@ -1,0 +1,160 @@
+"""Crypto service: accounts are created, updated, deleted, and move hbar.
+
+Transfers themselves are rows of every transaction (`every.py`); allowances, live hashes and hooks follow the
+types below once their tables are filled.
+"""
+
+from typing import Any
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import handles, names_entity
+from ledger.stream.item import RecordItem
+from mirror.values import alias as aliases
+from mirror.values import entity_id, timestamp
+from mirror.values.keys import public_key
+from mirror.values.timestamp import NANOS_PER_DAY
+
+# Staking (HIP-406) exists in records from this HAPI version on; earlier bodies carry zeros that mean nothing.
+STAKING_SINCE = (0, 27, 0)
+
+
+@names_entity("CRYPTOCREATEACCOUNT")
+def created_account(item: RecordItem, rows: Batch) -> int:
+    return entity_id.of_account(item.record.receipt.accountID)
+
+
+@handles("CRYPTOCREATEACCOUNT")
+def crypto_create(item: RecordItem, rows: Batch) -> None:
+    """A new account; its initial balance arrives with the transaction's transfers.
+
+    Source: body.cryptoCreateAccount, receipt.accountID, record.alias, record.evm_address (HIP-583).
+    Rows: entity version.
+    """
+    # BODY
+    body, record, at = item.body.cryptoCreateAccount, item.record, item.consensus_timestamp
+    alias = record.alias or body.alias or None
+    key = body.key.SerializeToString() if body.HasField("key") else b""
+    if not key and alias and len(alias) > aliases.EVM_ADDRESS_LENGTH:
+        key = alias
+    evm_address = record.evm_address or (aliases.evm_address(alias) if alias else None)
+    # ROWS
+    columns: dict[str, Any] = {
+        "alias": alias,
+        "evm_address": evm_address,
+        "balance": 0,
+        "balance_timestamp": at,
+        "max_automatic_token_associations": body.max_automatic_token_associations,
+        "memo": _text(body.memo),
+        "receiver_sig_required": body.receiverSigRequired,
+    }
+    if key:
+        columns |= _keys(key)
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.HasField("proxyAccountID"):
+        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
+        rows.mention(columns["proxy_account_id"] or 0)
+    if item.hapi_version >= STAKING_SINCE:
+        columns["decline_reward"] = body.decline_reward
+        columns |= _staking(item, body, rows)
+    rows.change_entity(
+        item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
+    )
+
+
+@names_entity("CRYPTOUPDATEACCOUNT")
+def updated_account(item: RecordItem, rows: Batch) -> int:
+    return entity_id.of_account(item.body.cryptoUpdateAccount.accountIDToUpdate)
+
+
+@handles("CRYPTOUPDATEACCOUNT")
+def crypto_update(item: RecordItem, rows: Batch) -> None:
+    """What the body sets of an account; everything else stays.
+
+    Source: body.cryptoUpdateAccount. Rows: entity version.
+    """
+    # BODY
+    body, at = item.body.cryptoUpdateAccount, item.consensus_timestamp
+    columns: dict[str, Any] = {}
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.HasField("expirationTime"):
+        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
+    if body.HasField("key"):
+        columns |= _keys(body.key.SerializeToString())
+    if body.HasField("max_automatic_token_associations"):
+        columns["max_automatic_token_associations"] = body.max_automatic_token_associations.value
+    if body.HasField("memo"):
+        columns["memo"] = _text(body.memo.value)
+    if body.HasField("proxyAccountID"):
+        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
+        rows.mention(columns["proxy_account_id"] or 0)
+    if body.HasField("receiverSigRequiredWrapper"):
+        columns["receiver_sig_required"] = body.receiverSigRequiredWrapper.value
+    elif body.receiverSigRequired:
+        columns["receiver_sig_required"] = True
+    if item.hapi_version >= STAKING_SINCE:
+        if body.HasField("decline_reward"):
+            columns["decline_reward"] = body.decline_reward.value
+            columns["stake_period_start"] = at // NANOS_PER_DAY
+        columns |= _staking(item, body, rows, replaces=True)
+    # ROWS
+    rows.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=False, **columns)
+
+
+@names_entity("CRYPTODELETE")
+def deleted_account(item: RecordItem, rows: Batch) -> int:
+    return entity_id.of_account(item.body.cryptoDelete.deleteAccountID)
+
+
+@handles("CRYPTODELETE")
+def crypto_delete(item: RecordItem, rows: Batch) -> None:
+    """An account is deleted; `obtainer_id` received what it held. Source: body.cryptoDelete. Rows: entity
+    version.
+    """
+    # BODY
+    obtainer_account = item.body.cryptoDelete.transferAccountID
+    obtainer = rows.lookup.account(obtainer_account)
+    if not obtainer and item.body.cryptoDelete.HasField("transferAccountID"):
+        rows.recoverable(item, f"the account that obtains the balance is not known: {obtainer_account}")
+    # ROWS
+    rows.mention(obtainer)
+    rows.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=True, obtainer_id=obtainer or None)
+
+
+@names_entity("CRYPTOADDLIVEHASH")
+def live_hash_account(item: RecordItem, rows: Batch) -> int:
+    return entity_id.of_account(item.body.cryptoAddLiveHash.liveHash.accountId)
+
+
+@names_entity("CRYPTODELETELIVEHASH")
+def deleted_live_hash_account(item: RecordItem, rows: Batch) -> int:
+    return entity_id.of_account(item.body.cryptoDeleteLiveHash.accountOfLiveHash)
+
+
+def _keys(key: bytes) -> dict[str, Any]:
+    """`key` and the `public_key` found in it; an empty text clears the stored one."""
+    return {"key": key, "public_key": public_key(key) or ""}
+
+
+def _staking(item: RecordItem, body: Any, rows: Batch, *, replaces: bool = False) -> dict[str, Any]:
+    """The columns of a body's staking choice; choosing a node drops the account and the other way round."""
+    chosen = body.WhichOneof("staked_id")
+    if chosen is None:
+        return {}
+    columns: dict[str, Any] = {"stake_period_start": item.consensus_timestamp // NANOS_PER_DAY}
+    if chosen == "staked_node_id":
+        columns["staked_node_id"] = body.staked_node_id
+        if replaces:
+            columns["staked_account_id"] = 0
+    else:
+        columns["staked_account_id"] = entity_id.of_account(body.staked_account_id)
+        rows.mention(columns["staked_account_id"])
+        if replaces:
+            columns["staked_node_id"] = -1
+    return columns
+
+
+def _text(text: str) -> str:
+    """PostgreSQL's text holds no NUL character."""
+    return text.replace("\0", "\ufffd")

@@ -1,0 +1,190 @@
+"""Rows any transaction causes: its own row, its hbar transfers, paid staking rewards, and the lookup rows."""
+
+from typing import Any
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import Order, every_item
+from ledger.models import (
+    CryptoTransfer,
+    Entity,
+    EntityTransaction,
+    StakingRewardTransfer,
+    Transaction,
+    TransactionHash,
+)
+from ledger.stream.item import RecordItem
+from mirror.values import entity_id, timestamp
+from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.values.transaction_types import NUMBERS
+
+CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
+CRYPTO_CREATE = NUMBERS["CRYPTOCREATEACCOUNT"]
+CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
+# Their signed bytes are the only source of a node's certificates and endpoints.
+NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "NODEDELETE"))
+
+# Until the end of 2019 records of failed transfers listed the transfers that were asked for.
+SPURIOUS_TRANSFERS_BEFORE = 1_577_836_799_000_000_000
+
+HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
+
+
+@every_item(Order.TRANSACTION)
+def transaction(item: RecordItem, rows: Batch) -> None:
+    """One row per transaction whatever its result. Source: body, record, receipt.status."""
+    body, record = item.body, item.record
+    identifier = body.transactionID
+    node = entity_id.of_account(body.nodeAccountID) if body.HasField("nodeAccountID") else 0
+    initial_balance = 0
+    if item.transaction_type == CRYPTO_CREATE:
+        initial_balance = body.cryptoCreateAccount.initialBalance
+    elif item.transaction_type == CONTRACT_CREATE:
+        initial_balance = body.contractCreateInstance.initialBalance
+    keep_bytes = item.transaction_type in NODE_TYPES
+    rows.insert(
+        Transaction,
+        consensus_timestamp=item.consensus_timestamp,
+        type=item.transaction_type,
+        result=item.result,
+        payer_account_id=item.payer_account_id,
+        valid_start_ns=timestamp.strict(identifier.transactionValidStart),
+        valid_duration_seconds=(
+            body.transactionValidDuration.seconds if body.HasField("transactionValidDuration") else None
+        ),
+        node_account_id=node or None,
+        entity_id=item.entity_id or None,
+        initial_balance=_signed(initial_balance),
+        max_fee=_signed(body.transactionFee),
+        charged_tx_fee=_signed(record.transactionFee),
+        memo=item.memo,
+        transaction_hash=record.transactionHash,
+        transaction_bytes=item.transaction_bytes if keep_bytes or rows.persist.transaction_bytes else None,
+        transaction_record_bytes=(
+            item.record_bytes if keep_bytes or rows.persist.transaction_record_bytes else None
+        ),
+        scheduled=record.HasField("scheduleRef"),
+        nonce=identifier.nonce,
+        parent_consensus_timestamp=item.parent_consensus_timestamp,
+        index=item.index,
+        max_custom_fees=_max_custom_fees(item, rows),
+        batch_key=body.batch_key.SerializeToString() if body.HasField("batch_key") else None,
+    )
+    rows.mention(item.entity_id, node, item.payer_account_id)
+
+
+def _max_custom_fees(item: RecordItem, rows: Batch) -> list[bytes] | None:
+    if not item.body.max_custom_fees:
+        return None
+    for limit in item.body.max_custom_fees:
+        rows.mention(entity_id.of_account(limit.account_id))
+        rows.mention(*(entity_id.of_token(fee.denominating_token_id) for fee in limit.fees))
+    return [limit.SerializeToString() for limit in item.body.max_custom_fees]
+
+
+@every_item(Order.HBAR_TRANSFERS)
+def crypto_transfers(item: RecordItem, rows: Batch) -> None:
+    """The hbar moved, fees included, in tinybars; whatever the result. Source: record.transferList.
+
+    Rows: crypto_transfer insert; entity balance, silently: a balance change starts no new version.
+    """
+    if not rows.persist.crypto_transfer_amounts:
+        return
+    requested = _requested_transfers(item)
+    at, payer = item.consensus_timestamp, item.payer_account_id
+    spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
+    for transfer in item.record.transferList.accountAmounts:
+        account, amount = entity_id.of_account(transfer.accountID), transfer.amount
+        is_approval, errata = False, None
+        if requested and (account, amount) in requested:
+            is_approval = amount < 0 and requested[account, amount]
+            errata = "DELETE" if spurious_time else None
+        rows.insert(
+            CryptoTransfer,
+            entity_id=account,
+            consensus_timestamp=at,
+            amount=amount,
+            payer_account_id=payer,
+            is_approval=is_approval,
+            errata=errata,
+        )
+        if account:
+            rows.mention(account)
+            if rows.persist.track_balance and errata is None:
+                rows.upsert(Entity, id=account, balance=amount, balance_timestamp=at)
+
+
+def _requested_transfers(item: RecordItem) -> dict[tuple[int, int], bool] | None:
+    """(account, amount) -> is_approval of the transfers the body asks for, the first of equal ones."""
+    if item.transaction_type != CRYPTO_TRANSFER:
+        return None
+    requested: dict[tuple[int, int], bool] = {}
+    for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
+        if transfer.accountID.HasField("accountNum"):
+            key = (entity_id.of_account(transfer.accountID), transfer.amount)
+            requested.setdefault(key, transfer.is_approval)
+    return requested
+
+
+@every_item(Order.STAKING_REWARDS)
+def staking_rewards(item: RecordItem, rows: Batch) -> None:
+    """Rewards paid by the transaction, in tinybars; whatever the result. Source: record.paid_staking_rewards.
+
+    Rows: staking_reward_transfer insert; entity version whose stake period starts yesterday (epoch days),
+    unless the transaction itself restarted the period.
+    """
+    at = item.consensus_timestamp
+    yesterday = at // NANOS_PER_DAY - 1
+    for reward in item.record.paid_staking_rewards:
+        account = entity_id.of_account(reward.accountID)
+        rows.insert(
+            StakingRewardTransfer,
+            account_id=account,
+            amount=reward.amount,
+            consensus_timestamp=at,
+            payer_account_id=item.payer_account_id,
+        )
+        if not account:
+            continue
+        rows.mention(account)
+        change = rows.latest(Entity, account)
+        started = change.columns.get("stake_period_start") if change and change.since == at else None
+        if started is None or started < yesterday:
+            rows.change_entity(item, id=account, stake_period_start=yesterday)
+
+
+@every_item(Order.LOOKUPS)
+def transaction_hash(item: RecordItem, rows: Batch) -> None:
+    """Hash -> consensus timestamp: the first 32 bytes and the rest of record.transactionHash (SHA-384)."""
+    if not rows.persist.transaction_hash or item.transaction_type in rows.persist.transaction_hash_exclusion:
+        return
+    value = item.record.transactionHash
+    if len(value) not in (HASH_LENGTH, FULL_HASH_LENGTH):
+        return
+    rows.insert(
+        TransactionHash,
+        consensus_timestamp=item.consensus_timestamp,
+        hash=value[:HASH_LENGTH],
+        hash_suffix=value[HASH_LENGTH:] or None,
+        payer_account_id=item.payer_account_id,
+    )
+
+
+@every_item(Order.LOOKUPS)
+def entity_transactions(item: RecordItem, rows: Batch) -> None:
+    """One row per entity the transaction touches; off unless configured."""
+    if not rows.mentioned:
+        return
+    for entity in sorted(rows.mentioned - rows.persist.entity_transaction_exclusion):
+        rows.insert(
+            EntityTransaction,
+            consensus_timestamp=item.consensus_timestamp,
+            entity_id=entity,
+            payer_account_id=item.payer_account_id,
+            result=item.result,
+            type=item.transaction_type,
+        )
+
+
+def _signed(value: int) -> Any:
+    """An unsigned 64-bit number as the signed one with the same bits: what a bigint column holds."""
+    return value - (1 << 64) if value >= 1 << 63 else value

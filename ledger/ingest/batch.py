@@ -1,0 +1,86 @@
+"""What handlers see besides the item: the rows of the batch, the entity lookup, and a place for what went
+wrong.
+"""
+
+import logging
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.lookup import EntityLookup
+from ledger.models import Entity, RecordFile
+from ledger.stream.item import RecordItem
+from mirror import config
+from mirror.db.rows import Rows
+from mirror.values import entity_id
+from mirror.values.transaction_types import NUMBERS
+
+log = logging.getLogger(__name__)
+
+_PERSIST = "importer.parser.record.entity.persist."
+
+
+class Persist:
+    """Which optional rows are written, from the settings `importer.parser.record.entity.persist.*`."""
+
+    def __init__(self) -> None:
+        self.crypto_transfer_amounts: bool = config.value(_PERSIST + "cryptoTransferAmounts")
+        self.entity_history: bool = config.value(_PERSIST + "entityHistory")
+        self.entity_transactions: bool = config.value(_PERSIST + "entityTransactions")
+        shard, realm = config.value("common.shard"), config.value("common.realm")
+        self.entity_transaction_exclusion = {0} | {
+            entity_id.encode(shard, realm, int(number))
+            for number in config.value(_PERSIST + "entityTransactionExclusion")
+        }
+        self.track_balance: bool = config.value(_PERSIST + "trackBalance")
+        self.transaction_bytes: bool = config.value(_PERSIST + "transactionBytes")
+        self.transaction_hash: bool = config.value(_PERSIST + "transactionHash")
+        self.transaction_hash_exclusion = {
+            NUMBERS[name] for name in config.value(_PERSIST + "transactionHashExclusion")
+        }
+        self.transaction_record_bytes: bool = config.value(_PERSIST + "transactionRecordBytes")
+
+
+class Batch(Rows):
+    """The rows of the files that are committed together."""
+
+    def __init__(self, lookup: EntityLookup, persist: Persist) -> None:
+        super().__init__()
+        self.lookup = lookup
+        self.persist = persist
+        self.recoverable_errors = 0
+        self._block_offset = 0
+        self.mentioned: set[int] | None = set() if persist.entity_transactions else None
+
+    def mention(self, *entities: int) -> None:
+        """Note that the item being read touches these entities (rows of entity_transaction)."""
+        if self.mentioned is not None:
+            self.mentioned.update(entities)
+
+    def shift_blocks(self, offset: int) -> None:
+        """Add `offset` to the number of every block so far, stored or in this batch."""
+        if offset:
+            self._block_offset += offset
+            for row in self.inserted(RecordFile):
+                row["index"] += offset
+
+    def write(self, cursor: CursorWrapper) -> None:
+        if self._block_offset:
+            cursor.execute("update record_file set index = index + %s", [self._block_offset])
+        super().write(cursor)
+
+    def change_entity(self, item: RecordItem, **columns: Any) -> None:
+        """A new version of an entity by a create, update or delete transaction (columns of `entity`)."""
+        if not self.persist.entity_history and "created_timestamp" not in columns:
+            return
+        entity = columns["id"]
+        if columns.get("deleted"):
+            self.lookup.delete(entity)
+        else:
+            self.lookup.remember(entity, alias=columns.get("alias"), evm_address=columns.get("evm_address"))
+        self.upsert(Entity, since=item.consensus_timestamp, **columns)
+
+    def recoverable(self, item: RecordItem, problem: str) -> None:
+        """Count and log a problem of one item that does not stop the stream."""
+        self.recoverable_errors += 1
+        log.error("event=recoverable consensus_timestamp=%d problem=%r", item.consensus_timestamp, problem)

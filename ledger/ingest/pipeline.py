@@ -1,0 +1,231 @@
+"""Record files -> rows -> tables: whole files only, each batch of files in one database transaction.
+
+One thread reads files and builds rows, another writes the batch before; so decoding and the database work at
+once. What is committed is always a prefix of the stream that ends with a whole file; loading goes on after
+the last `record_file` row.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection, transaction
+
+from ledger.ingest.batch import Batch, Persist
+from ledger.ingest.block import add_block, add_sidecar
+from ledger.ingest.chain import Position, block_number, provisional_offset
+from ledger.ingest.errors import IngestError
+from ledger.ingest.lookup import EntityLookup
+from ledger.ingest.registry import entity_of, load_handlers, steps
+from ledger.stream import read_record_file
+from ledger.stream.errors import StreamFileError
+from ledger.stream.item import RecordItem
+from ledger.stream.record_file import RecordFile
+from ledger.stream.sidecar import read_sidecar_file
+from ledger.stream.source import LocalRecordFile
+from mirror import config
+from mirror.values.entity_id import InvalidEntityId
+
+log = logging.getLogger(__name__)
+
+# Any fixed number: one loader at a time writes to a database.
+LOADER_LOCK = 0x6C6564676572
+
+
+@dataclass
+class Progress:
+    """What a run has done so far."""
+
+    files: int = 0
+    skipped: int = 0
+    transactions: int = 0
+    bytes: int = 0
+    last: Position | None = None
+
+
+class Pipeline:
+    """Loads record files after what is stored; `report` is told after every file taken and every commit."""
+
+    def __init__(self, *, allow_gap: bool = False, report: Callable[[Progress], None] | None = None) -> None:
+        self.progress = Progress()
+        self._allow_gap = allow_gap
+        self._report = report or (lambda progress: None)
+        self._lookup = EntityLookup()
+        self._persist = Persist()
+        self._max_items: int = config.value("importer.parser.record.batch.maxItems")
+        self._read_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
+        load_handlers()
+        self._before, self._handlers, self._after = steps()
+        self._writer: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Finish after the batch at hand; safe to call from a signal handler."""
+        self._stopping = True
+
+    def run(self, files: Iterable[LocalRecordFile]) -> Progress:
+        """Load what of `files` (in consensus order) is not loaded yet.
+
+        Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
+        files before it are loaded, nothing of it is.
+        """
+        with _loader_lock():
+            self.progress.last = Position.stored()
+            self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
+            try:
+                self._load(files)
+            finally:
+                self._writer.submit(_close_connection).result()
+                self._writer.shutdown()
+        return self.progress
+
+    def _load(self, files: Iterable[LocalRecordFile]) -> None:
+        batch, loaded, start = self._new_batch(), list[LocalRecordFile](), replace(self.progress)
+        items = 0
+        try:
+            for file in files:
+                if self._stopping:
+                    break
+                taken = self._add_file(batch, file)
+                if taken is None:
+                    continue
+                loaded.append(file)
+                items += taken
+                self._report(self.progress)
+                if items >= self._max_items:
+                    self._submit(batch)
+                    batch, loaded, start, items = self._new_batch(), [], replace(self.progress), 0
+        except (StreamFileError, IngestError):
+            # Rows of the file that failed may be among those of the batch: load the files before it alone.
+            self._lookup.forget()
+            self._finish_writing()
+            self.progress = start
+            if loaded:
+                self._load(loaded)
+            raise
+        self._submit(batch)
+        self._finish_writing()
+
+    def _new_batch(self) -> Batch:
+        return Batch(self._lookup, self._persist)
+
+    def _add_file(self, batch: Batch, source: LocalRecordFile) -> int | None:
+        """Add the rows of a file; the number of its transactions, or None when it is loaded already."""
+        last = self.progress.last
+        if last and source.instant <= last.consensus_end:
+            self.progress.skipped += 1
+            return None
+        load_start = time.time_ns() // 1_000_000
+        file = read_record_file(source.name, source.read())
+        if last:
+            if file.consensus_start <= last.consensus_end:
+                self.progress.skipped += 1
+                return None
+            if not self._allow_gap:
+                last.require_next(file)
+            batch.shift_blocks(provisional_offset(file, last))
+        index = block_number(file, last)
+        self._attach_sidecars(batch, source, file)
+        for item in file.items:
+            self._add_item(batch, file, item)
+        add_block(batch, file, index=index, node_id=source.node_id, load_start=load_start)
+        self.progress.last = Position.after(file, index)
+        self.progress.files += 1
+        self.progress.transactions += file.count
+        self.progress.bytes += file.size
+        return file.count
+
+    def _attach_sidecars(self, batch: Batch, source: LocalRecordFile, file: RecordFile) -> None:
+        by_timestamp: dict[int, list[Any]] = {}
+        for metadata in file.sidecars:
+            count = size = None
+            if self._read_sidecars:
+                sidecar = read_sidecar_file(metadata.name, source.read_sidecar(metadata.name), metadata.hash)
+                count, size = len(sidecar.records), sidecar.size
+                for consensus_timestamp, record in sidecar.records:
+                    by_timestamp.setdefault(consensus_timestamp, []).append(record)
+            add_sidecar(
+                batch,
+                file,
+                number=metadata.id,
+                name=metadata.name,
+                digest=metadata.hash,
+                types=list(metadata.types),
+                count=count,
+                size=size,
+            )
+        if by_timestamp:
+            for item in file.items:
+                item.sidecar_records = by_timestamp.get(item.consensus_timestamp, [])
+
+    def _add_item(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
+        if batch.mentioned is not None:
+            batch.mentioned = set()
+        try:
+            try:
+                item.entity_id = entity_of(item, batch)
+            except InvalidEntityId as error:
+                item.entity_id = 0
+                batch.recoverable(item, str(error))
+            for step in self._before:
+                step(item, batch)
+            handler = self._handlers.get(item.transaction_type)
+            if handler and item.successful:
+                handler(item, batch)
+            for step in self._after:
+                step(item, batch)
+        except StreamFileError:
+            raise
+        except Exception as error:
+            raise IngestError(
+                file.name,
+                f"transaction {item.index} at {item.consensus_timestamp}",
+                f"cannot be turned into rows: {error}",
+                "Please report this file: it is intact, and this is a defect of the node.",
+            ) from error
+
+    def _submit(self, batch: Batch) -> None:
+        """Hand a batch to the writer once the one before is committed."""
+        self._finish_writing()
+        if len(batch) and self._writer:
+            self._writing = self._writer.submit(_write, batch)
+
+    def _finish_writing(self) -> None:
+        if self._writing:
+            writing, self._writing = self._writing, None
+            writing.result()
+            self._report(self.progress)
+
+
+def _write(batch: Batch) -> None:
+    began = time.monotonic()
+    with transaction.atomic(), connection.cursor() as cursor:
+        # A crash may lose the last commits but never part of one; they are loaded again from the files.
+        cursor.execute("set local synchronous_commit = off")
+        batch.write(cursor)
+    log.info("event=batch rows=%d ms=%d", len(batch), (time.monotonic() - began) * 1000)
+
+
+def _close_connection() -> None:
+    """Of the thread that runs this: Django keeps one connection per thread."""
+    connection.close()
+
+
+class _loader_lock:
+    """One loader per database. Errors: IngestError when another holds the lock."""
+
+    def __enter__(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK])
+            if not cursor.fetchone()[0]:
+                raise IngestError(
+                    "database", "start", "another loader is writing to it", "Wait for it to end, or stop it."
+                )
+
+    def __exit__(self, *exception: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])

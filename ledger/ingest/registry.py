@@ -1,0 +1,100 @@
+"""Which function turns which transaction type into rows.
+
+Handlers register themselves when their module is imported, which `load_handlers` does for every app: a web
+server never needs them. The pipeline only knows this registry. Three kinds:
+
+- `@names_entity("TYPE", ...)`: the entity a transaction is about (`transaction.entity_id`), from body or
+receipt;
+- `@handles("TYPE", ...)`: the rows of a successful transaction of that type;
+- `@every_item(ORDER)`: rows that any transaction may cause, in the given order around the type's own handler.
+"""
+
+from collections.abc import Callable
+from enum import IntEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from django.apps import apps
+from django.utils.module_loading import module_has_submodule
+
+from ledger.stream.item import RecordItem
+from mirror.values.transaction_types import NUMBERS
+
+if TYPE_CHECKING:
+    from ledger.ingest.batch import Batch
+
+ItemHandler = Callable[[RecordItem, "Batch"], None]
+EntityOfItem = Callable[[RecordItem, "Batch"], int]
+
+
+class Order(IntEnum):
+    """The order of work within one item; what comes later may rely on what came before."""
+
+    TRANSACTION = 10
+    TYPE = 20
+    HBAR_TRANSFERS = 30
+    STAKING_REWARDS = 40
+    SCHEDULE_EXECUTION = 50
+    REQUESTED_TRANSFERS = 60
+    TOKEN_TRANSFERS = 70
+    CONTRACT_RESULTS = 80
+    LOOKUPS = 90
+
+
+_entity_of: dict[int, EntityOfItem] = {}
+_handlers: dict[int, ItemHandler] = {}
+_every: list[tuple[Order, ItemHandler]] = []
+
+
+def names_entity(*names: str) -> Callable[[EntityOfItem], EntityOfItem]:
+    def register(function: EntityOfItem) -> EntityOfItem:
+        for name in names:
+            _put(_entity_of, name, function)
+        return function
+
+    return register
+
+
+def handles(*names: str) -> Callable[[ItemHandler], ItemHandler]:
+    def register(function: ItemHandler) -> ItemHandler:
+        for name in names:
+            _put(_handlers, name, function)
+        return function
+
+    return register
+
+
+def every_item(order: Order) -> Callable[[ItemHandler], ItemHandler]:
+    def register(function: ItemHandler) -> ItemHandler:
+        _every.append((order, function))
+        _every.sort(key=lambda entry: entry[0])
+        return function
+
+    return register
+
+
+def entity_of(item: RecordItem, batch: "Batch") -> int:
+    """The encoded id of the entity the item is about; 0 when its type names none or the id is not valid."""
+    function = _entity_of.get(item.transaction_type)
+    return function(item, batch) if function else 0
+
+
+def steps() -> tuple[list[ItemHandler], dict[int, ItemHandler], list[ItemHandler]]:
+    """What to run for an item: functions before its type's handler, the handlers by type, functions after."""
+    before = [function for order, function in _every if order < Order.TYPE]
+    after = [function for order, function in _every if order > Order.TYPE]
+    return before, _handlers, after
+
+
+def load_handlers() -> None:
+    """Import `handlers` of every app that has one."""
+    for app in apps.get_app_configs():
+        if module_has_submodule(app.module, "handlers"):
+            import_module(f"{app.name}.handlers")
+
+
+def _put(table: dict[int, Any], name: str, function: Any) -> None:
+    number = NUMBERS[name]
+    if number in table:
+        raise ValueError(f"{name} is already handled by {table[number]!r}.")
+    table[number] = function

@@ -1,0 +1,207 @@
+"""How changes of one row combine: in memory while a batch is read, then in the database by one statement per
+table.
+
+A *version* is a change that starts at a consensus timestamp: it closes the version before it, which moves to
+the history table. A *silent change* has no start: it alters the current version in place (balances, nonces,
+allowances spent). Both may hold any subset of the columns; what is not given stays as it is.
+
+The result never depends on how files are grouped into batches: silent changes of a batch that precede its
+first version of a row are applied to the stored row before that row is closed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.db import models
+
+from mirror.db.copy import Column, columns_of
+
+
+class Change:
+    """The columns one change gives, and from when (nanoseconds) it holds; `until` is set when the next one
+    starts.
+    """
+
+    __slots__ = ("columns", "since", "until")
+
+    def __init__(self, columns: dict[str, Any], since: int | None = None) -> None:
+        self.columns = columns
+        self.since = since
+        self.until: int | None = None
+
+
+@dataclass(frozen=True)
+class MergeRule:
+    """The rule of one table. Tables that differ override `fold` or `follow`, or give SQL for single columns.
+
+    key: columns that identify the object.
+    fixed: columns written only when the object is first stored; a later value is ignored.
+    added: columns whose changes are amounts that add up.
+    defaults: SQL for a column that neither the change nor the stored row gives.
+    expressions: SQL for a column of the stored result; `s` is the change, `e` the stored row (all null when
+    new).
+    """
+
+    key: tuple[str, ...]
+    fixed: frozenset[str] = frozenset()
+    added: frozenset[str] = frozenset()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    expressions: Mapping[str, str] = field(default_factory=dict)
+
+    def fold(self, columns: dict[str, Any], change: Mapping[str, Any]) -> None:
+        """Apply a silent change to the columns of the change before it."""
+        for name, value in change.items():
+            if value is None:
+                continue
+            if name in self.added and columns.get(name) is not None:
+                columns[name] += value
+            else:
+                columns[name] = value
+
+    def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
+        """The version after `previous`; None when both start at once and became one."""
+        if previous.since == since:
+            known = previous.columns
+            for name, value in columns.items():
+                if known.get(name) is None:
+                    known[name] = value
+                elif name in self.added and value is not None:
+                    known[name] += value
+            return None
+        inherited = dict(previous.columns)
+        for name, value in columns.items():
+            if value is None or (name in self.fixed and inherited.get(name) is not None):
+                continue
+            if name in self.added and inherited.get(name) is not None:
+                inherited[name] += value
+            else:
+                inherited[name] = value
+        previous.until = since
+        return Change(inherited, since)
+
+
+class Pending:
+    """The changes of one table within a batch, each object's in the order of their timestamps."""
+
+    __slots__ = ("_latest", "_rule", "_single_key", "silent", "versions")
+
+    def __init__(self, rule: MergeRule) -> None:
+        self._rule = rule
+        self._single_key = rule.key[0] if len(rule.key) == 1 else None
+        self._latest: dict[Any, Change] = {}
+        self.silent: dict[Any, Change] = {}
+        self.versions: list[Change] = []
+
+    def key(self, columns: Mapping[str, Any]) -> Any:
+        if self._single_key is not None:
+            return columns[self._single_key]
+        return tuple([columns[name] for name in self._rule.key])
+
+    def latest(self, key: Any) -> Change | None:
+        """The last version of this batch, else what silent changes gave so far."""
+        return self._latest.get(key) or self.silent.get(key)
+
+    def add(self, columns: dict[str, Any], since: int | None) -> None:
+        key = self.key(columns)
+        previous = self._latest.get(key)
+        if since is None:
+            target = previous or self.silent.get(key)
+            if target is None:
+                self.silent[key] = Change(columns)
+            else:
+                self._rule.fold(target.columns, columns)
+            return
+        change = Change(columns, since) if previous is None else self._rule.follow(previous, columns, since)
+        if change is not None:
+            self._latest[key] = change
+            self.versions.append(change)
+
+
+class Merge:
+    """The SQL of one model's rule: staging table, silent changes, versions."""
+
+    def __init__(self, model: type[models.Model], rule: MergeRule) -> None:
+        self.rule = rule
+        self.table = model._meta.db_table
+        self.staging = f"{self.table}_staging"
+        self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
+        self.versioned = len(self.stored) != len(columns_of(model))
+        self.staged = [Column(c.name, c.type, None) for c in self.stored]
+        self.staged += [Column("since", "int8", None), Column("until", "int8", None)]
+
+    @cached_property
+    def create_staging(self) -> str:
+        """A table of this session: empty after every commit, nothing for other sessions to trip over."""
+        columns = ", ".join(_quoted(c.name) for c in self.stored)
+        return (
+            f"create temporary table if not exists {self.staging} on commit delete rows as "
+            f"select {columns}, 0::bigint as since, 0::bigint as until from {self.table} with no data"
+        )
+
+    def silent_update(self, names: Iterable[str]) -> str:
+        """Apply the silent changes of the columns `names` to stored rows; objects not stored get nothing."""
+        updates = [
+            f"{_quoted(c.name)} = {self._result(c)}"
+            for c in self.stored
+            if c.name in names and c.name not in self.rule.key
+        ]
+        return (
+            f"update {self.table} e set {', '.join(updates)} from {self.staging} s "
+            f"where s.since is null and {self._same_key('e', 's')}"
+        )
+
+    @cached_property
+    def version_merge(self) -> str:
+        """Close and archive the stored versions, archive the closed new ones, store the open ones; in one
+        statement.
+        """
+        rule = self.rule
+        names = [c.name for c in self.stored]
+        listed = ", ".join(_quoted(name) for name in names)
+        results = ", ".join(f"{self._result(c)} as {_quoted(c.name)}" for c in self.stored)
+        keys = ", ".join(_quoted(name) for name in rule.key)
+        updates = ", ".join(
+            f"{_quoted(name)} = excluded.{_quoted(name)}"
+            for name in [*names, "timestamp_range"]
+            if name not in rule.key and name not in rule.fixed
+        )
+        stored = ", ".join(f"e.{_quoted(name)}" for name in names)
+        return f"""
+            with merged as materialized (
+                select {results}, s.since, s.until
+                from {self.staging} s left join {self.table} e on {self._same_key("e", "s")}
+                where s.since is not null
+            ), first as (
+                select {keys}, min(since) as since from {self.staging} where since is not null group by {keys}
+            ), closed_stored as (
+                insert into {self.table}_history ({listed}, timestamp_range)
+                select {stored}, int8range(lower(e.timestamp_range), f.since)
+                from {self.table} e join first f on {self._same_key("e", "f")}
+            ), closed_new as (
+                insert into {self.table}_history ({listed}, timestamp_range)
+                select {listed}, int8range(since, until) from merged where until is not null
+            )
+            insert into {self.table} ({listed}, timestamp_range)
+            select {listed}, int8range(since, null) from merged where until is null
+            on conflict ({keys}) do update set {updates}"""
+
+    def _result(self, column: Column) -> str:
+        name, rule = _quoted(column.name), self.rule
+        if column.name in rule.key:
+            return f"s.{name}"
+        if column.name in rule.expressions:
+            return rule.expressions[column.name]
+        order = [f"e.{name}", f"s.{name}"] if column.name in rule.fixed else [f"s.{name}", f"e.{name}"]
+        if column.name in rule.defaults:
+            order.append(rule.defaults[column.name])
+        return f"coalesce({', '.join(order)})"
+
+    def _same_key(self, one: str, other: str) -> str:
+        return " and ".join(f"{one}.{_quoted(n)} = {other}.{_quoted(n)}" for n in self.rule.key)
+
+
+def _quoted(name: str) -> str:
+    """Column names come from the models; `index` and `type` are words of SQL."""
+    return f'"{name}"'

@@ -1,0 +1,100 @@
+"""The rows of one batch of stream files: collected in memory, written in one database transaction.
+
+Handlers say what happened with `insert` and `upsert`; nothing reaches the database before `write`, which
+needs one COPY per table and, for versioned tables, one COPY into a staging table and at most two statements.
+No statement is run per row.
+"""
+
+from functools import cache
+from typing import Any
+
+from django.db import models
+from django.db.backends.utils import CursorWrapper
+
+from mirror.db.copy import columns_of, copy_rows
+from mirror.db.merge import Change, Merge, MergeRule, Pending
+
+
+class Rows:
+    """What a batch adds to the tables. A model with a `merge` rule takes `upsert`, every other one
+    `insert`.
+    """
+
+    def __init__(self) -> None:
+        self._inserted: dict[type[models.Model], list[dict[str, Any]]] = {}
+        self._pending: dict[type[models.Model], Pending] = {}
+
+    def insert(self, model: type[models.Model], **columns: Any) -> dict[str, Any]:
+        """Add a row; columns not given take their default. The returned dict may be completed until
+        `write`.
+        """
+        try:
+            self._inserted[model].append(columns)
+        except KeyError:
+            self._inserted[model] = [columns]
+        return columns
+
+    def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
+        """Change an object: with `since` (consensus timestamp, ns) as a new version, without it silently."""
+        try:
+            pending = self._pending[model]
+        except KeyError:
+            pending = self._pending[model] = Pending(_rule(model))
+        pending.add(columns, since)
+
+    def latest(self, model: type[models.Model], key: Any) -> Change | None:
+        """The last change of this batch to the object `key`; None when the batch has not touched it."""
+        pending = self._pending.get(model)
+        return pending.latest(key) if pending else None
+
+    def inserted(self, model: type[models.Model]) -> list[dict[str, Any]]:
+        """The rows this batch inserts into the model's table so far."""
+        return self._inserted.get(model, [])
+
+    def __len__(self) -> int:
+        changes = sum(len(p.silent) + len(p.versions) for p in self._pending.values())
+        return sum(map(len, self._inserted.values())) + changes
+
+    def write(self, cursor: CursorWrapper) -> None:
+        """Write everything; the caller's transaction makes it all or nothing."""
+        for model, pending in self._pending.items():
+            _write_changes(cursor, model, pending)
+        for model, rows in self._inserted.items():
+            columns = columns_of(model)
+            wanted = [(c.name, c.default) for c in columns]
+            copy_rows(
+                cursor,
+                model._meta.db_table,
+                columns,
+                ([row.get(name, default) for name, default in wanted] for row in rows),
+            )
+
+
+def _rule(model: type[models.Model]) -> MergeRule:
+    rule = getattr(model, "merge", None)
+    if not isinstance(rule, MergeRule):
+        raise TypeError(f"{model.__name__} has no merge rule: its rows are inserted, not changed.")
+    return rule
+
+
+@cache
+def _merge(model: type[models.Model]) -> Merge:
+    return Merge(model, _rule(model))
+
+
+def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pending) -> None:
+    merge = _merge(model)
+    cursor.execute(merge.create_staging)
+    names = [c.name for c in merge.stored]
+    changes = [*pending.silent.values(), *pending.versions]
+    copy_rows(
+        cursor,
+        merge.staging,
+        merge.staged,
+        ([*map(change.columns.get, names), change.since, change.until] for change in changes),
+    )
+    if pending.silent:
+        given = {name for change in pending.silent.values() for name in change.columns}
+        cursor.execute(merge.silent_update(given))
+    if pending.versions:
+        cursor.execute(merge.version_merge)

@@ -1,0 +1,123 @@
+"""manage.py ingest PATH…: load record files from folders or one by one."""
+
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from ledger.ingest import pipeline
+from ledger.ingest.errors import IngestError
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source import find_record_files
+
+SECONDS_BETWEEN_LINES = 5
+
+
+class Command(BaseCommand):
+    help = (
+        "Load record files: folders (searched through, in both bucket layouts) or single .rcd and .rcd.gz "
+        "files. Files loaded before are passed over, so running it again changes nothing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a record file")
+        parser.add_argument(
+            "--allow-gap",
+            action="store_true",
+            help="go on where the chain of hashes is broken: the files between are lost for good",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        began = time.monotonic()
+        try:
+            files = find_record_files(options["paths"])
+            if not files:
+                raise CommandError(
+                    "There is no record file (*.rcd, *.rcd.gz) in the given folders.", returncode=2
+                )
+            with _shown(self, len(files)) as display:
+                loader = pipeline.Pipeline(allow_gap=options["allow_gap"], report=display.show)
+                signal.signal(signal.SIGTERM, lambda *_: loader.stop())
+                signal.signal(signal.SIGINT, lambda *_: loader.stop())
+                done = loader.run(files)
+        except (StreamFileError, IngestError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(_summary(done, len(files), time.monotonic() - began))
+
+
+def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
+    if not done.files:
+        return f"Nothing new: all {done.skipped:,} files were loaded before."
+    rate = done.transactions / seconds if seconds else 0
+    sentence = (
+        f"Loaded {done.files:,} files with {done.transactions:,} transactions "
+        f"in {seconds:.1f} s ({rate:,.0f} transactions per second)"
+    )
+    if done.skipped:
+        sentence += f"; {done.skipped:,} were loaded before"
+    if done.files + done.skipped < total:
+        sentence += f"; stopped as asked, {total - done.files - done.skipped:,} files are left"
+    return sentence + "."
+
+
+class _Lines:
+    """Progress where no terminal shows a bar: a line every few seconds."""
+
+    def __init__(self, command: BaseCommand, total: int) -> None:
+        self._command, self._total = command, total
+        self._began = self._last = time.monotonic()
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def show(self, done: pipeline.Progress) -> None:
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES:
+            return
+        self._last = now
+        taken, rate = done.files + done.skipped, done.transactions / (now - self._began)
+        left = (now - self._began) / taken * (self._total - taken) if taken else 0
+        self._command.stdout.write(
+            f"{taken:,} of {self._total:,} files, {done.transactions:,} transactions, "
+            f"{rate:,.0f} per second, about {left:,.0f} s left"
+        )
+
+
+class _Bar:
+    """Progress on a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._progress = Progress(
+            TextColumn("Loading"),
+            BarColumn(),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} files"),
+            TextColumn("{task.fields[rate]:,.0f} transactions/s"),
+            TimeRemainingColumn(),
+        )
+        self._total, self._began = total, time.monotonic()
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> "_Bar":
+        self._progress.start()
+        self._task = self._progress.add_task("files", total=self._total, rate=0.0)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+    def show(self, done: pipeline.Progress) -> None:
+        assert self._task is not None
+        rate = done.transactions / (time.monotonic() - self._began)
+        self._progress.update(self._task, completed=done.files + done.skipped, rate=rate)
+
+
+def _shown(command: BaseCommand, total: int) -> "_Bar | _Lines":
+    return _Bar(total) if sys.stdout.isatty() else _Lines(command, total)
