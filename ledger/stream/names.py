@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ledger.stream.errors import StreamFileError
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 
 SIDECAR_FOLDER = "sidecar"
 
@@ -19,7 +19,7 @@ _EXAMPLES = {RECORD_STREAM: ".rcd.gz", RECORD: ".rcd.gz", SIDECAR: "_01.rcd.gz",
 
 _NAME = re.compile(
     r"(?P<time>(?P<date>\d{4}-\d{2}-\d{2}T\d{2}_\d{2}_\d{2})(?:\.(?P<fraction>\d{1,9}))?Z)"
-    r"(?:_(?P<sidecar>\d{2}))?"
+    r"(?:_(?P<sidecar>\d{2,9}))?"
     r"\.rcd(?P<signature>_sig)?"
     r"(?:\.(?P<compressor>[A-Za-z0-9-]+))?",
     re.ASCII,
@@ -63,11 +63,13 @@ def parse(name: str) -> StreamFileName:
         date = datetime.strptime(match["date"], "%Y-%m-%dT%H_%M_%S")
     except ValueError:
         raise invalid(name, RECORD_STREAM) from None
-    fraction = int((match["fraction"] or "").ljust(9, "0"))
+    instant = timegm(date.timetuple()) * NANOS_PER_SECOND + int((match["fraction"] or "").ljust(9, "0"))
+    if not 0 <= instant <= MAX:
+        raise invalid(name, RECORD_STREAM)
     return StreamFileName(
         name=base,
         time=match["time"],
-        instant=timegm(date.timetuple()) * NANOS_PER_SECOND + fraction,
+        instant=instant,
         sidecar=int(match["sidecar"]) if match["sidecar"] else None,
         is_signature=match["signature"] is not None,
         compressor=match["compressor"] or "",
@@ -94,7 +96,7 @@ def signature_name(record_name: str) -> str:
 
 
 def data_name(signature_name: str, signature_version: int) -> str:
-    """The name of the record file that a signature file signs; from format 6 on record files are compressed."""
+    """The name of the record file a signature file signs; from format 6 on record files are compressed."""
     parsed = parse(signature_name)
     compressed = parsed.compressor or signature_version >= _FIRST_COMPRESSED_VERSION
     return f"{parsed.time}.rcd{_COMPRESSED if compressed else ''}"

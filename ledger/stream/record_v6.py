@@ -35,7 +35,6 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
     hapi_version: HapiVersion = (version.major, version.minor, version.patch)
     items = _items(name.name, content, message, hapi_version)
     block_number: int = message.block_number
-    metadata = _METADATA.pack(VERSION, *hapi_version, start_hash, end_hash, block_number)
     return RecordFile(
         name=name.name,
         version=VERSION,
@@ -43,7 +42,7 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         hash=end_hash.hex(),
         previous_hash=start_hash.hex(),
         file_hash=sha384(content).hex(),
-        metadata_hash=sha384(metadata).hex(),
+        metadata_hash=metadata_hash(hapi_version, start_hash, end_hash, block_number).hex(),
         block_number=block_number,
         consensus_start=items[0].consensus_timestamp,
         consensus_end=items[-1].consensus_timestamp,
@@ -51,6 +50,11 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         items=items,
         sidecars=_sidecars(name.name, message),
     )
+
+
+def metadata_hash(hapi_version: HapiVersion, start_hash: bytes, end_hash: bytes, block_number: int) -> bytes:
+    """What nodes sign besides the file: enough to prove a block's hash without its transactions."""
+    return sha384(_METADATA.pack(VERSION, *hapi_version, start_hash, end_hash, block_number))
 
 
 def _parse(file: str, content: bytes) -> Any:

@@ -1,0 +1,71 @@
+"""Address books: who the nodes are and which key each signs with (content of files 0.0.101 and 0.0.102)."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ledger.stream.errors import StreamFileError
+from mirror.values import entity_id, hapi
+from mirror.values.hapi import DecodeError, NodeAddressBook
+
+_FIRST_NODE_ACCOUNT = 3
+# Books of the first years give every node the id 0; below this account number the account tells it.
+_LAST_EARLY_ACCOUNT = 20
+
+
+class AddressBookNode(NamedTuple):
+    """A node: its id, its account (encoded), the hex of its RSA key (DER SubjectPublicKeyInfo)."""
+
+    node_id: int
+    account_id: int
+    public_key: str
+
+
+def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
+    """The nodes of a serialized NodeAddressBook; of several entries of one node the first.
+
+    Errors: StreamFileError when it cannot be parsed or a node has no account.
+    """
+    try:
+        message = hapi.parse(NodeAddressBook, data)
+    except DecodeError as error:
+        raise StreamFileError(name, 0, f"not an address book ({error})") from error
+    nodes: dict[int, AddressBookNode] = {}
+    for entry in message.nodeAddress:
+        account = _account(name, entry)
+        node = AddressBookNode(_node_id(entry.nodeId, account), account, entry.RSA_PubKey)
+        nodes.setdefault(node.node_id, node)
+    return list(nodes.values())
+
+
+def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
+    """The serialized NodeAddressBook of `nodes`."""
+    book = NodeAddressBook()
+    for node in nodes:
+        shard, realm, num = entity_id.decode(node.account_id)
+        entry = book.nodeAddress.add(
+            nodeId=node.node_id,
+            RSA_PubKey=node.public_key,
+            memo=f"{shard}.{realm}.{num}".encode(),
+            description=f"Node {node.node_id}",
+        )
+        entry.nodeAccountId.shardNum = shard
+        entry.nodeAccountId.realmNum = realm
+        entry.nodeAccountId.accountNum = num
+    serialized: bytes = book.SerializeToString()
+    return serialized
+
+
+def _account(name: str, entry: Any) -> int:
+    try:
+        if entry.HasField("nodeAccountId"):
+            return entity_id.of_account(entry.nodeAccountId)
+        return entity_id.parse(entry.memo.decode("ascii", "replace"))
+    except entity_id.InvalidEntityId as error:
+        raise StreamFileError(name, 0, f"a node of the address book has no account: {error}") from error
+
+
+def _node_id(node_id: int, account_id: int) -> int:
+    num = entity_id.decode(account_id)[2]
+    if node_id == 0 and num < _LAST_EARLY_ACCOUNT and num != _FIRST_NODE_ACCOUNT:
+        return num - _FIRST_NODE_ACCOUNT
+    return node_id
