@@ -1,12 +1,16 @@
 """Record files of every format by one call."""
 
-from ledger.stream import names, record_v6
+from ledger.stream import names, record_v1_v2, record_v5, record_v6
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.reader import Reader
 from ledger.stream.record_file import RecordFile
 
-_READERS = {record_v6.VERSION: record_v6.read}
+_READERS = {
+    **dict.fromkeys(record_v1_v2.VERSIONS, record_v1_v2.read),
+    record_v5.VERSION: record_v5.read,
+    record_v6.VERSION: record_v6.read,
+}
 
 
 def read_record_file(name: str, data: bytes) -> RecordFile:

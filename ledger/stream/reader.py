@@ -12,7 +12,9 @@ RECORD_CLASS_ID = 0xE370929BA5429D8B
 RECORD_CLASS_VERSION = 1
 SHA_384_DIGEST_TYPE = 0x58FF811B
 
-_INT32, _INT64, _UINT32, _UINT64 = Struct(">i"), Struct(">q"), Struct(">I"), Struct(">Q")
+MAX_MESSAGE = 65_536  # of a transaction or record in formats 1, 2 and 5
+
+_INT32, _UINT32, _UINT64 = Struct(">i"), Struct(">I"), Struct(">Q")
 
 
 class HashObject(NamedTuple):

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.item import HapiVersion, InvalidItem, RecordItem
+from ledger.stream.item import HapiVersion, RecordItem
 
 BLOOM_LENGTH = 256
 
@@ -68,7 +68,7 @@ class RecordFile:
         return BlockTotals(gas_used, bloom.to_bytes(BLOOM_LENGTH, "big") if ran else b"")
 
 
-def item_failure(file: str, index: int, position: int, error: InvalidItem | Any) -> StreamFileError:
+def item_failure(file: str, index: int, position: int, error: Exception) -> StreamFileError:
     """The error of one item: `index` counts from 0, `position` is where it starts."""
     return StreamFileError(
         file, position, f"transaction {index} of the file is unusable: {error}", "Fetch it from another node."
