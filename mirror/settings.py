@@ -31,9 +31,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "mirror.rest.middleware.ApiMiddleware",
+    "mirror.admin.middleware.AdminSessionMiddleware",
+    "mirror.admin.middleware.AdminAuthenticationMiddleware",
+    "mirror.admin.middleware.AdminMessageMiddleware",
 ]
 
 ROOT_URLCONF = "mirror.urls"

@@ -1,3 +1,14 @@
 from django.urls import URLPattern, URLResolver
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from ledger.api import blocks
+from mirror.rest.routes import route, unknown_route
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    route("blocks", blocks.Blocks),
+    route("blocks/{hashOrNumber}", blocks.Block),
+    unknown_route(),
+]
+
+handler400 = "mirror.rest.errors.bad_request"
+handler404 = "mirror.rest.errors.not_found"
+handler500 = "mirror.rest.errors.server_error"

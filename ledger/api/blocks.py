@@ -1,0 +1,91 @@
+"""GET /api/v1/blocks and /api/v1/blocks/{hashOrNumber}: record files as blocks.
+
+Source: record_file. The timestamp parameter is compared with the end of a block alone.
+Errors: 400 malformed parameter, number or hash; 404 no such block.
+"""
+
+import re
+
+from rest_framework.response import Response
+
+from ledger.queries import blocks as queries
+from mirror.db.sql import Row
+from mirror.rest.errors import InvalidParameter, NotFound
+from mirror.rest.parameter_types import (
+    BlockNumberParameter,
+    LimitParameter,
+    OrderParameter,
+    TimestampParameter,
+    read_number,
+)
+from mirror.rest.parameters import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import hexes, timestamp
+
+_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
+_BLOOM_DIGITS = 512
+
+
+# PARAMETERS
+class BlockParameters(ParameterSet):
+    block_number = BlockNumberParameter(
+        "block.number",
+        column="index",
+        operators=WITHOUT_NE,
+        any_equal=False,
+        help="Block number, decimal or with 0x hexadecimal.",
+    )
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter(
+        "timestamp", column="consensus_end", any_equal=False, help="Consensus end of the block."
+    )
+
+
+# JSON
+def block_json(row: Row) -> Answer:
+    count, major, minor, patch, digest, name, number, previous, size, start, end, gas_used, bloom = row
+    return {
+        "count": count,
+        "hapi_version": None if None in (major, minor, patch) else f"{major}.{minor}.{patch}",
+        "hash": f"0x{digest}",
+        "name": name,
+        "number": number,
+        "previous_hash": f"0x{previous}",
+        "size": size,
+        "timestamp": timestamp.range_json(start, end),
+        "gas_used": None if gas_used == -1 else gas_used,
+        "logs_bloom": f"0x{bloom.hex():0>{_BLOOM_DIGITS}}" if bloom else hexes.text(bloom),
+    }
+
+
+# VIEWS
+class Blocks(ReadView):
+    """List the blocks."""
+
+    parameters, max_age = BlockParameters, 1
+    paging = {"block.number": "number"}
+
+    def read(self, given: BlockParameters) -> Response:
+        first = next((name for name in given.query if name in ("block.number", "timestamp")), "timestamp")
+        by = "index" if first == "block.number" else "consensus_end"
+        rows = queries.blocks(given.where(), by=by, descending=given.descending, limit=given.limit)
+        return self.page("blocks", [block_json(row) for row in rows])
+
+
+class Block(ReadView):
+    """One block, by its number, its hash or the first 32 bytes of its hash."""
+
+    max_age = 600
+
+    def read(self, given: NoParameters, hash_or_number: str) -> Answer:
+        if digest := _HASH.fullmatch(hash_or_number):
+            row = queries.block_of_hash(digest[1].lower())
+        else:
+            try:
+                row = queries.block_of_number(read_number(hash_or_number))
+            except InvalidValue:
+                raise InvalidParameter("hashOrNumber") from None
+        if row is None:
+            raise NotFound
+        return block_json(row)

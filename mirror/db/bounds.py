@@ -1,0 +1,53 @@
+"""What several comparisons of one column leave: a range, some values, some exclusions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from mirror.db.sql import MAX_INT64, Comparison, Where, compare
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Both ends inclusive, None while open; `equal` and `unequal` are the values named by eq and ne."""
+
+    lower: int | None = None
+    upper: int | None = None
+    equal: frozenset[int] = frozenset()
+    unequal: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, comparisons: Iterable[Comparison]) -> "Bounds":
+        """Lower is the largest of the lower bounds, upper the smallest of the upper ones."""
+        lower: int | None = None
+        upper: int | None = None
+        equal, unequal = set(), set()
+        for operator, value in comparisons:
+            if operator == "eq":
+                equal.add(value)
+            elif operator == "ne":
+                unequal.add(value)
+            elif operator in ("gt", "gte"):
+                bound = value + (operator == "gt")
+                lower = bound if lower is None else max(lower, bound)
+            else:
+                bound = value - (operator == "lt")
+                upper = bound if upper is None else min(upper, bound)
+        return cls(lower, upper, frozenset(equal), frozenset(unequal))
+
+    @property
+    def empty(self) -> bool:
+        """Whether the two ends exclude each other. `equal` and `unequal` don't count."""
+        return self.lower is not None and self.upper is not None and self.upper < self.lower
+
+    def between(self, lower: int | None, upper: int | None) -> "Bounds":
+        """The same exclusions with these ends."""
+        return replace(self, lower=lower, upper=upper)
+
+    def where(self, column: str) -> Where:
+        comparisons = [Comparison("eq", value) for value in sorted(self.equal)]
+        comparisons += [Comparison("ne", value) for value in sorted(self.unequal)]
+        if self.lower is not None:
+            comparisons.append(Comparison("gte", self.lower))
+        if self.upper is not None and self.upper < MAX_INT64:
+            comparisons.append(Comparison("lte", self.upper))
+        return compare(column, comparisons, any_equal=False)

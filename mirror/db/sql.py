@@ -1,0 +1,157 @@
+"""Reading with SQL text: one statement with bound parameters in, tuples out.
+
+Readers go around Django's cursor. A statement here is prepared on the server once per connection and
+travels in the binary protocol, which is several times cheaper for the same rows; planning the larger
+statements costs more than running them. Whole numbers always travel as bigint, so that one text is one
+prepared statement; a number beyond 64 bits must not get this far, `compare` sees to it.
+
+Write limits into the text, not into a parameter: without the number PostgreSQL expects a tenth of the table
+and never settles on a plan to keep.
+"""
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, connections
+from psycopg.types.json import set_json_loads
+from psycopg.types.numeric import Int8Dumper
+
+from mirror import config
+
+MAX_INT64 = (1 << 63) - 1
+MIN_INT64 = -(1 << 63)
+
+# A statement is prepared when it is run for the second time on a connection.
+_PREPARE_AFTER = 1
+
+_SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+Row = tuple[Any, ...]
+
+
+class Comparison(NamedTuple):
+    """One condition on a column before it is SQL: operator eq, ne, gt, gte, lt or lte, and the value.
+
+    The value None stands for something that exists nowhere: it equals no row.
+    """
+
+    operator: str
+    value: Any
+
+
+class Where(NamedTuple):
+    """Conditions joined by AND, with the values of their placeholders in order."""
+
+    conditions: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def __add__(self, other: "Where") -> "Where":  # type: ignore[override]
+        return Where(self.conditions + other.conditions, self.values + other.values)
+
+    @property
+    def sql(self) -> str:
+        """`where ...`, or nothing."""
+        return "where " + " and ".join(self.conditions) if self.conditions else ""
+
+    @property
+    def and_sql(self) -> str:
+        """The same to stand after other conditions: ` and ...`, or nothing."""
+        return "".join(f" and {condition}" for condition in self.conditions)
+
+
+def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool = True) -> Where:
+    """The comparisons of one column. Equalities are alternatives of each other unless `any_equal` is off."""
+    equal = [value for operator, value in comparisons if operator == "eq"] if any_equal else []
+    conditions: list[str] = []
+    values: list[Any] = []
+    if equal:
+        usable = [value for value in equal if not _beyond(value)]
+        if len(usable) == 1:
+            conditions.append(f"{column} = %s")
+            values.append(usable[0])
+        elif usable:
+            conditions.append(f"{column} = any(%s)")
+            values.append(usable)
+        else:
+            conditions.append("false")
+    for operator, value in comparisons:
+        if operator == "eq" and any_equal:
+            continue
+        if not _beyond(value):
+            conditions.append(f"{column} {_SYMBOLS[operator]} %s")
+            values.append(value)
+        elif value is None or not _holds_for_all(operator, value):
+            conditions.append("false")
+    return Where(tuple(conditions), tuple(values))
+
+
+def _beyond(value: Any) -> bool:
+    """Whether no column can hold the value."""
+    return value is None or (isinstance(value, int) and not MIN_INT64 <= value <= MAX_INT64)
+
+
+def _holds_for_all(operator: str, value: int) -> bool:
+    return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
+
+
+def fetch(statement: str, values: Sequence[Any] = ()) -> list[Row]:
+    """All rows of a statement. Errors: psycopg.Error."""
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    if wrapper.connection is None:
+        wrapper.ensure_connection()
+    began = time.monotonic() if wrapper.queries_logged else 0.0
+    try:
+        cursor = _cursor(wrapper.connection)
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+    except psycopg.OperationalError:
+        wrapper.errors_occurred = True
+        if wrapper.in_atomic_block or not wrapper.connection.closed:
+            raise
+        # The server closed an idle connection, for instance at its own restart: a fresh one gets a second
+        # try.
+        wrapper.close()
+        wrapper.ensure_connection()
+        cursor = _cursor(wrapper.connection)
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+    except psycopg.Error:
+        wrapper.errors_occurred = True
+        raise
+    finally:
+        if began:
+            wrapper.queries_log.append({"sql": statement, "time": f"{time.monotonic() - began:.3f}"})
+
+
+def fetch_one(statement: str, values: Sequence[Any] = ()) -> Row | None:
+    """The first row of a statement, or None. Errors: psycopg.Error."""
+    rows = fetch(statement, values)
+    return rows[0] if rows else None
+
+
+_local = threading.local()
+
+
+def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
+    """The reading cursor of the connection; a thread keeps one, since making it costs as much as a small
+    query.
+    """
+    cursor: psycopg.Cursor[Row] | None = getattr(_local, "cursor", None)
+    if cursor is None or cursor.connection is not connection:
+        cursor = psycopg.Cursor(connection)
+        cursor.format = psycopg.pq.Format.BINARY
+        cursor.adapters.register_dumper(int, Int8Dumper)
+        set_json_loads(orjson.loads, cursor)
+        timeout = round(config.value("rest.db.statementTimeout") * 1000)
+        connection.prepare_threshold = _PREPARE_AFTER
+        # Compiling a plan to machine code takes longer than any of our statements may run.
+        cursor.execute(
+            "select set_config('statement_timeout', %s, false), set_config('jit', 'off', false)",
+            (str(timeout),),
+        )
+        _local.cursor = cursor
+    return cursor

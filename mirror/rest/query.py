@@ -1,0 +1,77 @@
+"""The query string read as it was sent: names with all their values, in order of first appearance.
+
+Django's QueryDict forgets the order of names and repairs what is broken; both show in answers and links.
+"""
+
+import re
+from urllib.parse import unquote
+
+MAX_PAIRS = 1000
+
+# A value no parameter accepts: PostgreSQL's text can't hold it either.
+UNUSABLE = "\x00"
+
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BRACKETS = re.compile(r"([^\[\]]+)\[([^\[\]]*)\](.*)", re.DOTALL)
+_MAX_LIST_INDEX = 20
+_LOWER_CASE_VALUES = ("order", "result")
+
+Query = dict[str, list[str]]
+
+
+def classic_query(raw: str) -> Query:
+    """Names in lower case; `name[]` and `name[0]` are `name`; the values of `order` and `result` in lower
+    case.
+
+    A name with any other brackets gets a value that nobody accepts.
+    """
+    query: Query = {}
+    for pair in _pairs(raw):
+        name, value = _split(pair)
+        if "[" in name and (bracketed := _BRACKETS.fullmatch(name)):
+            name, index, rest = bracketed.groups()
+            is_list = not rest and (not index or (index.isdecimal() and int(index[:9]) <= _MAX_LIST_INDEX))
+            if not is_list:
+                value = UNUSABLE
+        if not name:
+            continue
+        name = name.lower()
+        if name in _LOWER_CASE_VALUES:
+            value = value.lower()
+        query.setdefault(name, []).append(value)
+    return query
+
+
+def newer_query(raw: str) -> Query:
+    """Names and values as they are."""
+    query: Query = {}
+    for pair in _pairs(raw):
+        name, value = _split(pair)
+        if name:
+            query.setdefault(name, []).append(value)
+    return query
+
+
+def _pairs(raw: str) -> list[str]:
+    if not raw:
+        return []
+    if not raw.isascii():
+        # A WSGI server hands over bytes as latin-1.
+        raw = raw.encode("latin-1", "replace").decode("utf-8", "replace")
+    return [pair for pair in raw.split("&", MAX_PAIRS)[:MAX_PAIRS] if pair]
+
+
+def _split(pair: str) -> tuple[str, str]:
+    name, _, value = pair.partition("=")
+    return _decoded(name), _decoded(value)
+
+
+def _decoded(text: str) -> str:
+    """Plus is a space; an escape that makes no sense leaves the whole text as it is."""
+    text = text.replace("+", " ")
+    if "%" not in text or _BROKEN_ESCAPE.search(text):
+        return text
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return text

@@ -1,0 +1,159 @@
+"""ReadView: a viewset that answers GET from its parameters, its query and its JSON functions.
+
+    class Blocks(ReadView):
+        parameters = BlockParameters
+        paging = {"block.number": "number"}
+        max_age = 1
+
+        def read(self, given: BlockParameters) -> Answer:
+            rows = queries.blocks(given.where(), ...)
+            return self.page("blocks", [block_json(row) for row in rows])
+
+DRF's steps stay: filter backend, pagination class, renderer, exception handler. Those that serve no public
+read-only API (negotiation, authentication, permissions, parsers) are switched off, as they took longer than
+the query.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from mirror.rest.errors import (
+    NOT_FOUND,
+    Failure,
+    NotFound,
+    WrongMethod,
+    answer,
+    classic_envelope,
+    newer_envelope,
+)
+from mirror.rest.paging import KeysetPagination, NewerPagination
+from mirror.rest.parameters import NoParameters, ParameterBackend, ParameterSet
+from mirror.rest.rendering import JsonRenderer, NewerJsonRenderer
+
+Answer = dict[str, Any]
+
+
+class ReadView(GenericViewSet[Any]):
+    """A classic endpoint. Subclasses declare what differs and define `read`."""
+
+    #: The query parameters.
+    parameters: ClassVar[type[ParameterSet]] = NoParameters
+    #: Paging parameter -> member of a row that holds its value, the most significant first.
+    paging: Mapping[str, str] = {}
+    #: Seconds a client or proxy may keep a successful answer; `read` may set it on the instance.
+    max_age: int = 1
+    #: Whether problems of the path are reported before those of the query.
+    path_first: ClassVar[bool] = False
+
+    filter_backends: Sequence[type[ParameterBackend]] = [ParameterBackend]
+    pagination_class: type[KeysetPagination] = KeysetPagination
+    renderer: ClassVar[JsonRenderer] = JsonRenderer()
+    weak_etag: ClassVar[bool] = True
+
+    #: `read(given, **path)`: the members of the JSON answer, or the response of `page`.
+    read: Callable[..., Answer | Response]
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        """The parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
+        return path
+
+    def answer(self, request: Request, **path: str) -> Response:
+        """GET and HEAD."""
+        if self.path_first:
+            found = self.resolve(**path)
+            given = self.read_parameters()
+        else:
+            given = self.read_parameters()
+            found = self.resolve(**path)
+        self.given = request.parameters = given  # type: ignore[attr-defined]
+        body = self.read(given, **found)
+        response = body if isinstance(body, Response) else Response(body)
+        self.headers["cache-control"] = f"public, max-age={self.max_age}"
+        if link := self.paginator.next_link:
+            self.headers["link"] = f'<{link}>; rel="next"'
+        return response
+
+    def read_parameters(self) -> ParameterSet:
+        """The request's parameters, by the filter backend. Errors: BadRequest."""
+        (backend,) = self.filter_backends
+        given: ParameterSet = backend().filter_queryset(self.request, None, self)
+        return given
+
+    def page(self, name: str, rows: list[Answer]) -> Response:
+        """A page of a list, with the link to the next one."""
+        return self.paginator.get_paginated_response(
+            {name: self.paginator.paginate_queryset(rows, self.request, self)}
+        )
+
+    @property
+    def paginator(self) -> KeysetPagination:
+        found: KeysetPagination | None = self.__dict__.get("_paginator")
+        if found is None:
+            found = self._paginator = self.pagination_class()
+        return found
+
+    def failed(self, failure: Failure) -> Response:
+        """The answer to a request that failed."""
+        if isinstance(failure, WrongMethod):
+            failure = NotFound()
+        return Response(classic_envelope(failure), failure.status)
+
+    # What DRF does around the handler.
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None: ...
+
+    def get_authenticators(self) -> list[Any]:
+        return []
+
+    def get_parsers(self) -> list[Any]:
+        return []
+
+    def get_content_negotiator(self) -> BaseContentNegotiation:
+        return _NO_NEGOTIATION
+
+    def get_exception_handler(self) -> Any:
+        return answer
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response.accepted_renderer = self.renderer
+        response.accepted_media_type = self.renderer.media_type
+        response.renderer_context = {}
+        response.weak_etag = self.weak_etag
+        for name, value in self.headers.items():
+            response.headers[name] = value
+        return response
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {}
+
+
+_NO_NEGOTIATION = BaseContentNegotiation()
+
+
+class NewerReadView(ReadView):
+    """A newer endpoint: other errors, links and headers. Its path always comes first."""
+
+    path_first = True
+    pagination_class = NewerPagination
+    renderer = NewerJsonRenderer()
+    weak_etag = False
+
+    def failed(self, failure: Failure) -> Response:
+        response = Response(newer_envelope(failure), failure.status)
+        response.headers["cache-control"] = f"public, max-age={self.max_age}"
+        if isinstance(failure, WrongMethod):
+            response.headers["allow"] = "GET, HEAD"
+        return response
+
+
+class UnknownRoute(ReadView):
+    """Answers every path that is none of the API."""
+
+    def answer(self, request: Request, **path: str) -> Response:
+        raise NotFound(NOT_FOUND)
