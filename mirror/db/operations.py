@@ -30,8 +30,8 @@ class CreateExtensionIfAllowed(CreateExtension):
 class VacuumAfterInserts(Operation):
     """Vacuum these tables every so many inserted rows, however large they are.
 
-    Vacuum marks pages as visible to all; without that, scans of an index alone read the table too. The default,
-    once a fifth of the table is new, comes ever later for a table that only grows.
+    Vacuum marks pages as visible to all; without that, scans of an index alone read the table too. By default
+    it waits for a fifth of the table to be new, which comes ever later for a table that only grows.
     """
 
     reversible = True
