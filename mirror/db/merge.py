@@ -20,14 +20,18 @@ from mirror.db.copy import Column, columns_of
 
 
 class Change:
-    """The columns one change gives, and from when (nanoseconds) it holds; `until` is set when the next one
-    starts.
+    """What a change gives, and from when (nanoseconds) it holds; `until` is set when the next one starts.
+
+    `columns` has what earlier changes of the batch gave too, `given` names those of this one.
     """
 
-    __slots__ = ("columns", "since", "until")
+    __slots__ = ("columns", "given", "since", "until")
 
-    def __init__(self, columns: dict[str, Any], since: int | None = None) -> None:
+    def __init__(
+        self, columns: dict[str, Any], since: int | None = None, given: Iterable[str] | None = None
+    ) -> None:
         self.columns = columns
+        self.given = {name for name in (given or columns) if columns[name] is not None}
         self.since = since
         self.until: int | None = None
 
@@ -50,8 +54,9 @@ class MergeRule:
     defaults: Mapping[str, str] = field(default_factory=dict)
     expressions: Mapping[str, str] = field(default_factory=dict)
 
-    def fold(self, columns: dict[str, Any], change: Mapping[str, Any]) -> None:
-        """Apply a silent change to the columns of the change before it."""
+    def fold(self, target: Change, change: Mapping[str, Any]) -> None:
+        """Apply a silent change to the change before it."""
+        columns = target.columns
         for name, value in change.items():
             if value is None:
                 continue
@@ -59,16 +64,19 @@ class MergeRule:
                 columns[name] += value
             else:
                 columns[name] = value
+                target.given.add(name)
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         """The version after `previous`; None when both start at once and became one."""
         if previous.since == since:
-            known = previous.columns
             for name, value in columns.items():
-                if known.get(name) is None:
-                    known[name] = value
-                elif name in self.added and value is not None:
-                    known[name] += value
+                if value is None:
+                    continue
+                if name in self.added and previous.columns.get(name) is not None:
+                    previous.columns[name] += value
+                elif name not in previous.given:
+                    previous.columns[name] = value
+                    previous.given.add(name)
             return None
         inherited = dict(previous.columns)
         for name, value in columns.items():
@@ -79,7 +87,7 @@ class MergeRule:
             else:
                 inherited[name] = value
         previous.until = since
-        return Change(inherited, since)
+        return Change(inherited, since, columns)
 
 
 class Pending:
@@ -111,7 +119,7 @@ class Pending:
             if target is None:
                 self.silent[key] = Change(columns)
             else:
-                self._rule.fold(target.columns, columns)
+                self._rule.fold(target, columns)
             return
         change = Change(columns, since) if previous is None else self._rule.follow(previous, columns, since)
         if change is not None:
@@ -133,11 +141,12 @@ class Merge:
 
     @cached_property
     def create_staging(self) -> str:
-        """A table of this session: empty after every commit, nothing for other sessions to trip over."""
+        """An empty table of this session, which no other session can trip over."""
         columns = ", ".join(_quoted(c.name) for c in self.stored)
         return (
-            f"create temporary table if not exists {self.staging} on commit delete rows as "
-            f"select {columns}, 0::bigint as since, 0::bigint as until from {self.table} with no data"
+            f"create temporary table if not exists {self.staging} as "
+            f"select {columns}, 0::bigint as since, 0::bigint as until from {self.table} with no data; "
+            f"truncate {self.staging}"
         )
 
     def silent_update(self, names: Iterable[str]) -> str:

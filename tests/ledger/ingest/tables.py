@@ -1,0 +1,24 @@
+"""What the tables hold, for comparing two loads."""
+
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+
+# When something was loaded is the only thing that may differ.
+NOT_COMPARED = {"load_start", "load_end"}
+
+
+def contents() -> dict[str, list[str]]:
+    """Every ledger table's rows as sorted text; tables without rows are left out."""
+    found: dict[str, list[str]] = {}
+    with connection.cursor() as cursor:
+        for model in apps.get_models():
+            if model._meta.app_label not in ("ledger", "contracts", "tokens", "network"):
+                continue
+            table = model._meta.db_table
+            cursor.execute(f"select to_jsonb(t) - %s::text[] from {table} t", [sorted(NOT_COMPARED)])
+            rows: list[Any] = sorted(str(row[0]) for row in cursor.fetchall())
+            if rows:
+                found[table] = rows
+    return found

@@ -1,0 +1,248 @@
+"""From stream files in a folder to tables: order, chain, batches, errors, restarts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import LOADER_LOCK, Pipeline
+from ledger.stream.compose import Composer, Layout
+from ledger.stream.errors import StreamFileError
+from ledger.stream.node_key import signing_nodes
+from ledger.stream.source import find_record_files
+from mirror import config
+from mirror.values.hapi import (
+    ContractBytecode,
+    ContractID,
+    CryptoCreateTransactionBody,
+    Key,
+    TransactionBody,
+    TransactionRecord,
+    TransactionSidecarRecord,
+)
+from tests.ledger.ingest.tables import contents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def stream(folder: Path, blocks: int = 3, transfers: int = 4) -> Composer:
+    composer = Composer()
+    for _ in range(blocks):
+        composer.crypto_create(1001 + composer.block_number, initial_balance=1000)
+        for _ in range(transfers):
+            composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
+        composer.block().write(folder)
+    return composer
+
+
+def load(folder: Path, **options: Any) -> Any:
+    return Pipeline(**options).run(find_record_files([folder]))
+
+
+def query(statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchall()
+
+
+def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:
+    stream(tmp_path)
+
+    done = load(tmp_path)
+
+    assert (done.files, done.transactions) == (3, 15)
+    assert query("select index, count from record_file order by consensus_end") == [(0, 5), (1, 5), (2, 5)]
+    assert query("select count(*) from transaction") == [(15,)]
+
+
+def test_loading_again_changes_nothing(tmp_path: Path) -> None:
+    stream(tmp_path)
+    load(tmp_path)
+    before = contents()
+
+    done = load(tmp_path)
+
+    assert (done.files, done.skipped) == (0, 3)
+    assert contents() == before
+
+
+def test_the_size_of_batches_makes_no_difference(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=6)
+    results = []
+    for size in (1, 7, 1000):
+        restore = config.overridden({"importer.parser.record.batch.maxItems": size})
+        load(tmp_path)
+        restore()
+        results.append(contents())
+        empty_tables()
+
+    assert results[0] == results[1] == results[2]
+
+
+def empty_tables() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "truncate record_file, sidecar_file, transaction, transaction_hash, crypto_transfer, entity, "
+            "entity_history"
+        )
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_both_bucket_layouts_are_read_and_tell_the_node(tmp_path: Path, layout: Layout) -> None:
+    composer = Composer(nodes=signing_nodes(2))
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
+    composer.block().write(tmp_path, layout=layout)
+
+    done = load(tmp_path)
+
+    assert done.files == 1
+    assert query("select node_id from record_file") == [(0,)]
+
+
+def test_a_missing_file_breaks_the_chain_and_what_precedes_it_is_kept(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=4)
+    names = sorted(tmp_path.iterdir())
+    names[2].unlink()
+
+    with pytest.raises(IngestError) as raised:
+        load(tmp_path)
+
+    assert raised.value.file == names[3].name
+    assert "the chain is broken" in str(raised.value)
+    assert "--allow-gap" in str(raised.value)
+    assert query("select count(*), max(index) from record_file") == [(2, 1)]
+    assert query("select count(*) from transaction") == [(10,)]
+
+
+def test_a_gap_is_passed_when_the_operator_says_so(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=4)
+    sorted(tmp_path.iterdir())[1].unlink()
+
+    done = load(tmp_path, allow_gap=True)
+
+    assert done.files == 3
+    assert query("select index from record_file order by 1") == [(0,), (2,), (3,)]
+
+
+def test_nothing_of_a_corrupt_file_is_loaded(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=4)
+    broken = sorted(tmp_path.iterdir())[2]
+    broken.write_bytes(broken.read_bytes()[:-20])
+
+    with pytest.raises(StreamFileError) as raised:
+        load(tmp_path)
+
+    assert raised.value.file == broken.name
+    assert query("select count(*) from record_file") == [(2,)]
+    assert query("select count(*) from transaction") == [(10,)]
+
+
+def test_loading_goes_on_where_it_stopped_once_the_file_is_whole(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=4)
+    broken = sorted(tmp_path.iterdir())[2]
+    whole = broken.read_bytes()
+    broken.write_bytes(whole[:-20])
+    with pytest.raises(StreamFileError):
+        load(tmp_path)
+    broken.write_bytes(whole)
+
+    assert load(tmp_path).files == 2
+    resumed = contents()
+    empty_tables()
+    load(tmp_path)
+
+    assert contents() == resumed
+
+
+def test_a_missing_sidecar_stops_at_its_record_file(tmp_path: Path) -> None:
+    composer = Composer()
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
+    composer.block().write(tmp_path)
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001, sidecars=[_bytecode_sidecar()])
+    composer.block().write(tmp_path)
+    sidecar = next((tmp_path / "sidecar").iterdir())
+    sidecar.unlink()
+
+    with pytest.raises(StreamFileError, match=f"its sidecar {sidecar.name} is missing"):
+        load(tmp_path)
+
+    assert query("select count(*) from record_file") == [(1,)]
+
+
+def test_a_sidecar_of_another_content_is_refused(tmp_path: Path) -> None:
+    composer = Composer()
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001, sidecars=[_bytecode_sidecar(b"\1")])
+    first = composer.block()
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001, sidecars=[_bytecode_sidecar(b"\2")])
+    second = composer.block()
+    first.write(tmp_path)
+    (other,) = second.sidecars.values()
+    next((tmp_path / "sidecar").iterdir()).write_bytes(other)
+
+    with pytest.raises(StreamFileError, match="its hash is"):
+        load(tmp_path)
+
+    assert query("select count(*) from record_file") == [(0,)]
+
+
+def test_sidecar_files_are_rows_with_their_counts(tmp_path: Path) -> None:
+    composer = Composer()
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001, sidecars=[_bytecode_sidecar()])
+    composer.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert query("select id, count, types, size > 0 from sidecar_file") == [(1, 1, [3], True)]
+    assert query("select sidecar_count from record_file") == [(1,)]
+
+
+def test_sidecars_that_are_not_wanted_are_listed_but_not_read(tmp_path: Path) -> None:
+    composer = Composer()
+    composer.crypto_transfer({1001: -5, 2: 5}, payer=1001, sidecars=[_bytecode_sidecar()])
+    composer.block().write(tmp_path)
+    next((tmp_path / "sidecar").iterdir()).unlink()
+    restore = config.overridden({"importer.parser.record.sidecar.enabled": False})
+    try:
+        load(tmp_path)
+    finally:
+        restore()
+
+    assert query("select id, count, size from sidecar_file") == [(1, None, None)]
+
+
+def test_a_second_loader_is_turned_away(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=1)
+    other = connections.create_connection("default")
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+
+        with pytest.raises(IngestError, match="another loader is writing"):
+            load(tmp_path)
+    finally:
+        other.close()
+
+
+def test_an_account_created_in_the_batch_is_found_by_its_alias(tmp_path: Path) -> None:
+    alias = Key(ed25519=bytes(32)).SerializeToString()
+    record = TransactionRecord(alias=alias)
+    record.receipt.accountID.accountNum = 1002
+    deletion = TransactionBody()
+    deletion.cryptoDelete.deleteAccountID.accountNum = 1001
+    deletion.cryptoDelete.transferAccountID.alias = alias
+    composer = Composer()
+    composer.transaction(TransactionBody(cryptoCreateAccount=CryptoCreateTransactionBody()), record)
+    composer.transaction(deletion)
+    composer.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert query("select obtainer_id from entity where id = 1001") == [(1002,)]
+
+
+def _bytecode_sidecar(code: bytes = b"\0") -> Any:
+    return TransactionSidecarRecord(
+        bytecode=ContractBytecode(contract_id=ContractID(contractNum=5), runtime_bytecode=code)
+    )

@@ -1,0 +1,215 @@
+"""Changes of versioned rows: in memory, in the database, and in batches of any size."""
+
+from typing import Any, NamedTuple
+
+import pytest
+from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ledger.models import Entity, StakingRewardTransfer
+from mirror.db.rows import Rows
+
+pytestmark = pytest.mark.django_db
+
+
+def write(*changes: dict[str, Any]) -> None:
+    rows = Rows()
+    for change in changes:
+        rows.upsert(Entity, **change)
+    with connection.cursor() as cursor:
+        rows.write(cursor)
+
+
+Stored = list[tuple[Any, ...]]
+
+
+def stored(table: str, columns: str = "id, timestamp_range, memo, balance, deleted, key") -> Stored:
+    columns = columns.replace("timestamp_range", "timestamp_range::text")
+    with connection.cursor() as cursor:
+        cursor.execute(f"select {columns} from {table} order by 1, 2")
+        return [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row) for row in cursor.fetchall()]
+
+
+def account(entity: int, since: int, **columns: Any) -> dict[str, Any]:
+    return {
+        "id": entity,
+        "since": since,
+        "type": "ACCOUNT",
+        "created_timestamp": since,
+        "deleted": False,
+    } | columns
+
+
+def test_a_created_row_is_open_ended_and_has_its_defaults() -> None:
+    write(account(1001, 5, memo="first", balance=0))
+
+    assert stored(
+        "entity", "id, timestamp_range, num, realm, shard, staked_node_id, decline_reward, ethereum_nonce"
+    ) == [(1001, "[5,)", 1001, 0, 0, -1, False, 0)]
+    assert stored("entity_history") == []
+
+
+def test_the_parts_of_an_id_are_stored_beside_it() -> None:
+    write(account((1023 << 54 | 65535 << 38 | 7) - (1 << 64), 5))
+
+    assert stored("entity", "shard, realm, num") == [(1023, 65535, 7)]
+
+
+def test_a_new_version_closes_the_stored_one_where_it_starts() -> None:
+    write(account(1001, 5, memo="first", balance=10))
+    write({"id": 1001, "since": 9, "memo": "second"})
+
+    assert stored("entity") == [(1001, "[9,)", "second", 10, False, None)]
+    assert stored("entity_history") == [(1001, "[5,9)", "first", 10, False, None)]
+
+
+def test_several_versions_of_one_batch_leave_no_gap() -> None:
+    write(
+        account(1001, 5, memo="first"),
+        {"id": 1001, "since": 7, "memo": "second"},
+        {"id": 1001, "since": 9, "key": b"k"},
+    )
+
+    assert stored("entity") == [(1001, "[9,)", "second", 0, False, b"k")]
+    assert stored("entity_history") == [
+        (1001, "[5,7)", "first", 0, False, None),
+        (1001, "[7,9)", "second", 0, False, None),
+    ]
+
+
+def test_two_changes_of_one_transaction_are_one_version() -> None:
+    write(account(1001, 5, memo="kept", balance=0), {"id": 1001, "since": 5, "memo": "ignored", "key": b"k"})
+
+    assert stored("entity") == [(1001, "[5,)", "kept", 0, False, b"k")]
+    assert stored("entity_history") == []
+
+
+def test_a_silent_change_moves_the_balance_and_starts_no_version() -> None:
+    write(account(1001, 5, balance=10))
+    write(
+        {"id": 1001, "balance": -3, "balance_timestamp": 8},
+        {"id": 1001, "balance": 1, "balance_timestamp": 9},
+    )
+
+    assert stored("entity", "id, timestamp_range, balance, balance_timestamp") == [(1001, "[5,)", 8, 9)]
+    assert stored("entity_history") == []
+
+
+def test_a_silent_change_of_an_unknown_object_is_dropped() -> None:
+    write({"id": 1001, "balance": 5})
+    write({"id": 1002, "balance": 5}, {"id": 1002, "since": 7, "type": "ACCOUNT"})
+
+    assert stored("entity", "id, balance") == [(1002, 0)]
+
+
+def test_an_archived_version_has_the_balance_it_ended_with() -> None:
+    write(account(1001, 5, balance=10))
+    write({"id": 1001, "balance": 7}, {"id": 1001, "since": 9, "memo": "second"}, {"id": 1001, "balance": 2})
+
+    assert stored("entity", "timestamp_range, balance") == [("[9,)", 19)]
+    assert stored("entity_history", "timestamp_range, balance") == [("[5,9)", 17)]
+
+
+def test_what_is_fixed_at_creation_stays() -> None:
+    write(account(1001, 5, alias=b"alias", evm_address=b"address"))
+    write({"id": 1001, "since": 9, "alias": b"other", "evm_address": b"other", "created_timestamp": 9})
+
+    assert stored("entity", "created_timestamp, alias, evm_address") == [(5, b"alias", b"address")]
+
+
+def test_a_key_without_a_single_public_key_clears_the_stored_one() -> None:
+    write(account(1001, 5, public_key="aa"), account(1002, 5, public_key="bb"))
+    write({"id": 1001, "since": 9, "public_key": ""}, {"id": 1002, "since": 9, "memo": "x"})
+
+    assert stored("entity", "id, public_key") == [(1001, None), (1002, "bb")]
+
+
+def test_an_object_first_seen_by_an_update_is_kept_in_part() -> None:
+    write({"id": 1001, "since": 9, "type": "ACCOUNT", "memo": "seen late"})
+
+    assert stored("entity", "id, created_timestamp, memo, balance") == [(1001, None, "seen late", 0)]
+
+
+def test_only_accounts_and_contracts_start_to_have_a_balance() -> None:
+    write({"id": 7, "since": 5, "type": "TOPIC"})
+    write({"id": 7, "balance": 5})
+
+    assert stored("entity", "id, balance") == [(7, None)]
+
+
+def test_rows_are_inserted_with_the_defaults_of_their_columns() -> None:
+    rows = Rows()
+    rows.insert(StakingRewardTransfer, account_id=1, amount=2, consensus_timestamp=3, payer_account_id=4)
+    with connection.cursor() as cursor:
+        rows.write(cursor)
+
+    assert stored("staking_reward_transfer", "account_id, amount, consensus_timestamp, payer_account_id") == [
+        (1, 2, 3, 4)
+    ]
+
+
+def test_a_model_without_a_rule_takes_no_changes() -> None:
+    with pytest.raises(TypeError, match="StakingRewardTransfer has no merge rule"):
+        Rows().upsert(StakingRewardTransfer, since=1, account_id=1)
+
+
+class Step(NamedTuple):
+    entity: int
+    silent: bool
+    columns: dict[str, Any]
+
+
+steps = st.lists(
+    st.builds(
+        Step,
+        entity=st.integers(1, 3),
+        silent=st.booleans(),
+        columns=st.fixed_dictionaries(
+            {"balance": st.integers(-50, 50)},
+            optional={
+                "balance_timestamp": st.integers(1, 99),
+                "ethereum_nonce": st.integers(1, 9),
+            },
+        ),
+    ),
+    max_size=14,
+)
+
+
+@given(
+    steps=steps,
+    sizes=st.lists(st.integers(1, 6), min_size=1),
+    same=st.lists(st.booleans(), min_size=14, max_size=14),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_batches_of_any_size_give_the_same_tables(
+    steps: list[Step], sizes: list[int], same: list[bool]
+) -> None:
+    changes: list[list[dict[str, Any]]] = []  # by transaction: the changes of one are never in two batches
+    for position, step in enumerate(steps):
+        if same[position] and changes:
+            at = changes[-1][0]["at"]
+        else:
+            at = 10 + position
+            changes.append([])
+        columns = step.columns if step.silent else step.columns | {"memo": str(position), "type": "ACCOUNT"}
+        changes[-1].append({"id": step.entity, "since": None if step.silent else at, "at": at} | columns)
+
+    def load(batches: list[list[dict[str, Any]]]) -> tuple[Stored, Stored]:
+        with connection.cursor() as cursor:
+            cursor.execute("delete from entity; delete from entity_history")
+        for batch in batches:
+            write(*({k: v for k, v in change.items() if k != "at"} for change in batch))
+        columns = "id, timestamp_range, balance, balance_timestamp, ethereum_nonce, memo"
+        return stored("entity", columns), stored("entity_history", columns)
+
+    one_by_one = load(changes)
+    batches, rest = [], list(changes)
+    while rest:
+        size = sizes[len(batches) % len(sizes)]
+        batches.append([change for group in rest[:size] for change in group])
+        rest = rest[size:]
+
+    assert load(batches) == one_by_one
+    assert load([[change for group in changes for change in group]] if changes else []) == one_by_one
