@@ -11,7 +11,8 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 
-class _DomainField(models.BigIntegerField):
+# Django's fields take their type arguments from the type checker only, so a base can't be given any.
+class _DomainField(models.BigIntegerField):  # type: ignore[type-arg]
     """A bigint under the name of a domain."""
 
     domain = ""
@@ -38,7 +39,7 @@ class TinybarField(_DomainField):
     domain = "hbar_tinybars"
 
 
-class EnumField(models.CharField):
+class EnumField(models.CharField):  # type: ignore[type-arg]
     """A PostgreSQL enum type, made by the migration that first uses it.
 
     `choices` belongs to the model alone: what the database accepts is decided by its type.
@@ -57,7 +58,7 @@ class EnumField(models.CharField):
         return self.enum
 
 
-class BytesField(models.BinaryField):
+class BytesField(models.BinaryField):  # type: ignore[type-arg]
     """bytea. As text (in an admin address, in a serialized key) it is hex without a prefix."""
 
     def value_to_string(self, obj: models.Model) -> str:

@@ -2,5 +2,5 @@ from django.db.backends.postgresql import features
 
 
 class DatabaseFeatures(features.DatabaseFeatures):
-    # The ledger's tables are read and written with MERGE, which is new in 15.
+    # The oldest release that other software runs on with this schema.
     minimum_database_version = (15,)

@@ -9,8 +9,10 @@ from mirror.db.tables import KeylessTable, PartitionedTable
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     def table_sql(self, model: type[models.Model]) -> tuple[str, list[Any]]:
         sql, parameters = super().table_sql(model)
-        if issubclass(model, KeylessTable):
-            sql = sql.replace(f", {self._pk_constraint_sql(model._meta.pk.columns)}", "")
+        key = model._meta.pk
+        if issubclass(model, KeylessTable) and isinstance(key, models.CompositePrimaryKey):
+            clause = self._pk_constraint_sql(key.columns)  # type: ignore[attr-defined]
+            sql = sql.replace(f", {clause}", "")
         if issubclass(model, PartitionedTable):
             sql += f" PARTITION BY {model.partition_by}"
         return sql, parameters

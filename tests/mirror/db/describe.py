@@ -130,7 +130,7 @@ def index_text(index: dict[str, Any]) -> str:
 def describe(connection: BaseDatabaseWrapper) -> dict[str, Any]:
     """Everything that is ours in the database; nothing that depends on the date."""
 
-    def rows(query: str, *parameters: object) -> list[dict[str, Any]]:
+    def rows(query: str, *parameters: Any) -> list[dict[str, Any]]:
         with connection.cursor() as cursor:
             cursor.execute(query, parameters)
             names = [column.name for column in cursor.description]
@@ -143,7 +143,8 @@ def describe(connection: BaseDatabaseWrapper) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for row in rows(TABLES):
         if row["relname"] not in foreign:
-            tables[row["relname"]] = table = {"columns": [], "primary_key": None, "indexes": []}
+            table: dict[str, Any] = {"columns": [], "primary_key": None, "indexes": []}
+            tables[row["relname"]] = table
             for name in ("storage_parameters", "partition_key"):
                 if row[name]:
                     table[name] = row[name]

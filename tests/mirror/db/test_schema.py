@@ -27,7 +27,8 @@ def migrated(db: None) -> dict[str, Any]:
 def reference() -> dict[str, Any]:
     if not REFERENCE.exists():
         pytest.skip(f"{REFERENCE} is not there")
-    return json.loads(REFERENCE.read_text())
+    content: dict[str, Any] = json.loads(REFERENCE.read_text())
+    return content
 
 
 def test_the_migrations_make_what_the_committed_statement_says(migrated: dict[str, Any]) -> None:
