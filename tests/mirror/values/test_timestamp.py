@@ -1,0 +1,68 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirror.values import timestamp
+from mirror.values.hapi import Timestamp
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
+
+
+@given(st.integers(0, 9_999_999_999_999_999_999))
+def test_text_reads_back_to_the_same_time(nanoseconds):
+    assert timestamp.parse(timestamp.text(nanoseconds)) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0.000000000"),
+        (1, "0.000000001"),
+        (1_500_000_000, "1.500000000"),
+        (-1_500_000_000, "-1.500000000"),
+    ],
+)
+def test_text_has_nine_fraction_digits(nanoseconds, text):
+    assert timestamp.text(nanoseconds) == text
+
+
+def test_no_time_has_no_text():
+    assert timestamp.text(None) is None
+
+
+def test_a_short_fraction_is_filled_up_on_the_right():
+    assert timestamp.parse("1.5") == 1_500_000_000
+    assert timestamp.parse("1") == 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1.", ".5", "-1", "1.0000000001", "12345678901", "1e3", "1,5", "1\n", "١"]
+)
+def test_text_that_is_no_time_is_refused(text):
+    with pytest.raises(timestamp.InvalidTimestamp):
+        timestamp.parse(text)
+
+
+def test_an_open_range_has_no_end():
+    assert timestamp.range_json(1, None) == {"from": "0.000000001", "to": None}
+    assert timestamp.range_json(1, 2) == {"from": "0.000000001", "to": "0.000000002"}
+
+
+@given(INT64, INT32)
+def test_a_message_saturates_to_64_bits(seconds, nanos):
+    exact = seconds * 10**9 + nanos
+
+    assert timestamp.of(Timestamp(seconds=seconds, nanos=nanos)) == min(max(exact, -(1 << 63)), (1 << 63) - 1)
+
+
+@given(INT64, INT32)
+def test_the_strict_conversion_refuses_what_does_not_fit(seconds, nanos):
+    exact = seconds * 10**9 + nanos
+    message = Timestamp(seconds=seconds, nanos=nanos)
+
+    if -(1 << 63) <= exact < 1 << 63:
+        assert timestamp.strict(message) == exact
+    else:
+        with pytest.raises(timestamp.InvalidTimestamp):
+            timestamp.strict(message)
