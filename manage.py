@@ -2,7 +2,14 @@
 """Entry point of every command; `manage.py up` runs a whole node with nothing else installed."""
 
 import os
+import signal
 import sys
+
+# Of Django's and ours, the commands that do not ask the database; `up` and `serve` start it themselves.
+WITHOUT_DATABASE = {
+    "check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages",
+    "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
+}  # fmt: skip
 
 
 def main() -> None:
@@ -14,10 +21,29 @@ def main() -> None:
     from mirror.errors import OperatorError
 
     try:
-        execute_from_command_line(sys.argv)
+        if needs_database(sys.argv[1:]):
+            from mirror.db.server import at_hand
+
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            with at_hand(lambda sentence: print(sentence, file=sys.stderr)):
+                execute_from_command_line(sys.argv)
+        else:
+            execute_from_command_line(sys.argv)
     except OperatorError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def needs_database(arguments: list[str]) -> bool:
+    if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help"} & set(arguments):
+        return False
+    import django
+    from django.core.management import get_commands
+
+    django.setup()
+    return arguments[0] in get_commands()
 
 
 if __name__ == "__main__":

@@ -147,6 +147,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
+    Setting("web.threads", 4, "Threads of each web server process, with a database connection each.", low=1,
+            high=64),
     Setting("web.allowedHosts", ("*",), "Host names the node answers to; * is any."),
     Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.",
             secret=True),

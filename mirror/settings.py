@@ -1,17 +1,19 @@
 """Django's settings. Operators change `mirror.config` instead; this module only translates it."""
 
+import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from mirror import config
+from mirror import access, config
 from mirror.db.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
 
 DEBUG = False
-SECRET_KEY = config.value("web.secretKey") or "only-for-commands-that-sign-nothing"
+# `up` and `serve` make the stored key; without it sessions end with the process that began them.
+SECRET_KEY = config.value("web.secretKey") or access.stored_session_key(DATA_DIR) or secrets.token_urlsafe(50)
 ALLOWED_HOSTS = list(config.value("web.allowedHosts"))
 
 INSTALLED_APPS = [

@@ -1,11 +1,14 @@
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
 from ledger.api import blocks
+from mirror import health
 from mirror.rest.routes import route, unknown_route
 
 urlpatterns: list[URLPattern | URLResolver] = [
     route("blocks", blocks.Blocks),
     route("blocks/{hashOrNumber}", blocks.Block),
+    path("health/liveness", health.liveness),
+    path("health/readiness", health.readiness),
     unknown_route(),
 ]
 

@@ -103,9 +103,9 @@ class Server:
         at = self.place
         self._check_owner()
         if at.note and not at.note.exists():
-            _make_passable(at.note.parent)
+            make_passable(at.note.parent)
             at.note.write_text(f"{at.home}\n")
-        _make_passable(at.home)
+        make_passable(at.home)
 
     def _make_socket_folder(self) -> None:
         at = self.place
@@ -277,10 +277,10 @@ def _locked(lock: IO[bytes]) -> bool:
     return True
 
 
-def _make_passable(folder: Path) -> None:
+def make_passable(folder: Path) -> None:
     """Make `folder` and those missing above it, open to pass for every account, whatever the umask."""
     if not folder.exists():
-        _make_passable(folder.parent)
+        make_passable(folder.parent)
         folder.mkdir(exist_ok=True)
         folder.chmod(0o711)
 

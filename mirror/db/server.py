@@ -1,0 +1,44 @@
+"""The database a command works on: that of DATABASE_URL, or the node's own, started if it is not running."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import DatabaseError, connection, connections
+
+from mirror import config
+from mirror.db import embedded
+from mirror.errors import OperatorError
+
+OLDEST_VERSION = 15
+
+
+@contextmanager
+def at_hand(say: Callable[[str], None]) -> Iterator[embedded.Server | None]:
+    """Have the database ready for the length of the block; gives its own server, None with DATABASE_URL.
+
+    Raises OperatorError when it can't be had.
+    """
+    if config.value("db.url"):
+        _check()
+        yield None
+        return
+    with embedded.in_use(settings.DATA_DIR, say) as server:
+        try:
+            yield server
+        finally:
+            connections.close_all()
+
+
+def _check() -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("show server_version_num")
+            version = int(cursor.fetchone()[0]) // 10_000
+    except DatabaseError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
+    if version < OLDEST_VERSION:
+        raise OperatorError(
+            f"DATABASE_URL names a PostgreSQL {version}, but version {OLDEST_VERSION} or later is needed."
+        )

@@ -1,0 +1,15 @@
+"""`manage.py serve`: the web server alone, on a database that is filled by others."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from mirror import node
+
+
+class Command(BaseCommand):
+    help = "Run the web server alone (with the node's database, if that is not running yet); Ctrl-C stops."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        node.serve(self.stdout.write)

@@ -1,0 +1,15 @@
+"""`manage.py up`: a whole node - database, tables, demo stream, web server - until Ctrl-C."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from mirror import node
+
+
+class Command(BaseCommand):
+    help = "Run a whole node: start its database, make its tables, load the demo stream, serve; Ctrl-C stops."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        node.up(self.stdout.write)

@@ -1,0 +1,221 @@
+"""A whole node in one command: its database, its tables, a demo stream, its web server.
+
+The supervisor starts the parts in that order, watches them, and stops them in the opposite order. The web
+server is a child process that the kernel ends with the supervisor; a database left behind by a killed
+supervisor is found by the next command.
+"""
+
+import fcntl
+import http.client
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from mirror import access, config, demo, web
+from mirror.db import embedded
+from mirror.db.cluster import DATABASE, ROLE, binaries
+from mirror.db.server import at_hand
+from mirror.errors import OperatorError
+from network.models import AddressBook
+
+Say = Callable[[str], None]
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_WATCH_SECONDS = 0.1
+_STOP_SECONDS = 30
+
+
+# TABLES AND DEMO
+
+
+def make_tables(say: Say) -> None:
+    """Apply the migrations that the database lacks."""
+    if not _missing_migrations():
+        return
+    say("Creating or updating the tables.")
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def _missing_migrations() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def load_demo(say: Say) -> None:
+    """Make and load the demo stream, if the database is empty and no other network is configured."""
+    with connection.cursor() as cursor:
+        cursor.execute("select exists (select from record_file)")
+        (loaded,) = cursor.fetchone()
+    if loaded or config.value("network") != demo.NETWORK:
+        return
+    folder = settings.DATA_DIR / "demo-stream"
+    say(f"Making a small demo stream in {folder} and loading it.")
+    nodes = demo.write(folder)
+    if not AddressBook.objects.exists():
+        demo.store_address_book(nodes)
+    call_command("ingest", folder)
+
+
+# WEB
+
+
+def serve(say: Say) -> None:
+    """Run the web server with the database, until a signal asks to stop."""
+    with _stopping(say):
+        web.check_port()
+        with at_hand(say) as server:
+            if _missing_migrations():
+                say("Some tables are missing or old: `manage.py migrate` makes them.")
+            _run_web(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."))
+
+
+def up(say: Say) -> None:
+    """Run a whole node until a signal asks to stop."""
+    with _stopping(say), _only_one(settings.DATA_DIR):
+        web.check_port()
+        with at_hand(say) as server:
+            make_tables(say)
+            access.make_admin(settings.DATA_DIR)
+            load_demo(say)
+            # Loading has signal handlers of its own.
+            _interrupt_on_signals()
+            _run_web(say, server, lambda: say(_whereabouts(server)))
+
+
+def _run_web(say: Say, server: embedded.Server | None, ready: Callable[[], None]) -> None:
+    """Start the web server, report when it answers, and watch it and the database."""
+    settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
+    # The web server's processes are copies of this one, and a copied connection can't be used.
+    connections.close_all()
+    child = multiprocessing.get_context("fork").Process(target=_web_process, name="web")
+    child.start()
+    try:
+        announced = False
+        while child.is_alive():
+            if not announced and _answers():
+                ready()
+                announced = True
+            if server and not server.alive():
+                raise OperatorError(f"PostgreSQL stopped by itself; its log is {server.place.log}.")
+            child.join(_WATCH_SECONDS)
+        raise OperatorError("The web server stopped by itself; what it printed above says why.")
+    finally:
+        _ignore_signals()
+        child.terminate()
+        child.join(_STOP_SECONDS)
+        if child.is_alive():
+            child.kill()
+            child.join()
+
+
+def _web_process() -> None:
+    # A process group of its own: Ctrl-C in the terminal is for the supervisor, which stops the others in
+    # order.
+    os.setpgid(0, 0)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    web.serve()
+
+
+def _answers() -> bool:
+    host, port = web.address()
+    client = http.client.HTTPConnection(
+        {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=2
+    )
+    try:
+        client.request("GET", "/health/liveness")
+        return client.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()
+
+
+# WORDS
+
+
+def _whereabouts(server: embedded.Server | None) -> str:
+    url, data = web.url(), settings.DATA_DIR
+    if server:
+        psql = binaries(server.place) / "psql"
+        sql = f"{_short(psql)} -h {server.place.socket} -U {ROLE} {DATABASE}"
+        kept = f"everything is kept in {_short(data)}"
+        if server.place.note:
+            kept += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
+    else:
+        sql, kept = "the one of DATABASE_URL", "everything is kept in the database"
+    return f"""
+Ledger Mirror is running. Ctrl-C stops it; {kept}.
+
+  API       {url}/api/v1/blocks
+            {url}/api/v1/transactions?limit=5
+  Admin     {url}/admin
+            user {access.ADMIN}, its first password is in {_short(access.password_file(data))}
+  Database  {sql}
+  Load      .venv/bin/python manage.py ingest PATH...
+  Settings  .venv/bin/python manage.py settings
+"""
+
+
+def _short(path: Path) -> str:
+    """The path as typed from here, if it lies below."""
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
+
+
+# SIGNALS AND LOCK
+
+
+@contextmanager
+def _stopping(say: Say) -> Iterator[None]:
+    """End the block in order when a signal asks to stop; that is success."""
+    _interrupt_on_signals()
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Stopped.")
+    finally:
+        _ignore_signals()
+
+
+def _interrupt_on_signals() -> None:
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.default_int_handler)
+
+
+def _ignore_signals() -> None:
+    """From here on nothing interrupts the stopping."""
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def _only_one(data_folder: Path) -> Iterator[None]:
+    """Let one `up` at a time run on a data folder."""
+    try:
+        embedded.make_passable(data_folder)
+        lock = (data_folder / "up.lock").open("a+")
+    except OSError as error:
+        raise OperatorError(f"The folder {data_folder} can't be used: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise OperatorError(
+                f"A node is running on {data_folder} already (process {lock.read().strip()}): stop it first, "
+                "or give this one a folder and a port of its own (SVC_MIRROR_DATA, PORT)."
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
