@@ -7,6 +7,8 @@ from mirror.db.tables import KeylessTable, PartitionedTable
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """Leaves out the key of a keyless table and divides a partitioned one; migrations make its partitions."""
+
     def table_sql(self, model: type[models.Model]) -> tuple[str, list[Any]]:
         sql, parameters = super().table_sql(model)
         key = model._meta.pk
