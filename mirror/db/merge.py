@@ -46,6 +46,8 @@ class MergeRule:
     defaults: SQL for a column that neither the change nor the stored row gives.
     expressions: SQL for a column of the stored result; `s` is the change, `e` the stored row (all null when
     new).
+    required: a column without which nothing is stored: a change of an object never seen whole is dropped.
+    history: whether there are versions; without, every change is silent and creates what is not stored.
     """
 
     key: tuple[str, ...]
@@ -53,12 +55,14 @@ class MergeRule:
     added: frozenset[str] = frozenset()
     defaults: Mapping[str, str] = field(default_factory=dict)
     expressions: Mapping[str, str] = field(default_factory=dict)
+    required: str = ""
+    history: bool = True
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         """Apply a silent change to the change before it."""
         columns = target.columns
         for name, value in change.items():
-            if value is None:
+            if value is None or (name in self.fixed and columns.get(name) is not None):
                 continue
             if name in self.added and columns.get(name) is not None:
                 columns[name] += value
@@ -135,7 +139,6 @@ class Merge:
         self.table = model._meta.db_table
         self.staging = f"{self.table}_staging"
         self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
-        self.versioned = len(self.stored) != len(columns_of(model))
         self.staged = [Column(c.name, c.type, None) for c in self.stored]
         self.staged += [Column("since", "int8", None), Column("until", "int8", None)]
 
@@ -162,26 +165,33 @@ class Merge:
         )
 
     @cached_property
+    def current_merge(self) -> str:
+        """Store the changes of a table without history: new objects whole, of known ones what changed."""
+        names = [c.name for c in self.stored]
+        listed = ", ".join(_quoted(name) for name in names)
+        results = ", ".join(self._result(c) for c in self.stored)
+        return f"""
+            insert into {self.table} ({listed})
+            select {results}
+            from {self.staging} s left join {self.table} e on {self._same_key("e", "s")}
+            where true{self._known}
+            on conflict ({self._key}) do update set {self._updates(names)}"""
+
+    @cached_property
     def version_merge(self) -> str:
         """Close and archive the stored versions, archive the closed new ones, store the open ones; in one
         statement.
         """
-        rule = self.rule
         names = [c.name for c in self.stored]
         listed = ", ".join(_quoted(name) for name in names)
         results = ", ".join(f"{self._result(c)} as {_quoted(c.name)}" for c in self.stored)
-        keys = ", ".join(_quoted(name) for name in rule.key)
-        updates = ", ".join(
-            f"{_quoted(name)} = excluded.{_quoted(name)}"
-            for name in [*names, "timestamp_range"]
-            if name not in rule.key and name not in rule.fixed
-        )
+        keys, updates = self._key, self._updates([*names, "timestamp_range"])
         stored = ", ".join(f"e.{_quoted(name)}" for name in names)
         return f"""
             with merged as materialized (
                 select {results}, s.since, s.until
                 from {self.staging} s left join {self.table} e on {self._same_key("e", "s")}
-                where s.since is not null
+                where s.since is not null{self._known}
             ), first as (
                 select {keys}, min(since) as since from {self.staging} where since is not null group by {keys}
             ), closed_stored as (
@@ -195,6 +205,19 @@ class Merge:
             insert into {self.table} ({listed}, timestamp_range)
             select {listed}, int8range(since, null) from merged where until is null
             on conflict ({keys}) do update set {updates}"""
+
+    @property
+    def _key(self) -> str:
+        return ", ".join(_quoted(name) for name in self.rule.key)
+
+    @property
+    def _known(self) -> str:
+        column = _quoted(self.rule.required)
+        return f" and coalesce(s.{column}, e.{column}) is not null" if self.rule.required else ""
+
+    def _updates(self, names: Iterable[str]) -> str:
+        fixed = {*self.rule.key, *self.rule.fixed}
+        return ", ".join(f"{_quoted(n)} = excluded.{_quoted(n)}" for n in names if n not in fixed)
 
     def _result(self, column: Column) -> str:
         name, rule = _quoted(column.name), self.rule

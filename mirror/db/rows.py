@@ -5,6 +5,7 @@ needs one COPY per table and, for versioned tables, one COPY into a staging tabl
 No statement is run per row.
 """
 
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -15,19 +16,48 @@ from mirror.db.copy import columns_of, copy_rows
 from mirror.db.merge import Change, Merge, MergeRule, Pending
 
 
-class Rows:
-    """What a batch adds to the tables. A model with a `merge` rule takes `upsert`, every other one
-    `insert`.
-    """
+class _Segment:
+    """Rows between two barriers."""
 
     def __init__(self) -> None:
-        self._inserted: dict[type[models.Model], list[dict[str, Any]]] = {}
-        self._pending: dict[type[models.Model], Pending] = {}
+        self.inserted: dict[type[models.Model], list[dict[str, Any]]] = {}
+        self.pending: dict[type[models.Model], Pending] = {}
+        self.barrier: Callable[[CursorWrapper], None] | None = None
+
+    def __len__(self) -> int:
+        changes = sum(len(p.silent) + len(p.versions) for p in self.pending.values())
+        return sum(map(len, self.inserted.values())) + changes
+
+    def write(self, cursor: CursorWrapper) -> None:
+        for model, pending in self.pending.items():
+            _write_changes(cursor, model, pending)
+        for model, rows in self.inserted.items():
+            columns = columns_of(model)
+            wanted = [(c.name, c.default) for c in columns]
+            copy_rows(
+                cursor,
+                model._meta.db_table,
+                columns,
+                ([row.get(name, default) for name, default in wanted] for row in rows),
+            )
+        if self.barrier:
+            self.barrier(cursor)
+
+
+class Rows:
+    """What a batch adds to the tables: models with a `merge` rule take `upsert`, the others `insert`."""
+
+    def __init__(self) -> None:
+        self._segments: list[_Segment] = []
+        self._start_segment()
+
+    def _start_segment(self) -> None:
+        segment = _Segment()
+        self._segments.append(segment)
+        self._inserted, self._pending = segment.inserted, segment.pending
 
     def insert(self, model: type[models.Model], **columns: Any) -> dict[str, Any]:
-        """Add a row; columns not given take their default. The returned dict may be completed until
-        `write`.
-        """
+        """Add a row; columns not given take their default. The dict returned may be completed later."""
         try:
             self._inserted[model].append(columns)
         except KeyError:
@@ -42,32 +72,31 @@ class Rows:
             pending = self._pending[model] = Pending(_rule(model))
         pending.add(columns, since)
 
+    def barrier(self, work: Callable[[CursorWrapper], None]) -> None:
+        """Do `work` in the database when everything so far is written and nothing after it is.
+
+        For the rare transaction that changes rows no one has listed, such as all serials of a treasury.
+        """
+        self._segments[-1].barrier = work
+        self._start_segment()
+
     def latest(self, model: type[models.Model], key: Any) -> Change | None:
-        """The last change of this batch to the object `key`; None when the batch has not touched it."""
+        """The last change to the object `key` since the last barrier; None when there was none."""
         pending = self._pending.get(model)
         return pending.latest(key) if pending else None
 
-    def inserted(self, model: type[models.Model]) -> list[dict[str, Any]]:
-        """The rows this batch inserts into the model's table so far."""
-        return self._inserted.get(model, [])
+    def inserted(self, model: type[models.Model]) -> Iterator[dict[str, Any]]:
+        """The rows this batch inserts into the model's table so far, the last one first."""
+        for segment in reversed(self._segments):
+            yield from reversed(segment.inserted.get(model, ()))
 
     def __len__(self) -> int:
-        changes = sum(len(p.silent) + len(p.versions) for p in self._pending.values())
-        return sum(map(len, self._inserted.values())) + changes
+        return sum(map(len, self._segments))
 
     def write(self, cursor: CursorWrapper) -> None:
         """Write everything; the caller's transaction makes it all or nothing."""
-        for model, pending in self._pending.items():
-            _write_changes(cursor, model, pending)
-        for model, rows in self._inserted.items():
-            columns = columns_of(model)
-            wanted = [(c.name, c.default) for c in columns]
-            copy_rows(
-                cursor,
-                model._meta.db_table,
-                columns,
-                ([row.get(name, default) for name, default in wanted] for row in rows),
-            )
+        for segment in self._segments:
+            segment.write(cursor)
 
 
 def _rule(model: type[models.Model]) -> MergeRule:
@@ -93,6 +122,9 @@ def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pe
         merge.staged,
         ([*map(change.columns.get, names), change.since, change.until] for change in changes),
     )
+    if not merge.rule.history:
+        cursor.execute(merge.current_merge)
+        return
     if pending.silent:
         given = {name for change in pending.silent.values() for name in change.columns}
         cursor.execute(merge.silent_update(given))

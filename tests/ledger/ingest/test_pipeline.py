@@ -44,7 +44,7 @@ def load(folder: Path, **options: Any) -> Any:
 def query(statement: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:

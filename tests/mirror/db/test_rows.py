@@ -205,7 +205,8 @@ def test_batches_of_any_size_give_the_same_tables(
         return stored("entity", columns), stored("entity_history", columns)
 
     one_by_one = load(changes)
-    batches, rest = [], list(changes)
+    batches: list[list[dict[str, Any]]] = []
+    rest = list(changes)
     while rest:
         size = sizes[len(batches) % len(sizes)]
         batches.append([change for group in rest[:size] for change in group])
