@@ -197,6 +197,8 @@ SETTINGS: tuple[Setting, ...] = (
             "How long after its valid start a transaction is looked for.", unit="duration"),
     Setting("rest.query.maxScheduledTransactionConsensusTimestampRange", "89285m",
             "The same for a scheduled transaction.", unit="duration"),
+    Setting("rest.query.transactions.precedingTransactionTypes", ("11", "15"),
+            "Numbers of the transaction types whose synthetic records are listed for their payer."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the topic_message_lookup table (partitioned databases)."),
     Setting("rest.db.statementTimeout", "20s",

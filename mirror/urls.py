@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, path
 
-from ledger.api import blocks
+from ledger.api import blocks, transactions
 from mirror import health
 from mirror.rest.routes import route, unknown_route
 
@@ -9,6 +9,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     route("blocks/{hashOrNumber}", blocks.Block),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
+    route("transactions", transactions.Transactions),
+    # A hash in base64 may have slashes.
+    route(
+        "transactions/{transactionIdOrHash}",
+        transactions.TransactionsOfIdOrHash,
+        transaction_id_or_hash="[^/]+|[A-Za-z0-9+/]{64}",
+    ),
     unknown_route(),
 ]
 

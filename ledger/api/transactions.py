@@ -1,0 +1,304 @@
+"""GET /api/v1/transactions and /api/v1/transactions/{idOrHash}.
+
+Source: transaction, with crypto_transfer, token_transfer and, where account 800 pays,
+staking_reward_transfer. Amounts: int64 tinybars, or the token's smallest unit; `max_fee` and
+`valid_duration_seconds` are strings. Errors: 400 malformed parameter, id or hash; 404 no transaction of
+that id or hash.
+"""
+
+import re
+from base64 import b64decode
+from binascii import b2a_base64
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rest_framework.response import Response
+
+from ledger.queries import transactions as queries
+from ledger.queries.transactions import FullTransaction, Selection
+from mirror import config
+from mirror.clock import now_ns
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison, Where, compare
+from mirror.rest.errors import BadRequest, InvalidEntityId, NotFound
+from mirror.rest.parameter_types import (
+    BooleanParameter,
+    ChoicesParameter,
+    EntityIdParameter,
+    LimitParameter,
+    NonceParameter,
+    OrderParameter,
+    ResultParameter,
+    TimestampParameter,
+    TransactionTypeParameter,
+)
+from mirror.rest.parameters import ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, hexes, result_codes, timestamp, transaction_id, transaction_types
+from mirror.values.hapi import CustomFeeLimit
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+_REWARD_ACCOUNT_NUM = 800
+_SCHEDULE_CREATE = transaction_types.NUMBERS["SCHEDULECREATE"]
+
+_HEX_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{96})")
+_BASE64_HASH = re.compile(r"[A-Za-z0-9+/_-]{64}")
+_NEITHER = (
+    'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are seconds and nnn are '
+    "nanoseconds"
+)
+
+
+# PARAMETERS
+class TransactionParameters(ParameterSet):
+    account_id = EntityIdParameter("account.id", help="An account that pays or takes part in transfers.")
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    result = ResultParameter()
+    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
+    transaction_type = TransactionTypeParameter()
+    type = ChoicesParameter(
+        "type",
+        {"credit": True, "debit": False},
+        help="Only transactions with a transfer that gives to, or takes from, the account.",
+    )
+
+
+class TransactionIdParameters(ParameterSet):
+    nonce = NonceParameter()
+    scheduled = BooleanParameter("scheduled", help="Only scheduled, or only other transactions.")
+
+
+# QUERIES
+def transaction_rows(
+    given: TransactionParameters, accounts: Sequence[Comparison]
+) -> tuple[list[FullTransaction], int | None]:
+    """A page of transactions, and where the search goes on when it ended before the page was full."""
+    timestamps = Bounds.of(given.timestamp)
+    if len(set(given.type)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
+        return [], None
+    goes_on = None
+    if config.value("rest.query.bindTimestampRange") and not timestamps.equal:
+        timestamps, goes_on = _bound(timestamps, descending=given.descending)
+        if timestamps.empty:
+            return [], None
+    preceding = config.value("rest.query.transactions.precedingTransactionTypes")
+    selection = Selection(
+        timestamps=timestamps,
+        accounts=accounts,
+        credit=given.type[0] if given.type else None,
+        succeeded=given.result,
+        types=given.transaction_type,
+        preceding=[int(number) for number in preceding],
+    )
+    return queries.transactions(selection, descending=given.descending, limit=given.limit), goes_on
+
+
+def _bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
+    """The range cut to the configured length, and its cut end if it was longer."""
+    lower = queries.first_consensus_timestamp() if timestamps.lower is None else timestamps.lower
+    upper = now_ns() if timestamps.upper is None else timestamps.upper
+    longest = _nanoseconds("rest.query.maxTransactionsTimestampRange")
+    if upper - lower < longest:
+        return timestamps.between(lower, upper), None
+    if descending:
+        lower = goes_on = upper - longest + 1
+    else:
+        upper = goes_on = lower + longest - 1
+    return timestamps.between(lower, upper), goes_on
+
+
+def transactions_of_id(payer: int, valid_start: int, given: TransactionIdParameters) -> list[FullTransaction]:
+    """All transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
+    narrower = _narrower(given)
+    timestamps = _window(valid_start, valid_start, "rest.query.maxTransactionConsensusTimestampRange")
+    found = queries.transactions_of_id(payer, valid_start, timestamps, narrower)
+    if _execution_may_be_later(found, given.scheduled):
+        # A schedule may be executed long after its creation, by the id of the transaction that created it.
+        lower = timestamps.lower or 0
+        longest = _nanoseconds("rest.query.maxScheduledTransactionConsensusTimestampRange")
+        found = queries.transactions_of_id(payer, valid_start, Bounds(lower, lower + longest), narrower)
+    if not found:
+        raise NotFound
+    pairs = [number for transaction in found for number in transaction.inner_transactions or ()]
+    if pairs:
+        ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
+        starts = [start for _, start in ids]
+        window = _window(min(starts), max(starts), "rest.query.maxTransactionConsensusTimestampRange")
+        found += queries.inner_transactions(ids, window, narrower)
+    return found
+
+
+def _window(first_start: int, last_start: int, setting: str) -> Bounds:
+    """When transactions of these valid starts can reach consensus."""
+    drift = _nanoseconds("rest.query.maxValidStartTimestampDrift")
+    return Bounds(first_start - drift, last_start + _nanoseconds(setting))
+
+
+def _execution_may_be_later(found: Sequence[FullTransaction], scheduled: bool | None) -> bool:
+    if scheduled is not None:
+        return scheduled and not found
+    created = any(one.type == _SCHEDULE_CREATE and one.successful for one in found)
+    return created and not any(one.scheduled for one in found)
+
+
+def _narrower(given: TransactionIdParameters) -> Where:
+    narrower = Where()
+    if given.nonce is not None:
+        narrower += compare("t.nonce", [Comparison("eq", given.nonce)])
+    if given.scheduled is not None:
+        narrower += compare("t.scheduled", [Comparison("eq", given.scheduled)])
+    return narrower
+
+
+def _nanoseconds(setting: str) -> int:
+    seconds: float = config.value(setting)
+    return round(seconds * NANOS_PER_SECOND)
+
+
+# JSON
+def transactions_json(found: Sequence[FullTransaction]) -> list[Answer]:
+    """The transactions, with the staking rewards of those that pay any."""
+    source = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _REWARD_ACCOUNT_NUM)
+    paying = [
+        one.consensus_timestamp
+        for one in found
+        if one.transfers and any(transfer[0] == source for transfer in one.transfers)
+    ]
+    if not paying:
+        return [transaction_json(one, []) for one in found]
+    rewards = defaultdict(list)
+    for at, account, amount in queries.staking_reward_transfers(paying):
+        rewards[at].append({"account": entity_id.text(account), "amount": amount})
+    return [transaction_json(one, rewards.get(one.consensus_timestamp, [])) for one in found]
+
+
+def transaction_json(one: FullTransaction, rewards: list[Answer]) -> Answer:
+    text = entity_id.text
+    record: Answer = {}
+    if one.assessed_custom_fees:
+        record["assessed_custom_fees"] = [
+            {
+                "amount": amount,
+                "collector_account_id": text(collector),
+                "token_id": text(token),
+                "effective_payer_account_ids": [text(payer) for payer in payers],
+            }
+            for amount, collector, token, payers in one.assessed_custom_fees
+        ]
+    record["batch_key"] = hexes.text(one.batch_key)
+    record["bytes"] = _base64(one.transaction_bytes)
+    record["charged_tx_fee"] = one.charged_tx_fee
+    record["consensus_timestamp"] = timestamp.text(one.consensus_timestamp)
+    record["entity_id"] = text(one.entity_id)
+    record["max_fee"] = None if one.max_fee is None else str(one.max_fee)
+    record["max_custom_fees"] = _max_custom_fees_json(one.max_custom_fees or ())
+    record["memo_base64"] = _base64(one.memo)
+    record["name"] = transaction_types.name(one.type)
+    record["nft_transfers"] = [_nft_transfer_json(transfer) for transfer in one.nft_transfer or ()]
+    record["node"] = text(one.node_account_id)
+    record["nonce"] = one.nonce
+    record["parent_consensus_timestamp"] = timestamp.text(one.parent_consensus_timestamp)
+    record["result"] = result_codes.name(one.result)
+    record["scheduled"] = one.scheduled
+    record["staking_reward_transfers"] = rewards
+    record["token_transfers"] = [
+        {"token_id": text(token), "account": text(account), "amount": amount, "is_approval": approval == 1}
+        for token, account, amount, approval in one.token_transfers or ()
+    ]
+    record["transaction_hash"] = _base64(one.transaction_hash)
+    record["transaction_id"] = transaction_id.text(one.payer_account_id, one.valid_start_ns)
+    record["transfers"] = [
+        {"account": text(account), "amount": amount, "is_approval": approval == 1}
+        for account, amount, approval in one.transfers or ()
+    ]
+    duration = one.valid_duration_seconds
+    record["valid_duration_seconds"] = None if duration is None else str(duration)
+    record["valid_start_timestamp"] = timestamp.text(one.valid_start_ns)
+    return record
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b2a_base64(data, newline=False).decode()
+
+
+def _nft_transfer_json(transfer: Answer) -> Answer:
+    return {
+        "is_approval": bool(transfer.get("is_approval")),
+        "receiver_account_id": entity_id.text(transfer.get("receiver_account_id")),
+        "sender_account_id": entity_id.text(transfer.get("sender_account_id")),
+        "serial_number": transfer.get("serial_number"),
+        "token_id": entity_id.text(transfer.get("token_id")),
+    }
+
+
+def _max_custom_fees_json(limits: Sequence[bytes]) -> list[Answer]:
+    fees = []
+    for serialized in limits:
+        limit = CustomFeeLimit.FromString(serialized)
+        for fee in limit.fees:
+            fees.append(
+                {
+                    "account_id": entity_id.text(entity_id.of_account(limit.account_id)),
+                    "amount": fee.amount,
+                    "denominating_token_id": entity_id.text(entity_id.of_token(fee.denominating_token_id)),
+                }
+            )
+    return fees
+
+
+# VIEWS
+class Transactions(ReadView):
+    """List the transactions."""
+
+    parameters, max_age = TransactionParameters, 2
+    paging = {"timestamp": "consensus_timestamp"}
+
+    def read(self, given: TransactionParameters) -> Response:
+        found, goes_on = transaction_rows(given, given.account_id)
+        if goes_on is not None and len(found) < given.limit:
+            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
+        return self.page("transactions", transactions_json(found))
+
+
+class TransactionsOfIdOrHash(ReadView):
+    """All transactions of one id or hash: duplicates, the scheduled execution and children too."""
+
+    parameters, max_age = TransactionIdParameters, 600
+
+    def read(self, given: TransactionIdParameters, transaction_id_or_hash: str) -> Answer:
+        digest = _hash(transaction_id_or_hash)
+        if digest is not None:
+            found = queries.transactions_of_hash(digest, _narrower(given))
+            if not found:
+                raise NotFound
+        else:
+            payer, valid_start = _id(transaction_id_or_hash)
+            found = transactions_of_id(payer, valid_start, given)
+            if given.scheduled is None and _is_waiting(found):
+                self.max_age = 5
+        return {"transactions": transactions_json(found)}
+
+
+def _is_waiting(found: Sequence[FullTransaction]) -> bool:
+    """Whether the execution of a schedule created here may still come."""
+    longest = _nanoseconds("rest.query.maxScheduledTransactionConsensusTimestampRange")
+    created = [one for one in found if one.type == _SCHEDULE_CREATE and one.successful]
+    recent = any(one.consensus_timestamp > now_ns() - longest for one in created)
+    return recent and not any(one.scheduled for one in found)
+
+
+def _hash(text: str) -> bytes | None:
+    """The 48 bytes of a transaction hash in hex or base64, None for any other text."""
+    if digits := _HEX_HASH.fullmatch(text):
+        return bytes.fromhex(digits[1])
+    return b64decode(text, altchars=b"-_") if _BASE64_HASH.fullmatch(text) else None
+
+
+def _id(text: str) -> transaction_id.TransactionId:
+    try:
+        return transaction_id.parse(text)
+    except transaction_id.InvalidTransactionId:
+        raise BadRequest(_NEITHER) from None
+    except entity_id.InvalidEntityId:
+        raise InvalidEntityId(text.partition("-")[0]) from None
