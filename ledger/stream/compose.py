@@ -200,6 +200,7 @@ class Composer:
         record: Any | None = None,
         *,
         payer: int = TREASURY,
+        memo: str = "",
         fee: int = 100_000,
         transfers: Mapping[int, int] | None = None,
         result: int = SUCCESS,
@@ -214,6 +215,7 @@ class Composer:
         """
         at = self.consensus_timestamp
         self._complete_body(body, payer, fee)
+        body.memo = body.memo or memo
         signed = SignedTransaction(bodyBytes=body.SerializeToString(), sigMap=signatures).SerializeToString()
         transaction_bytes: bytes = wire.length_delimited(_SIGNED_TRANSACTION, signed)
 

@@ -114,10 +114,16 @@ def _sidecars(file: str, message: Any) -> list[SidecarMetadata]:
 
 
 def _item_position(content: bytes, index: int) -> int:
-    found = (field.start for field in wire.fields(content, _VERSION_LENGTH) if field.number == _ITEMS)
-    for _ in range(index):
-        next(found)
-    return next(found)
+    """Where an item starts; the start of the message if it holds what only the compiled classes can skip."""
+    try:
+        starts = [
+            field.start
+            for field in wire.fields(content, _VERSION_LENGTH)
+            if field.number == _ITEMS and field.wire_type == wire.LENGTH_DELIMITED
+        ]
+    except DecodeError:
+        return _VERSION_LENGTH
+    return starts[index]
 
 
 def _locate(file: str, content: bytes, error: DecodeError) -> StreamFileError:

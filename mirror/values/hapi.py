@@ -107,6 +107,7 @@ from hiero_sdk_python.hapi.services.file_append_pb2 import FileAppendTransaction
 from hiero_sdk_python.hapi.services.file_create_pb2 import FileCreateTransactionBody
 from hiero_sdk_python.hapi.services.file_delete_pb2 import FileDeleteTransactionBody
 from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransactionBody
+from hiero_sdk_python.hapi.services.freeze_pb2 import FreezeTransactionBody
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
@@ -173,6 +174,7 @@ __all__ = [
     "FixedCustomFee",
     "FixedFee",
     "FractionalFee",
+    "FreezeTransactionBody",
     "HashObject",
     "HookCall",
     "HookEntityId",
