@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.errors import RecoverableError
 from ledger.ingest.lookup import EntityLookup
 from ledger.models import Entity, RecordFile
 from ledger.stream.item import RecordItem
@@ -25,6 +26,7 @@ class Persist:
 
     def __init__(self) -> None:
         self.crypto_transfer_amounts: bool = config.value(_PERSIST + "cryptoTransferAmounts")
+        self.halt_on_error: bool = config.value("importer.parser.haltOnError")
         self.entity_history: bool = config.value(_PERSIST + "entityHistory")
         self.entity_transactions: bool = config.value(_PERSIST + "entityTransactions")
         shard, realm = config.value("common.shard"), config.value("common.realm")
@@ -49,8 +51,16 @@ class Batch(Rows):
         self.lookup = lookup
         self.persist = persist
         self.recoverable_errors = 0
+        # The row of `transaction` of the item being read: what later steps find out may be added to it.
+        self.transaction: dict[str, Any] = {}
+        # Rows of ATOMICBATCH transactions of the file being read, by consensus timestamp.
+        self.atomic_batches: dict[int, dict[str, Any]] = {}
         self._block_offset = 0
         self.mentioned: set[int] | None = set() if persist.entity_transactions else None
+
+    def begin_file(self) -> None:
+        """Forget what handlers remember within one file only; called before a file's first item."""
+        self.atomic_batches = {}
 
     def mention(self, *entities: int) -> None:
         """Note that the item being read touches these entities (rows of entity_transaction)."""
@@ -70,10 +80,13 @@ class Batch(Rows):
         super().write(cursor)
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
-        """A new version of an entity by a create, update or delete transaction (columns of `entity`)."""
-        if not self.persist.entity_history and "created_timestamp" not in columns:
-            return
+        """A new version of an entity by a create, update or delete transaction (columns of `entity`).
+
+        Nothing happens for id 0: the transaction names its entity by an alias or not at all.
+        """
         entity = columns["id"]
+        if not entity or (not self.persist.entity_history and "created_timestamp" not in columns):
+            return
         if columns.get("deleted"):
             self.lookup.delete(entity)
         else:
@@ -81,6 +94,11 @@ class Batch(Rows):
         self.upsert(Entity, since=item.consensus_timestamp, **columns)
 
     def recoverable(self, item: RecordItem, problem: str) -> None:
-        """Count and log a problem of one item that does not stop the stream."""
+        """Count and log a problem of one item that does not stop the stream.
+
+        Errors: RecoverableError when the operator wants it to stop.
+        """
         self.recoverable_errors += 1
+        if self.persist.halt_on_error:
+            raise RecoverableError(problem)
         log.error("event=recoverable consensus_timestamp=%d problem=%r", item.consensus_timestamp, problem)

@@ -7,8 +7,9 @@ the last `record_file` row.
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from django.db import connection, transaction
 from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.block import add_block, add_sidecar
 from ledger.ingest.chain import Position, block_number, provisional_offset
-from ledger.ingest.errors import IngestError
+from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.registry import entity_of, load_handlers, steps
 from ledger.stream import read_record_file
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 # Any fixed number: one loader at a time writes to a database.
 LOADER_LOCK = 0x6C6564676572
+LOADER_LOCK_SECONDS = 5.0
 
 
 @dataclass
@@ -130,6 +132,7 @@ class Pipeline:
             batch.shift_blocks(provisional_offset(file, last))
         index = block_number(file, last)
         self._attach_sidecars(batch, source, file)
+        batch.begin_file()
         for item in file.items:
             self._add_item(batch, file, item)
         add_block(batch, file, index=index, node_id=source.node_id, load_start=load_start)
@@ -173,13 +176,19 @@ class Pipeline:
                 batch.recoverable(item, str(error))
             for step in self._before:
                 step(item, batch)
-            handler = self._handlers.get(item.transaction_type)
-            if handler and item.successful:
+            for handler in self._handlers[item.successful].get(item.transaction_type, ()):
                 handler(item, batch)
             for step in self._after:
                 step(item, batch)
         except StreamFileError:
             raise
+        except RecoverableError as error:
+            raise IngestError(
+                file.name,
+                f"transaction {item.index} at {item.consensus_timestamp}",
+                str(error),
+                "Turn importer.parser.haltOnError off to go on without what this would have changed.",
+            ) from error
         except Exception as error:
             raise IngestError(
                 file.name,
@@ -215,17 +224,25 @@ def _close_connection() -> None:
     connection.close()
 
 
-class _loader_lock:
-    """One loader per database. Errors: IngestError when another holds the lock."""
+@contextmanager
+def _loader_lock() -> Iterator[None]:
+    """One loader per database. Errors: IngestError when another holds the lock.
 
-    def __enter__(self) -> None:
-        with connection.cursor() as cursor:
+    A loader that was killed keeps it for a moment, until the server ends its session.
+    """
+    with connection.cursor() as cursor:
+        deadline = time.monotonic() + LOADER_LOCK_SECONDS
+        while True:
             cursor.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK])
-            if not cursor.fetchone()[0]:
+            if cursor.fetchone()[0]:
+                break
+            if time.monotonic() > deadline:
                 raise IngestError(
                     "database", "start", "another loader is writing to it", "Wait for it to end, or stop it."
                 )
-
-    def __exit__(self, *exception: object) -> None:
+            time.sleep(0.1)
+    try:
+        yield
+    finally:
         with connection.cursor() as cursor:
             cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])

@@ -5,14 +5,15 @@ server never needs them. The pipeline only knows this registry. Three kinds:
 
 - `@names_entity("TYPE", ...)`: the entity a transaction is about (`transaction.entity_id`), from body or
 receipt;
-- `@handles("TYPE", ...)`: the rows of a successful transaction of that type;
+- `@handles("TYPE", ...)`: the rows of a successful transaction of that type, or with `any_result` of every
+  one; each app may add its part, which run in the order of the installed apps;
 - `@every_item(ORDER)`: rows that any transaction may cause, in the given order around the type's own handler.
 """
 
 from collections.abc import Callable
 from enum import IntEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.apps import apps
 from django.utils.module_loading import module_has_submodule
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ItemHandler = Callable[[RecordItem, "Batch"], None]
 EntityOfItem = Callable[[RecordItem, "Batch"], int]
+Handlers = dict[int, list[ItemHandler]]
 
 
 class Order(IntEnum):
@@ -42,23 +44,29 @@ class Order(IntEnum):
 
 
 _entity_of: dict[int, EntityOfItem] = {}
-_handlers: dict[int, ItemHandler] = {}
+_on_success: Handlers = {}
+_on_failure: Handlers = {}
 _every: list[tuple[Order, ItemHandler]] = []
 
 
 def names_entity(*names: str) -> Callable[[EntityOfItem], EntityOfItem]:
     def register(function: EntityOfItem) -> EntityOfItem:
         for name in names:
-            _put(_entity_of, name, function)
+            number = NUMBERS[name]
+            if number in _entity_of:
+                raise ValueError(f"The entity of {name} is already named by {_entity_of[number]!r}.")
+            _entity_of[number] = function
         return function
 
     return register
 
 
-def handles(*names: str) -> Callable[[ItemHandler], ItemHandler]:
+def handles(*names: str, any_result: bool = False) -> Callable[[ItemHandler], ItemHandler]:
     def register(function: ItemHandler) -> ItemHandler:
         for name in names:
-            _put(_handlers, name, function)
+            _on_success.setdefault(NUMBERS[name], []).append(function)
+            if any_result:
+                _on_failure.setdefault(NUMBERS[name], []).append(function)
         return function
 
     return register
@@ -79,11 +87,13 @@ def entity_of(item: RecordItem, batch: "Batch") -> int:
     return function(item, batch) if function else 0
 
 
-def steps() -> tuple[list[ItemHandler], dict[int, ItemHandler], list[ItemHandler]]:
-    """What to run for an item: functions before its type's handler, the handlers by type, functions after."""
+def steps() -> tuple[list[ItemHandler], dict[bool, Handlers], list[ItemHandler]]:
+    """What to run for an item: functions before its type's handlers, the handlers by success and type,
+    functions after.
+    """
     before = [function for order, function in _every if order < Order.TYPE]
     after = [function for order, function in _every if order > Order.TYPE]
-    return before, _handlers, after
+    return before, {True: _on_success, False: _on_failure}, after
 
 
 def load_handlers() -> None:
@@ -91,10 +101,3 @@ def load_handlers() -> None:
     for app in apps.get_app_configs():
         if module_has_submodule(app.module, "handlers"):
             import_module(f"{app.name}.handlers")
-
-
-def _put(table: dict[int, Any], name: str, function: Any) -> None:
-    number = NUMBERS[name]
-    if number in table:
-        raise ValueError(f"{name} is already handled by {table[number]!r}.")
-    table[number] = function

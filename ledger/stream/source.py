@@ -19,6 +19,16 @@ _FIRST_NODE_ACCOUNT = 3
 UNKNOWN_NODE = -1
 
 
+class SourceError(StreamFileError):
+    """A path that is no source of record files, or a file that is missing beside another."""
+
+    def __init__(self, path: Path, cause: str, cure: str = "") -> None:
+        super().__init__(str(path), 0, cause, cure)
+
+    def __str__(self) -> str:
+        return f"{self.file} {self.cause}." + (f" {self.cure}" if self.cure else "")
+
+
 @dataclass(frozen=True)
 class LocalRecordFile:
     """A record data file on disk and the node whose folder it lies in (-1 when the path does not say)."""
@@ -36,18 +46,15 @@ class LocalRecordFile:
         try:
             return self.path.read_bytes()
         except OSError as error:
-            raise StreamFileError(str(self.path), 0, f"cannot be read: {error.strerror}") from error
+            raise SourceError(self.path, f"cannot be read: {error.strerror}") from error
 
     def read_sidecar(self, name: str) -> bytes:
         """A sidecar lies in the folder `sidecar` beside its record file; loose ones right beside it."""
-        for path in (self.path.parent / "sidecar" / name, self.path.parent / name):
+        folder = self.path.parent / names.SIDECAR_FOLDER
+        for path in (folder / name, self.path.parent / name):
             if path.is_file():
                 return path.read_bytes()
-        raise StreamFileError(
-            str(self.path),
-            0,
-            f"its sidecar {name} is missing: put it into {self.path.parent / 'sidecar'}",
-        )
+        raise SourceError(self.path, f"needs its sidecar {name}, which is missing", f"Put it into {folder}.")
 
 
 def find_record_files(paths: Iterable[Path]) -> list[LocalRecordFile]:
@@ -72,10 +79,10 @@ def _files(path: Path) -> Iterator[LocalRecordFile]:
     elif path.is_file():
         if not _is_record_data(path.name):
             names.parse(path.name)
-            raise StreamFileError(str(path), 0, "a signature or sidecar file, not a record file")
+            raise SourceError(path, "is a signature or sidecar file, not a record file")
         yield LocalRecordFile(path.name, path, _node_id(path))
     else:
-        raise StreamFileError(str(path), 0, "does not exist")
+        raise SourceError(path, "does not exist")
 
 
 def _is_record_data(name: str) -> bool:

@@ -14,6 +14,9 @@ from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
+from mirror.db.partitions import create_ahead
+from mirror.db.server import at_hand
+from mirror.node import make_tables
 
 SECONDS_BETWEEN_LINES = 5
 
@@ -33,14 +36,19 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        began = time.monotonic()
         try:
             files = find_record_files(options["paths"])
-            if not files:
-                raise CommandError(
-                    "There is no record file (*.rcd, *.rcd.gz) in the given folders.", returncode=2
-                )
-            with _shown(self, len(files)) as display:
+        except StreamFileError as error:
+            raise CommandError(str(error), returncode=2) from error
+        if not files:
+            raise CommandError(
+                "There is no record file (*.rcd, *.rcd.gz) in the given folders.", returncode=2
+            )
+        began = time.monotonic()
+        try:
+            with at_hand(self.stdout.write), _shown(self, len(files)) as display:
+                make_tables(self.stdout.write)
+                create_ahead()
                 loader = pipeline.Pipeline(allow_gap=options["allow_gap"], report=display.show)
                 signal.signal(signal.SIGTERM, lambda *_: loader.stop())
                 signal.signal(signal.SIGINT, lambda *_: loader.stop())

@@ -13,12 +13,19 @@ def contents() -> dict[str, list[str]]:
     """Every ledger table's rows as sorted text; tables without rows are left out."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
-        for model in apps.get_models():
-            if model._meta.app_label not in ("ledger", "contracts", "tokens", "network"):
-                continue
-            table = model._meta.db_table
+        for table in _tables():
             cursor.execute(f"select to_jsonb(t) - %s::text[] from {table} t", [sorted(NOT_COMPARED)])
             rows: list[Any] = sorted(str(row[0]) for row in cursor.fetchall())
             if rows:
                 found[table] = rows
     return found
+
+
+def empty_tables() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"truncate {', '.join(_tables())}")
+
+
+def _tables() -> list[str]:
+    apps_of_the_ledger = ("ledger", "contracts", "tokens", "network")
+    return [m._meta.db_table for m in apps.get_models() if m._meta.app_label in apps_of_the_ledger]

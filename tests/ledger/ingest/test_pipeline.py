@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
+from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LOADER_LOCK, Pipeline
 from ledger.stream.compose import Composer, Layout
@@ -22,7 +23,7 @@ from mirror.values.hapi import (
     TransactionRecord,
     TransactionSidecarRecord,
 )
-from tests.ledger.ingest.tables import contents
+from tests.ledger.ingest.tables import contents, empty_tables
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,14 +80,6 @@ def test_the_size_of_batches_makes_no_difference(tmp_path: Path) -> None:
         empty_tables()
 
     assert results[0] == results[1] == results[2]
-
-
-def empty_tables() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "truncate record_file, sidecar_file, transaction, transaction_hash, crypto_transfer, entity, "
-            "entity_history"
-        )
 
 
 @pytest.mark.parametrize("layout", Layout)
@@ -165,7 +158,7 @@ def test_a_missing_sidecar_stops_at_its_record_file(tmp_path: Path) -> None:
     sidecar = next((tmp_path / "sidecar").iterdir())
     sidecar.unlink()
 
-    with pytest.raises(StreamFileError, match=f"its sidecar {sidecar.name} is missing"):
+    with pytest.raises(StreamFileError, match=f"needs its sidecar {sidecar.name}, which is missing"):
         load(tmp_path)
 
     assert query("select count(*) from record_file") == [(1,)]
@@ -212,7 +205,8 @@ def test_sidecars_that_are_not_wanted_are_listed_but_not_read(tmp_path: Path) ->
     assert query("select id, count, size from sidecar_file") == [(1, None, None)]
 
 
-def test_a_second_loader_is_turned_away(tmp_path: Path) -> None:
+def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "LOADER_LOCK_SECONDS", 0.1)
     stream(tmp_path, blocks=1)
     other = connections.create_connection("default")
     try:
