@@ -49,6 +49,8 @@ def write(folder: Path) -> tuple[SigningNode, ...]:
 
 def store_address_book(nodes: tuple[SigningNode, ...]) -> None:
     """Store the network's first address book, which no transaction of the stream carries."""
+    AddressBook.objects.filter(start_consensus_timestamp=_FIRST_ADDRESS_BOOK).delete()
+    AddressBookEntry.objects.filter(consensus_timestamp=_FIRST_ADDRESS_BOOK).delete()
     AddressBook.objects.create(
         start_consensus_timestamp=_FIRST_ADDRESS_BOOK,
         file_id=_ADDRESS_BOOK_FILE,

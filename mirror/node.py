@@ -13,18 +13,20 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from ledger.ingest.pipeline import Pipeline
+from ledger.stream.source import find_record_files
 from mirror import access, config, demo, web
 from mirror.db import embedded
 from mirror.db.cluster import DATABASE, ROLE, binaries
 from mirror.db.server import at_hand
 from mirror.errors import OperatorError
-from network.models import AddressBook
 
 Say = Callable[[str], None]
 
@@ -58,10 +60,8 @@ def load_demo(say: Say) -> None:
         return
     folder = settings.DATA_DIR / "demo-stream"
     say(f"Making a small demo stream in {folder} and loading it.")
-    nodes = demo.write(folder)
-    if not AddressBook.objects.exists():
-        demo.store_address_book(nodes)
-    call_command("ingest", folder)
+    demo.store_address_book(demo.write(folder))
+    Pipeline().run(find_record_files([folder]))
 
 
 # WEB
@@ -85,8 +85,6 @@ def up(say: Say) -> None:
             make_tables(say)
             access.make_admin(settings.DATA_DIR)
             load_demo(say)
-            # Loading has signal handlers of its own.
-            _interrupt_on_signals()
             _run_web(say, server, lambda: say(_whereabouts(server)))
 
 
@@ -108,7 +106,6 @@ def _run_web(say: Say, server: embedded.Server | None, ready: Callable[[], None]
             child.join(_WATCH_SECONDS)
         raise OperatorError("The web server stopped by itself; what it printed above says why.")
     finally:
-        _ignore_signals()
         child.terminate()
         child.join(_STOP_SECONDS)
         if child.is_alive():
@@ -132,7 +129,8 @@ def _answers() -> bool:
     )
     try:
         client.request("GET", "/health/liveness")
-        return client.getresponse().status == 200
+        client.getresponse()
+        return True
     except (OSError, http.client.HTTPException):
         return False
     finally:
@@ -178,24 +176,21 @@ def _short(path: Path) -> str:
 @contextmanager
 def _stopping(say: Say) -> Iterator[None]:
     """End the block in order when a signal asks to stop; that is success."""
-    _interrupt_on_signals()
+    for number in _STOP_SIGNALS:
+        # What whoever started this wants ignored (nohup) stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         yield
     except KeyboardInterrupt:
         say("Stopped.")
-    finally:
-        _ignore_signals()
 
 
-def _interrupt_on_signals() -> None:
-    for number in _STOP_SIGNALS:
-        signal.signal(number, signal.default_int_handler)
-
-
-def _ignore_signals() -> None:
-    """From here on nothing interrupts the stopping."""
-    for number in _STOP_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Begin to stop, which no further signal interrupts."""
+    for other in _STOP_SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 @contextmanager

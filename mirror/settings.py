@@ -3,7 +3,9 @@
 import secrets
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 from mirror import access, config
 from mirror.db.place import place
@@ -77,14 +79,21 @@ def _database(url: str | None) -> dict[str, Any]:
             "USER": "mirror_node",
             "HOST": str(place(DATA_DIR).socket),
         }
-    parts = urlsplit(url)
-    return connection | {
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": parts.hostname or "",
-        "PORT": str(parts.port or ""),
-    }
+    try:
+        given = conninfo_to_dict(url)
+    except ProgrammingError:
+        given = {}
+    if not given.get("dbname"):
+        raise config.InvalidSetting(
+            "DATABASE_URL is not the address of a database such as postgresql://user:password@host:5432/name."
+        )
+    names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+    options = {name: text for name, text in given.items() if name not in names}
+    return (
+        connection
+        | {ours: str(given.get(theirs) or "") for theirs, ours in names.items()}
+        | {"OPTIONS": options}
+    )
 
 
 DATABASES = {"default": _database(config.value("db.url"))}

@@ -64,6 +64,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         _remove(config.stash[_FOLDER])
 
 
+@pytest.fixture
+def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A data folder for a node of the test's own: its path is short, and every account may pass it.
+
+    Whatever still runs there is stopped afterwards.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="data-", dir=request.config.stash[_FOLDER]))
+    folder.chmod(0o755)
+    yield folder
+    _remove(folder)
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
     request: pytest.FixtureRequest, django_db_modify_db_settings_parallel_suffix: None

@@ -24,6 +24,10 @@ from mirror.db.place import Place, place
 
 Say = Callable[[str], None]
 
+# Homes of the servers this process uses: a lock excludes other processes, and is lost when any file handle of
+# it is closed.
+_USED_HERE: set[Path] = set()
+
 _POLL_SECONDS = 0.02
 _REMIND_SECONDS = 5.0
 _REMAINS_SECONDS = 30.0
@@ -55,7 +59,13 @@ class Server:
 
     @contextmanager
     def in_use(self) -> Iterator["Server"]:
-        """Have the server running for the length of the block; raises ServerError."""
+        """Have the server running for the length of the block; raises ServerError.
+
+        Blocks may stand inside each other: the outermost one of a process starts and stops.
+        """
+        if self.place.home in _USED_HERE:
+            yield self
+            return
         with self._translated():
             self._make_home()
             users = (self.place.home / "users.lock").open("a+b")
@@ -64,9 +74,11 @@ class Server:
                 fcntl.lockf(users, fcntl.LOCK_SH)
                 with self._translated():
                     self._start()
+            _USED_HERE.add(self.place.home)
             try:
                 yield self
             finally:
+                _USED_HERE.remove(self.place.home)
                 with self._starting_or_stopping():
                     if _locked(users):
                         self.stop()
@@ -143,13 +155,14 @@ class Server:
                 )
             time.sleep(_POLL_SECONDS)
         found = self._pid_file()
-        if found and (command := _command_line(found[0])):
-            if "postgres" in command:
+        if found and Path("/proc", found[0].strip()).exists():
+            if "postgres" in _command_line(found[0]):
                 raise ServerError(
                     f"A PostgreSQL that was started by other means (process {found[0]}) uses "
                     f"{self.place.data}: stop it and start again."
                 )
-            # The number belongs to another program by now, which PostgreSQL would take for a server.
+            # By now the number is that of another program, or of a dead process that its parent does not
+            # collect; PostgreSQL would take either for a server.
             (self.place.data / "postmaster.pid").unlink()
 
     def _launch(self, programs: Path) -> int:
@@ -200,6 +213,7 @@ class Server:
         """Disconnect everyone, write everything out and end; returns when the process is gone."""
         pid = self.process()
         if pid is None:
+            self._collect()
             return
         os.kill(int(pid), signal.SIGINT)
         began = reminded = time.monotonic()
@@ -214,7 +228,12 @@ class Server:
                 self._say(f"Waiting for PostgreSQL to write everything out ({now - began:.0f} s so far).")
                 reminded = now
             time.sleep(_POLL_SECONDS)
-        self._child = None
+        self._collect()
+
+    def _collect(self) -> None:
+        if self._child is not None:
+            self._child.wait()
+            self._child = None
 
     # FILES
 

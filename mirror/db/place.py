@@ -124,12 +124,18 @@ def place(data_folder: Path) -> Place:
     """Where the server of `data_folder` is, or will be once it is started."""
     account = server_account()
     inside, note = data_folder / "postgres", data_folder / NOTE
-    if note.is_file():
-        home = Path(note.read_text().strip())
-        return Place(home, account, _socket_folder(home), note)
-    if account.is_ours or (inside / "data").exists() or account.may_enter(data_folder):
-        return Place(inside, account, _socket_folder(inside))
-    home = _outside(data_folder)
+    try:
+        if note.is_file():
+            home = Path(note.read_text().strip())
+        elif account.is_ours or (inside / "data").exists() or account.may_enter(data_folder):
+            return Place(inside, account, _socket_folder(inside))
+        else:
+            home = _outside(data_folder)
+    except PermissionError as error:
+        raise PlaceError(
+            f"{error.filename} is closed to this user: run the node as the user who made it, or give it a "
+            "folder of its own (SVC_MIRROR_DATA)."
+        ) from error
     return Place(home, account, _socket_folder(home), note)
 
 

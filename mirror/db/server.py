@@ -36,7 +36,7 @@ def _check() -> None:
             cursor.execute("show server_version_num")
             version = int(cursor.fetchone()[0]) // 10_000
     except DatabaseError as error:
-        reason = str(error).strip().splitlines()[-1]
+        reason = str(error).strip().splitlines()[0]
         raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
     if version < OLDEST_VERSION:
         raise OperatorError(

@@ -12,4 +12,9 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        node.serve(self.stdout.write)
+        node.serve(self._say)
+
+    def _say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
+        # What is not written out yet would be written again by each of the processes started next.
+        self.stdout.flush()
