@@ -39,6 +39,12 @@ from mirror.values.hapi import CustomFeeLimit
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _REWARD_ACCOUNT_NUM = 800
+
+# How far consensus may be from a transaction's valid start.
+_DRIFT = "rest.query.maxValidStartTimestampDrift"
+_SOON = "rest.query.maxTransactionConsensusTimestampRange"
+_LATER = "rest.query.maxScheduledTransactionConsensusTimestampRange"
+
 _SCHEDULE_CREATE = transaction_types.NUMBERS["SCHEDULECREATE"]
 
 _HEX_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{96})")
@@ -111,28 +117,26 @@ def _bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]
 def transactions_of_id(payer: int, valid_start: int, given: TransactionIdParameters) -> list[FullTransaction]:
     """All transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
     narrower = _narrower(given)
-    timestamps = _window(valid_start, valid_start, "rest.query.maxTransactionConsensusTimestampRange")
-    found = queries.transactions_of_id(payer, valid_start, timestamps, narrower)
+    known = queries.transactions_of_id(payer, valid_start, narrower)
+    found = _between(known, valid_start, valid_start + _nanoseconds(_SOON))
     if _execution_may_be_later(found, given.scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
-        lower = timestamps.lower or 0
-        longest = _nanoseconds("rest.query.maxScheduledTransactionConsensusTimestampRange")
-        found = queries.transactions_of_id(payer, valid_start, Bounds(lower, lower + longest), narrower)
+        found = _between(known, valid_start, valid_start - _nanoseconds(_DRIFT) + _nanoseconds(_LATER))
     if not found:
         raise NotFound
     pairs = [number for transaction in found for number in transaction.inner_transactions or ()]
     if pairs:
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
         starts = [start for _, start in ids]
-        window = _window(min(starts), max(starts), "rest.query.maxTransactionConsensusTimestampRange")
-        found += queries.inner_transactions(ids, window, narrower)
+        inner = queries.transactions_of_ids(ids, narrower)
+        found += _between(inner, min(starts), max(starts) + _nanoseconds(_SOON))
     return found
 
 
-def _window(first_start: int, last_start: int, setting: str) -> Bounds:
-    """When transactions of these valid starts can reach consensus."""
-    drift = _nanoseconds("rest.query.maxValidStartTimestampDrift")
-    return Bounds(first_start - drift, last_start + _nanoseconds(setting))
+def _between(found: Sequence[FullTransaction], valid_start: int, end: int) -> list[FullTransaction]:
+    """Those that reached consensus from the valid start on, with some drift of clocks, to the end."""
+    first = valid_start - _nanoseconds(_DRIFT)
+    return [one for one in found if first <= one.consensus_timestamp <= end]
 
 
 def _execution_may_be_later(found: Sequence[FullTransaction], scheduled: bool | None) -> bool:
@@ -282,9 +286,8 @@ class TransactionsOfIdOrHash(ReadView):
 
 def _is_waiting(found: Sequence[FullTransaction]) -> bool:
     """Whether the execution of a schedule created here may still come."""
-    longest = _nanoseconds("rest.query.maxScheduledTransactionConsensusTimestampRange")
     created = [one for one in found if one.type == _SCHEDULE_CREATE and one.successful]
-    recent = any(one.consensus_timestamp > now_ns() - longest for one in created)
+    recent = any(one.consensus_timestamp > now_ns() - _nanoseconds(_LATER) for one in created)
     return recent and not any(one.scheduled for one in found)
 
 

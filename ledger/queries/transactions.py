@@ -205,51 +205,50 @@ def first_consensus_timestamp() -> int:
     return int(first)
 
 
-def transactions_of_id(
-    payer_account_id: int, valid_start_ns: int, timestamps: Bounds, narrower: Where
-) -> list[FullTransaction]:
-    """All transactions of one id within these consensus timestamps; `narrower` are conditions on t."""
-    # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
+def transactions_of_id(payer_account_id: int, valid_start_ns: int, narrower: Where) -> list[FullTransaction]:
+    """All transactions of one id, whenever they reached consensus; `narrower` are conditions on t."""
+    # Index: transaction__transaction_id (valid_start_ns, payer_account_id). A condition on the time would
+    # tempt PostgreSQL to read all that this payer did in that time instead.
     where = compare("t.valid_start_ns", [Comparison("eq", valid_start_ns)])
     where += Where(("t.payer_account_id = %s",), (payer_account_id,))
-    return _all(where + timestamps.where("t.consensus_timestamp") + narrower)
+    return _all(where + narrower)
 
 
-def inner_transactions(
-    ids: Sequence[tuple[int, int]], timestamps: Bounds, narrower: Where
-) -> list[FullTransaction]:
-    """The transactions of several ids, pairs of payer and valid start."""
+def transactions_of_ids(ids: Sequence[tuple[int, int]], narrower: Where) -> list[FullTransaction]:
+    """The same for several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
-    return _all(where + timestamps.where("t.consensus_timestamp") + narrower)
+    return _all(where + narrower)
 
 
 def transactions_of_hash(digest: bytes, narrower: Where) -> list[FullTransaction]:
-    """All transactions of one hash, those of a foreign payer left out."""
-    # Index: transaction_hash__hash of the one partition the first byte decides.
-    found = fetch(
-        f"""
-        select consensus_timestamp, payer_account_id
-        from (
-            select consensus_timestamp, payer_account_id, hash || coalesce(hash_suffix, '') as digest
-            from transaction_hash
-            where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s
-            order by consensus_timestamp limit {_MOST_OF_A_HASH}
-        ) candidate
-        where digest = %s
-        order by consensus_timestamp
-        """,
-        (digest[0] % 32, digest[:32], digest),
-    )
-    if not found:
-        return []
-    # Index: the primary key (consensus_timestamp).
-    where = Where(("t.consensus_timestamp = any(%s)",), ([timestamp for timestamp, _ in found],))
-    payer = found[0][1]
-    if payer is not None:
-        where += Where(("t.payer_account_id = %s",), (payer,))
-    return _all(where + narrower)
+    """All transactions of one 48-byte hash; those of another payer than the first one are left out."""
+    # Indexes: transaction_hash__hash of the one partition that the first byte decides; then the primary key
+    # (consensus_timestamp).
+    statement = f"""
+        with found as materialized (
+            select consensus_timestamp, payer_account_id
+            from (
+                select consensus_timestamp, payer_account_id, hash || coalesce(hash_suffix, '') as digest
+                from transaction_hash
+                where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s
+                order by consensus_timestamp limit {_MOST_OF_A_HASH}
+            ) candidate
+            where digest = %s
+        ),
+        payer as materialized (
+            select payer_account_id from found order by consensus_timestamp limit 1
+        )
+        select {_COLUMNS} {_MORE_COLUMNS}
+        from transaction t
+        where t.consensus_timestamp = any(array(select consensus_timestamp from found))
+            and t.payer_account_id = coalesce((select payer_account_id from payer), t.payer_account_id)
+            {narrower.and_sql}
+        order by t.consensus_timestamp
+    """
+    values = (digest[0] % 32, digest[:32], digest, *narrower.values)
+    return [FullTransaction(*row) for row in fetch(statement, values)]
 
 
 def _all(where: Where) -> list[FullTransaction]:

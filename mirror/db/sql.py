@@ -1,12 +1,18 @@
 """Reading with SQL text: one statement with bound parameters in, tuples out.
 
 Readers go around Django's cursor. A statement here is prepared on the server once per connection and
-travels in the binary protocol, which is several times cheaper for the same rows; planning the larger
-statements costs more than running them. Whole numbers always travel as bigint, so that one text is one
-prepared statement; a number beyond 64 bits must not get this far, `compare` sees to it.
+travels in the binary protocol, which is several times cheaper for the same rows. Whole numbers always travel
+as bigint, so that one text is one prepared statement; a number beyond 64 bits must not get this far,
+`compare` sees to it.
 
-Write limits into the text, not into a parameter: without the number PostgreSQL expects a tenth of the table
-and never settles on a plan to keep.
+A statement is planned once, without its values: planning the larger ones costs more than running them, and
+the plan that a test has seen is the plan of every request. So write a statement such that one plan suits all
+values:
+
+- the limit stands in the text: for an unknown one PostgreSQL expects a tenth of the table;
+- a partial index is used only if the text itself implies its condition;
+- a pattern for LIKE in a parameter can't use an ordinary index;
+- where two indexes would do and one is wrong for some values, leave PostgreSQL no choice.
 """
 
 import threading
@@ -137,9 +143,7 @@ _local = threading.local()
 
 
 def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
-    """The reading cursor of the connection; a thread keeps one, since making it costs as much as a small
-    query.
-    """
+    """The reading cursor of the connection, kept: making one costs as much as a small query."""
     cursor: psycopg.Cursor[Row] | None = getattr(_local, "cursor", None)
     if cursor is None or cursor.connection is not connection:
         cursor = psycopg.Cursor(connection)
@@ -150,7 +154,10 @@ def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
         connection.prepare_threshold = _PREPARE_AFTER
         # Compiling a plan to machine code takes longer than any of our statements may run.
         cursor.execute(
-            "select set_config('statement_timeout', %s, false), set_config('jit', 'off', false)",
+            """
+            select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
+                set_config('plan_cache_mode', 'force_generic_plan', false)
+            """,
             (str(timeout),),
         )
         _local.cursor = cursor
