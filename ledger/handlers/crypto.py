@@ -7,11 +7,11 @@ types below once their tables are filled.
 from typing import Any
 
 from ledger.ingest.batch import Batch
+from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import handles, names_entity
 from ledger.stream.item import RecordItem
 from mirror.values import alias as aliases
 from mirror.values import entity_id, timestamp
-from mirror.values.keys import public_key
 from mirror.values.timestamp import NANOS_PER_DAY
 
 # Staking (HIP-406) exists in records from this HAPI version on; earlier bodies carry zeros that mean nothing.
@@ -44,11 +44,11 @@ def crypto_create(item: RecordItem, rows: Batch) -> None:
         "balance": 0,
         "balance_timestamp": at,
         "max_automatic_token_associations": body.max_automatic_token_associations,
-        "memo": _text(body.memo),
+        "memo": text(body.memo),
         "receiver_sig_required": body.receiverSigRequired,
     }
     if key:
-        columns |= _keys(key)
+        columns |= keys(key)
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
     if body.HasField("proxyAccountID"):
@@ -81,11 +81,11 @@ def crypto_update(item: RecordItem, rows: Batch) -> None:
     if body.HasField("expirationTime"):
         columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
     if body.HasField("key"):
-        columns |= _keys(body.key.SerializeToString())
+        columns |= keys(body.key.SerializeToString())
     if body.HasField("max_automatic_token_associations"):
         columns["max_automatic_token_associations"] = body.max_automatic_token_associations.value
     if body.HasField("memo"):
-        columns["memo"] = _text(body.memo.value)
+        columns["memo"] = text(body.memo.value)
     if body.HasField("proxyAccountID"):
         columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
         rows.mention(columns["proxy_account_id"] or 0)
@@ -132,11 +132,6 @@ def deleted_live_hash_account(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_account(item.body.cryptoDeleteLiveHash.accountOfLiveHash)
 
 
-def _keys(key: bytes) -> dict[str, Any]:
-    """`key` and the `public_key` found in it; an empty text clears the stored one."""
-    return {"key": key, "public_key": public_key(key) or ""}
-
-
 def _staking(item: RecordItem, body: Any, rows: Batch, *, replaces: bool = False) -> dict[str, Any]:
     """The columns of a body's staking choice; choosing a node drops the account and the other way round."""
     chosen = body.WhichOneof("staked_id")
@@ -153,8 +148,3 @@ def _staking(item: RecordItem, body: Any, rows: Batch, *, replaces: bool = False
         if replaces:
             columns["staked_node_id"] = -1
     return columns
-
-
-def _text(text: str) -> str:
-    """PostgreSQL's text holds no NUL character."""
-    return text.replace("\0", "\ufffd")

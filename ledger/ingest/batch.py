@@ -34,6 +34,9 @@ class Persist:
             entity_id.encode(shard, realm, int(number))
             for number in config.value(_PERSIST + "entityTransactionExclusion")
         }
+        self.tokens: bool = config.value(_PERSIST + "tokens")
+        self.token_airdrops: bool = self.tokens and config.value(_PERSIST + "tokenAirdrops")
+        self.track_allowance: bool = config.value(_PERSIST + "trackAllowance")
         self.track_balance: bool = config.value(_PERSIST + "trackBalance")
         self.transaction_bytes: bool = config.value(_PERSIST + "transactionBytes")
         self.transaction_hash: bool = config.value(_PERSIST + "transactionHash")
@@ -92,6 +95,17 @@ class Batch(Rows):
         else:
             self.lookup.remember(entity, alias=columns.get("alias"), evm_address=columns.get("evm_address"))
         self.upsert(Entity, since=item.consensus_timestamp, **columns)
+
+    def account(self, item: RecordItem, account: Any, role: str) -> int | None:
+        """The account an AccountID of the body names, alias and EVM address included; 0 when it names none.
+
+        None, and a recoverable problem that tells its `role`, when its alias is not known.
+        """
+        found = self.lookup.account(account)
+        if not found and account.WhichOneof("account") == "alias":
+            self.recoverable(item, f"the {role} is not known: alias {account.alias.hex()}")
+            return None
+        return found
 
     def recoverable(self, item: RecordItem, problem: str) -> None:
         """Count and log a problem of one item that does not stop the stream.
