@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: up test install install-dev lint
+.PHONY: up test checklist install install-dev lint
 
 up: install
 	$(BIN)/python manage.py up
 
 test: install-dev lint
 	$(BIN)/pytest -n 2
+
+# Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails when one has none.
+checklist: install-dev
+	$(BIN)/python -m tests.checklist
 
 lint: install-dev
 	$(BIN)/ruff check .

@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_django
 from django.db import connections
 
 from mirror import config
 from mirror.db.embedded import Server
 from mirror.db.place import place
+from tests.checklist import pytest_collection_modifyitems
+from tests.ledger.ingest.tables import empty_tables
+
+__all__ = ["pytest_collection_modifyitems"]
 
 _PREFIX = "ledger-mirror-tests-"
 # The tests' data is thrown away, so nothing waits for the disk.
@@ -87,3 +92,11 @@ def django_db_modify_db_settings(
     with server.in_use():
         connections.databases["default"]["HOST"] = str(server.place.socket)
         yield
+
+
+@pytest.fixture
+def ledger_tables(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """The tables, empty, for tests whose rows are committed by another thread: the loader's writer."""
+    with django_db_blocker.unblock():
+        yield
+        empty_tables()

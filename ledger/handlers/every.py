@@ -41,7 +41,7 @@ def transaction(item: RecordItem, rows: Batch) -> None:
     elif item.transaction_type == CONTRACT_CREATE:
         initial_balance = body.contractCreateInstance.initialBalance
     keep_bytes = item.transaction_type in NODE_TYPES
-    rows.insert(
+    rows.transaction = rows.insert(
         Transaction,
         consensus_timestamp=item.consensus_timestamp,
         type=item.transaction_type,

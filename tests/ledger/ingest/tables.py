@@ -22,8 +22,12 @@ def contents() -> dict[str, list[str]]:
 
 
 def empty_tables() -> None:
+    """Only tables with rows are truncated, which is several times faster than all."""
+    exists = " union all ".join(f"(select '{table}' from {table} limit 1)" for table in _tables())
     with connection.cursor() as cursor:
-        cursor.execute(f"truncate {', '.join(_tables())}")
+        cursor.execute(exists)
+        if filled := [name for (name,) in cursor.fetchall()]:
+            cursor.execute(f"truncate {', '.join(filled)}")
 
 
 def _tables() -> list[str]:
