@@ -7,15 +7,12 @@ types below once their tables are filled.
 from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import keys, text
+from ledger.ingest.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.registry import handles, names_entity
 from ledger.stream.item import RecordItem
 from mirror.values import alias as aliases
 from mirror.values import entity_id, timestamp
 from mirror.values.timestamp import NANOS_PER_DAY
-
-# Staking (HIP-406) exists in records from this HAPI version on; earlier bodies carry zeros that mean nothing.
-STAKING_SINCE = (0, 27, 0)
 
 
 @names_entity("CRYPTOCREATEACCOUNT")
@@ -56,7 +53,7 @@ def crypto_create(item: RecordItem, rows: Batch) -> None:
         rows.mention(columns["proxy_account_id"] or 0)
     if item.hapi_version >= STAKING_SINCE:
         columns["decline_reward"] = body.decline_reward
-        columns |= _staking(item, body, rows)
+        columns |= staking(item, body, rows)
     rows.change_entity(
         item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
     )
@@ -97,7 +94,7 @@ def crypto_update(item: RecordItem, rows: Batch) -> None:
         if body.HasField("decline_reward"):
             columns["decline_reward"] = body.decline_reward.value
             columns["stake_period_start"] = at // NANOS_PER_DAY
-        columns |= _staking(item, body, rows, replaces=True)
+        columns |= staking(item, body, rows, replaces=True)
     # ROWS
     rows.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=False, **columns)
 
@@ -130,21 +127,3 @@ def live_hash_account(item: RecordItem, rows: Batch) -> int:
 @names_entity("CRYPTODELETELIVEHASH")
 def deleted_live_hash_account(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_account(item.body.cryptoDeleteLiveHash.accountOfLiveHash)
-
-
-def _staking(item: RecordItem, body: Any, rows: Batch, *, replaces: bool = False) -> dict[str, Any]:
-    """The columns of a body's staking choice; choosing a node drops the account and the other way round."""
-    chosen = body.WhichOneof("staked_id")
-    if chosen is None:
-        return {}
-    columns: dict[str, Any] = {"stake_period_start": item.consensus_timestamp // NANOS_PER_DAY}
-    if chosen == "staked_node_id":
-        columns["staked_node_id"] = body.staked_node_id
-        if replaces:
-            columns["staked_account_id"] = 0
-    else:
-        columns["staked_account_id"] = entity_id.of_account(body.staked_account_id)
-        rows.mention(columns["staked_account_id"])
-        if replaces:
-            columns["staked_node_id"] = -1
-    return columns
