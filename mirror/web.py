@@ -17,7 +17,7 @@ from django.contrib.staticfiles.finders import AppDirectoriesFinder
 from mirror import config
 from mirror.errors import OperatorError
 
-_STOP_SECONDS = 15
+_STOP_SECONDS = 5
 _PR_SET_PDEATHSIG = 1
 
 
@@ -91,6 +91,10 @@ def serve() -> None:
 
 def _application() -> Callable[..., Any]:
     """Runs in each of granian's worker processes."""
+    # Until granian sets its own, the handlers of its main process are in force here, which would swallow a
+    # request to stop.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
     end_with_parent()
     from mirror.wsgi import application
 

@@ -20,7 +20,7 @@ from typing import IO
 
 from mirror.db import cluster
 from mirror.db.cluster import ServerError
-from mirror.db.place import Place, place
+from mirror.db.place import PORT, Place, place
 
 Say = Callable[[str], None]
 
@@ -163,7 +163,8 @@ class Server:
                 )
             # By now the number is that of another program, or of a dead process that its parent does not
             # collect; PostgreSQL would take either for a server.
-            (self.place.data / "postmaster.pid").unlink()
+            for lock in (self.place.data / "postmaster.pid", self.place.socket / f".s.PGSQL.{PORT}.lock"):
+                lock.unlink(missing_ok=True)
 
     def _launch(self, programs: Path) -> int:
         """Start the server's process; returns where in the log its lines begin."""

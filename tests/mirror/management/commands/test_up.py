@@ -1,0 +1,241 @@
+"""`manage.py up` and `serve`, as an operator runs them: real processes, stopped and killed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mirror.db import embedded
+from mirror.db.embedded import Server
+from mirror.db.place import place
+
+ROOT = Path(__file__).resolve().parents[4]
+PATIENCE_SECONDS = 60
+
+
+class Node:
+    """`manage.py up` (or another command) on a data folder and a port of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.output = folder / "output"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "SVC_MIRROR_DATA": str(self.folder),
+            "PORT": str(self.port),
+        }
+
+    def start(self, command: str = "up", **environment: str) -> None:
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", command],
+                cwd=ROOT,
+                env=self.environment | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self.wait_for(lambda: "Ctrl-C stops" in self.said)
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+
+    def wait_for(self, happened) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not happened():
+            assert self.process
+            assert self.process.poll() is None, self.said
+            assert time.monotonic() < deadline, self.said
+            time.sleep(0.05)
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text()
+
+    @property
+    def server(self) -> Server:
+        return Server(place(self.folder))
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def blocks(self) -> object:
+        status, body = self.get("/api/v1/blocks?limit=100")
+        assert status == 200, body
+        return json.loads(body)["blocks"]
+
+    def stop(self, number: signal.Signals) -> int:
+        assert self.process
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def processes(self) -> list[int]:
+        """Every process of the node: the command's own by their session, and PostgreSQL's."""
+        assert self.process
+        ours = [int(pid) for pid in embedded._processes() if _session(pid) == self.process.pid]
+        return [*ours, *self.postgres_processes()]
+
+    def postgres_processes(self) -> list[int]:
+        mark = self.server._mark
+        return [int(pid) for pid in embedded._processes() if mark in embedded._command_line(pid)]
+
+    def kill(self) -> None:
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def _session(pid: str) -> int:
+    try:
+        return os.getsid(int(pid))
+    except ProcessLookupError:
+        return 0
+
+
+@pytest.fixture
+def node(data_folder) -> Iterator[Node]:
+    node = Node(data_folder)
+    yield node
+    node.kill()
+
+
+def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
+    node.start()
+    blocks = node.blocks()
+    assert blocks, "the demo stream is loaded"
+    assert node.get("/health/liveness") == (200, b'{"status":"ok"}')
+    assert node.get("/health/readiness") == (200, b'{"status":"ok"}')
+    assert node.get("/static/admin/css/base.css")[0] == 200
+    for told in (
+        f"http://127.0.0.1:{node.port}/api/v1/blocks",
+        f"http://127.0.0.1:{node.port}/admin",
+        str(node.folder / "admin-password"),
+        f"psql -h {node.server.place.socket} -U mirror_node mirror_node",
+    ):
+        assert told in node.said
+    for secret in ("admin-password", "session-key"):
+        assert (node.folder / secret).stat().st_mode & 0o777 == 0o600
+    password = (node.folder / "admin-password").read_text()
+
+    assert node.stop(signal.SIGTERM) == 0
+    assert node.processes() == []
+
+    node.start()
+    assert "demo" not in node.said
+    assert node.blocks() == blocks
+    assert (node.folder / "admin-password").read_text() == password
+    assert node.stop(signal.SIGINT) == 0
+    assert node.processes() == []
+
+
+def test_a_node_stays_small(node):
+    node.start()
+    for _ in range(50):
+        node.blocks()
+    kilobytes = 0
+    for pid in node.processes():
+        rollup = Path("/proc", str(pid), "smaps_rollup").read_text()
+        kilobytes += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+    assert kilobytes < 500_000
+    assert node.stop(signal.SIGTERM) == 0
+
+
+def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(node):
+    node.start()
+    again = node.run("up")
+    assert (again.returncode, again.stderr) == (
+        1,
+        f"A node is running on {node.folder} already (process {node.process.pid}): stop it first, "
+        "or give this one a folder and a port of its own (SVC_MIRROR_DATA, PORT).\n",
+    )
+    elsewhere = node.run("up", SVC_MIRROR_DATA=str(node.folder / "elsewhere"))
+    assert elsewhere.returncode == 1
+    assert elsewhere.stderr.startswith(
+        f"Port {node.port} of 127.0.0.1 is taken by another program: stop that"
+    )
+
+    running = node.server.process()
+    assert node.run("migrate", "--check").returncode == 0
+    assert node.server.process() == running is not None
+    assert node.stop(signal.SIGTERM) == 0
+
+
+def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_the_database_over(node):
+    node.start()
+    blocks, database = node.blocks(), node.server.process()
+    node.process.kill()
+    node.process.wait()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while set(node.processes()) - set(node.postgres_processes()):
+        assert time.monotonic() < deadline, "the web server outlives its supervisor"
+        time.sleep(0.05)
+
+    node.start()
+    assert node.server.process() == database
+    assert node.blocks() == blocks
+    assert node.stop(signal.SIGTERM) == 0
+    assert node.processes() == []
+
+
+def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(node):
+    node.start()
+    blocks = node.blocks()
+    for pid in node.processes():
+        os.kill(pid, signal.SIGKILL)
+    node.process.wait()
+
+    node.start()
+    assert node.blocks() == blocks
+    assert node.stop(signal.SIGTERM) == 0
+
+
+def test_a_node_whose_database_dies_ends_with_a_sentence(node):
+    node.start()
+    os.kill(int(node.server.process()), signal.SIGKILL)
+    assert node.process.wait(PATIENCE_SECONDS) == 1
+    assert f"PostgreSQL stopped by itself; its log is {node.server.place.log}." in node.said
+
+
+def test_serve_runs_the_web_server_alone_on_any_database(node):
+    node.run("migrate")
+    with node.server.in_use() as server:
+        node.start("serve", DATABASE_URL=f"postgresql://mirror_node@/mirror_node?host={server.place.socket}")
+        assert node.blocks() == []
+        assert node.get("/health/readiness") == (503, b'{"status":"error"}')
+        assert node.stop(signal.SIGTERM) == 0
+        assert server.process() is not None
+
+
+def test_a_database_that_can_not_be_reached_is_told_in_a_sentence(node):
+    ran = node.run("up", DATABASE_URL=f"postgresql://mirror_node@127.0.0.1:{node.port}/mirror_node")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("The database of DATABASE_URL can't be used: ")
+    assert "Traceback" not in ran.stderr
