@@ -43,19 +43,24 @@ class MergeRule:
     key: columns that identify the object.
     fixed: columns written only when the object is first stored; a later value is ignored.
     added: columns whose changes are amounts that add up.
+    replaced: columns every version states anew: what it does not give is null. If added too, only silent
+    changes add up.
     defaults: SQL for a column that neither the change nor the stored row gives.
     expressions: SQL for a column of the stored result; `s` is the change, `e` the stored row (all null when
     new).
     required: a column without which nothing is stored: a change of an object never seen whole is dropped.
+    present: a column that, when true, says that the object is there: what only establishes it is then void.
     history: whether there are versions; without, every change is silent and creates what is not stored.
     """
 
     key: tuple[str, ...]
     fixed: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
+    replaced: frozenset[str] = frozenset()
     defaults: Mapping[str, str] = field(default_factory=dict)
     expressions: Mapping[str, str] = field(default_factory=dict)
     required: str = ""
+    present: str = ""
     history: bool = True
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
@@ -83,6 +88,8 @@ class MergeRule:
                     previous.given.add(name)
             return None
         inherited = dict(previous.columns)
+        for name in self.replaced:
+            inherited.pop(name, None)
         for name, value in columns.items():
             if value is None or (name in self.fixed and inherited.get(name) is not None):
                 continue
@@ -97,7 +104,7 @@ class MergeRule:
 class Pending:
     """The changes of one table within a batch, each object's in the order of their timestamps."""
 
-    __slots__ = ("_latest", "_rule", "_single_key", "silent", "versions")
+    __slots__ = ("_latest", "_rule", "_single_key", "silent", "undecided", "versions")
 
     def __init__(self, rule: MergeRule) -> None:
         self._rule = rule
@@ -105,6 +112,8 @@ class Pending:
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
         self.versions: list[Change] = []
+        # Changes of objects of which the stored row decides whether the first of them holds.
+        self.undecided: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
 
     def key(self, columns: Mapping[str, Any]) -> Any:
         if self._single_key is not None:
@@ -117,6 +126,9 @@ class Pending:
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         key = self.key(columns)
+        if self.undecided and key in self.undecided:
+            self.undecided[key].append((columns, since, False))
+            return
         previous = self._latest.get(key)
         if since is None:
             target = previous or self.silent.get(key)
@@ -129,6 +141,34 @@ class Pending:
         if change is not None:
             self._latest[key] = change
             self.versions.append(change)
+
+    def establish(self, columns: dict[str, Any], since: int) -> None:
+        """Add a version unless the object is there already, which the stored row may have to tell later."""
+        key = self.key(columns)
+        previous = self._latest.get(key)
+        present = previous.columns.get(self._rule.present) if previous else None
+        if key in self.undecided or present is None:
+            self.undecided.setdefault(key, []).append((columns, since, True))
+        elif not present:
+            self.add(columns, since)
+
+    def decide(self, stored: Mapping[Any, bool | None]) -> None:
+        """Add what was undecided: `stored` says of the stored objects whether each is there."""
+        undecided, self.undecided = self.undecided, {}
+        for key, changes in undecided.items():
+            for columns, since, establishes in changes:
+                if not (establishes and self._present(key, stored)):
+                    self.add(columns, since)
+
+    def _present(self, key: Any, stored: Mapping[Any, bool | None]) -> bool:
+        changes = [self._latest.get(key)]
+        if key in stored:
+            changes.append(self.silent.get(key))
+        for change in changes:
+            present = change.columns.get(self._rule.present) if change else None
+            if present is not None:
+                return bool(present)
+        return bool(stored.get(key))
 
 
 class Merge:
@@ -162,6 +202,16 @@ class Merge:
         return (
             f"update {self.table} e set {', '.join(updates)} from {self.staging} s "
             f"where s.since is null and {self._same_key('e', 's')}"
+        )
+
+    @cached_property
+    def find_present(self) -> str:
+        """Of the objects in parallel arrays of their keys, the stored ones and whether they are there."""
+        names = ", ".join(_quoted(name) for name in self.rule.key)
+        arrays = ", ".join("%s::bigint[]" for _ in self.rule.key)
+        return (
+            f"select {names}, {_quoted(self.rule.present)} from {self.table} "
+            f"join unnest({arrays}) as sought ({names}) using ({names})"
         )
 
     @cached_property
@@ -225,6 +275,10 @@ class Merge:
             return f"s.{name}"
         if column.name in rule.expressions:
             return rule.expressions[column.name]
+        if column.name in rule.replaced:
+            added = f"coalesce(e.{name}, 0) + coalesce(s.{name}, 0)"
+            silent = added if column.name in rule.added else f"coalesce(s.{name}, e.{name})"
+            return f"case when s.since is null then {silent} else s.{name} end"
         order = [f"e.{name}", f"s.{name}"] if column.name in rule.fixed else [f"s.{name}", f"e.{name}"]
         if column.name in rule.defaults:
             order.append(rule.defaults[column.name])

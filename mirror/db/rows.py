@@ -15,6 +15,8 @@ from django.db.backends.utils import CursorWrapper
 from mirror.db.copy import columns_of, copy_rows
 from mirror.db.merge import Change, Merge, MergeRule, Pending
 
+Work = Callable[[CursorWrapper, list[Any]], None]
+
 
 class _Segment:
     """Rows between two barriers."""
@@ -22,6 +24,7 @@ class _Segment:
     def __init__(self) -> None:
         self.inserted: dict[type[models.Model], list[dict[str, Any]]] = {}
         self.pending: dict[type[models.Model], Pending] = {}
+        self.afterwards: dict[Work, list[Any]] = {}
         self.barrier: Callable[[CursorWrapper], None] | None = None
 
     def __len__(self) -> int:
@@ -40,6 +43,8 @@ class _Segment:
                 columns,
                 ([row.get(name, default) for name, default in wanted] for row in rows),
             )
+        for work, noted in self.afterwards.items():
+            work(cursor, noted)
         if self.barrier:
             self.barrier(cursor)
 
@@ -71,6 +76,17 @@ class Rows:
         except KeyError:
             pending = self._pending[model] = Pending(_rule(model))
         pending.add(columns, since)
+
+    def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
+        """Start a version of an object that is not there; nothing when it is (the rule's `present`)."""
+        self._pending.setdefault(model, Pending(_rule(model))).establish(columns, since)
+
+    def afterwards(self, work: Work, noted: Any) -> None:
+        """Do `work` once, with all that was noted for it, when everything up to the next barrier is written.
+
+        For changes of rows no one has listed that nothing read later in the stream may touch again.
+        """
+        self._segments[-1].afterwards.setdefault(work, []).append(noted)
 
     def barrier(self, work: Callable[[CursorWrapper], None]) -> None:
         """Do `work` in the database when everything so far is written and nothing after it is.
@@ -113,6 +129,9 @@ def _merge(model: type[models.Model]) -> Merge:
 
 def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pending) -> None:
     merge = _merge(model)
+    if pending.undecided:
+        cursor.execute(merge.find_present, [list(column) for column in zip(*pending.undecided, strict=True)])
+        pending.decide({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
     cursor.execute(merge.create_staging)
     names = [c.name for c in merge.stored]
     changes = [*pending.silent.values(), *pending.versions]

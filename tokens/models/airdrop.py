@@ -6,6 +6,7 @@ from django.db import models
 from mirror.db.enums import AirdropState
 from mirror.db.fields import EnumField
 from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -31,6 +32,8 @@ class TokenAirdrop(KeylessTable, TokenAirdropColumns):
 
     Written by TOKENAIRDROP, TOKENCANCELAIRDROP and TOKENCLAIMAIRDROP.
     """
+
+    merge = MergeRule(key=("sender_account_id", "receiver_account_id", "token_id", "serial_number"))
 
     pk = models.CompositePrimaryKey("sender_account_id", "receiver_account_id", "token_id", "serial_number")
 

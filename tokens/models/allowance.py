@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -27,6 +28,10 @@ class TokenAllowance(TokenAllowanceColumns):
 
     Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
     """
+
+    merge = MergeRule(
+        key=("owner", "spender", "token_id"), added=frozenset({"amount"}), replaced=frozenset({"amount"})
+    )
 
     pk = models.CompositePrimaryKey("owner", "spender", "token_id")
 
@@ -70,6 +75,8 @@ class NftAllowanceColumns(models.Model):
 
 class NftAllowance(NftAllowanceColumns):
     """Whether `spender` may take any serial of the token from `owner`. Written by CRYPTOAPPROVEALLOWANCE."""
+
+    merge = MergeRule(key=("owner", "spender", "token_id"))
 
     pk = models.CompositePrimaryKey("owner", "spender", "token_id")
 

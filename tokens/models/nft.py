@@ -1,10 +1,13 @@
 """Non-fungible tokens."""
 
+from typing import Any
+
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.fields import BytesField
 from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -25,12 +28,48 @@ class NftColumns(models.Model):
         abstract = True
 
 
+# As a spender: the one that is stored stays.
+KEEP = 0
+
+
+class NftRule(MergeRule):
+    """Every version states the spenders anew, unless it says KEEP; a deleted serial has no owner."""
+
+    def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
+        if previous.since == since:
+            # Several transfers in one transaction: the last receiver has it.
+            previous.columns.update(columns)
+            return None
+        inherited = previous.columns | columns
+        for name in ("delegating_spender", "spender"):
+            if columns.get(name) != KEEP:
+                inherited[name] = columns.get(name)
+            else:
+                inherited[name] = previous.columns.get(name)
+        previous.until = since
+        return Change(inherited, since, columns)
+
+
 class Nft(NftColumns):
     """One serial of a token now: who holds it, who may spend it.
 
     Written by TOKENMINT, TOKENBURN, TOKENWIPE, TOKENUPDATENFTS, CRYPTOAPPROVEALLOWANCE, CRYPTODELETEALLOWANCE
     and every transfer of it.
     """
+
+    merge = NftRule(
+        key=("token_id", "serial_number"),
+        fixed=frozenset({"created_timestamp"}),
+        defaults={"deleted": "false"},
+        expressions={
+            "account_id": "case when s.deleted then null else coalesce(s.account_id, e.account_id) end",
+            "delegating_spender": (
+                f"case when s.delegating_spender = {KEEP} then e.delegating_spender"
+                " else s.delegating_spender end"
+            ),
+            "spender": f"case when s.spender = {KEEP} then e.spender else s.spender end",
+        },
+    )
 
     pk = models.CompositePrimaryKey("token_id", "serial_number")
 

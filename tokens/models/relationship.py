@@ -1,9 +1,13 @@
 """Accounts and the tokens they hold."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -25,6 +29,25 @@ class TokenAccountColumns(models.Model):
         abstract = True
 
 
+class RelationshipRule(MergeRule):
+    """A version with `created_timestamp` is an association: it starts with its own balance, no status."""
+
+    def fold(self, target: Change, change: Mapping[str, Any]) -> None:
+        """A balance moves. Whoever takes part in a transfer is associated, but not again by what ends it."""
+        columns, at = target.columns, change["balance_timestamp"]
+        columns["balance"] = columns.get("balance", 0) + change["balance"]
+        columns["balance_timestamp"] = at
+        if target.since != at:
+            columns["associated"] = True
+
+    def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
+        if previous.since == since:
+            return None  # old records list an association twice
+        previous.until = since
+        associates = columns.get("created_timestamp") is not None
+        return Change(columns if associates else previous.columns | columns, since, columns)
+
+
 class TokenAccount(TokenAccountColumns):
     """One account's relationship with one token now: associated, balance, frozen, KYC.
 
@@ -32,6 +55,25 @@ class TokenAccount(TokenAccountColumns):
     automatic associations; token transfers move `balance`, which starts no new version. A null status is the
     token's own.
     """
+
+    merge = RelationshipRule(
+        key=("account_id", "token_id"),
+        expressions={
+            "balance": (
+                "case when s.created_timestamp is null then coalesce(e.balance, 0) + coalesce(s.balance, 0)"
+                " else s.balance end"
+            ),
+            "freeze_status": (
+                "case when s.created_timestamp is null then coalesce(s.freeze_status, e.freeze_status)"
+                " else s.freeze_status end"
+            ),
+            "kyc_status": (
+                "case when s.created_timestamp is null then coalesce(s.kyc_status, e.kyc_status)"
+                " else s.kyc_status end"
+            ),
+        },
+        present="associated",
+    )
 
     pk = models.CompositePrimaryKey("account_id", "token_id")
 

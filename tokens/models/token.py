@@ -1,11 +1,15 @@
 """Tokens and their custom fees."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.db.fields import BytesField, EntityIdField, EnumField
 from mirror.db.indexes import GinIndex, GistIndex, Index
+from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -42,12 +46,46 @@ class TokenColumns(models.Model):
         abstract = True
 
 
+class TokenRule(MergeRule):
+    """`total_supply` of a silent change is the new supply, or, when negative, what it falls by."""
+
+    def fold(self, target: Change, change: Mapping[str, Any]) -> None:
+        supply, known = change["total_supply"], target.columns.get("total_supply")
+        if supply < 0 and known is not None:
+            supply = max(known + supply, 0) if known >= 0 else known + supply
+        target.columns["total_supply"] = supply
+
+
 class Token(TokenColumns):
     """One token as it is now; what it shares with other entities is in entity.
 
     Written by TOKENCREATION, TOKENUPDATE, TOKENPAUSE, TOKENUNPAUSE and TOKENDELETION; mint, burn and wipe
     move `total_supply`, which starts no new version. Amounts in the token's smallest unit.
     """
+
+    merge = TokenRule(
+        key=("token_id",),
+        fixed=frozenset(
+            {
+                "created_timestamp",
+                "decimals",
+                "freeze_default",
+                "freeze_status",
+                "initial_supply",
+                "kyc_status",
+                "max_supply",
+                "supply_type",
+                "type",
+            }
+        ),
+        expressions={
+            "total_supply": (
+                "case when s.total_supply < 0 then greatest(e.total_supply + s.total_supply, 0)"
+                " else coalesce(s.total_supply, e.total_supply) end"
+            )
+        },
+        required="created_timestamp",
+    )
 
     token_id = EntityIdField(primary_key=True)
 
@@ -90,6 +128,10 @@ class CustomFee(CustomFeeColumns):
 
     Written by TOKENCREATION, TOKENFEESCHEDULEUPDATE, CONSENSUSCREATETOPIC and CONSENSUSUPDATETOPIC.
     """
+
+    merge = MergeRule(
+        key=("entity_id",), replaced=frozenset({"fixed_fees", "fractional_fees", "royalty_fees"})
+    )
 
     entity_id = models.BigIntegerField(primary_key=True)
 
