@@ -3,10 +3,13 @@ wrong.
 """
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.addresses import EvmAddresses
+from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import RecoverableError
 from ledger.ingest.lookup import EntityLookup
 from ledger.models import Entity, RecordFile
@@ -25,45 +28,74 @@ class Persist:
     """Which optional rows are written, from the settings `importer.parser.record.entity.persist.*`."""
 
     def __init__(self) -> None:
+        self.claims: bool = config.value(_PERSIST + "claims")
+        self.contracts: bool = config.value(_PERSIST + "contracts")
+        self.contract_results: bool = config.value(_PERSIST + "contractResults")
+        self.contract_transaction: bool = config.value(_PERSIST + "contractTransaction")
+        self.contract_transaction_hash: bool = config.value(_PERSIST + "contractTransactionHash")
         self.crypto_transfer_amounts: bool = config.value(_PERSIST + "cryptoTransferAmounts")
         self.halt_on_error: bool = config.value("importer.parser.haltOnError")
         self.entity_history: bool = config.value(_PERSIST + "entityHistory")
+        self.ethereum_transactions: bool = config.value(_PERSIST + "ethereumTransactions")
         self.entity_transactions: bool = config.value(_PERSIST + "entityTransactions")
         shard, realm = config.value("common.shard"), config.value("common.realm")
         self.entity_transaction_exclusion = {0} | {
             entity_id.encode(shard, realm, int(number))
             for number in config.value(_PERSIST + "entityTransactionExclusion")
         }
+        self.files: bool = config.value(_PERSIST + "files")
+        self.itemized_transfers: bool = config.value(_PERSIST + "itemizedTransfers")
+        self.pending_reward: bool = config.value(_PERSIST + "pendingReward")
+        self.schedules: bool = config.value(_PERSIST + "schedules")
+        self.system_files: bool = config.value(_PERSIST + "systemFiles")
+        self.topics: bool = config.value(_PERSIST + "topics")
+        version: str = config.value("importer.smartContractThrottlingVersion")
+        self.smart_contract_throttling_version = tuple(map(int, version.split(".")))
+        self.synthetic_contract_logs: bool = config.value(_PERSIST + "syntheticContractLogs")
+        self.synthetic_evm_addresses: bool = config.value(_PERSIST + "syntheticContractLogEvmAddressLookup")
+        self.synthetic_contract_results: bool = config.value(_PERSIST + "syntheticContractResults")
         self.tokens: bool = config.value(_PERSIST + "tokens")
         self.token_airdrops: bool = self.tokens and config.value(_PERSIST + "tokenAirdrops")
         self.track_allowance: bool = config.value(_PERSIST + "trackAllowance")
         self.track_balance: bool = config.value(_PERSIST + "trackBalance")
+        self.track_nonce: bool = config.value(_PERSIST + "trackNonce")
         self.transaction_bytes: bool = config.value(_PERSIST + "transactionBytes")
         self.transaction_hash: bool = config.value(_PERSIST + "transactionHash")
         self.transaction_hash_exclusion = {
             NUMBERS[name] for name in config.value(_PERSIST + "transactionHashExclusion")
         }
         self.transaction_record_bytes: bool = config.value(_PERSIST + "transactionRecordBytes")
+        self.transaction_signatures = {
+            NUMBERS[name] for name in config.value(_PERSIST + "transactionSignatures")
+        }
 
 
 class Batch(Rows):
     """The rows of the files that are committed together."""
 
-    def __init__(self, lookup: EntityLookup, persist: Persist) -> None:
+    def __init__(self, lookup: EntityLookup, persist: Persist, files: FileContents) -> None:
         super().__init__()
         self.lookup = lookup
+        self.files = files
+        self.evm_addresses = EvmAddresses()
         self.persist = persist
         self.recoverable_errors = 0
         # The row of `transaction` of the item being read: what later steps find out may be added to it.
         self.transaction: dict[str, Any] = {}
         # Rows of ATOMICBATCH transactions of the file being read, by consensus timestamp.
         self.atomic_batches: dict[int, dict[str, Any]] = {}
+        # The index of the next contract_log of the file being read.
+        self.log_index = 0
+        # Hook calls to come of the CRYPTOTRANSFER transactions of the file, by consensus timestamp.
+        self.hook_calls: dict[int, Iterator[Any]] = {}
         self._block_offset = 0
         self.mentioned: set[int] | None = set() if persist.entity_transactions else None
 
     def begin_file(self) -> None:
         """Forget what handlers remember within one file only; called before a file's first item."""
         self.atomic_batches = {}
+        self.log_index = 0
+        self.hook_calls = {}
 
     def mention(self, *entities: int) -> None:
         """Note that the item being read touches these entities (rows of entity_transaction)."""
@@ -80,6 +112,7 @@ class Batch(Rows):
     def write(self, cursor: CursorWrapper) -> None:
         if self._block_offset:
             cursor.execute("update record_file set index = index + %s", [self._block_offset])
+        self.evm_addresses.write(cursor)
         super().write(cursor)
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
@@ -93,7 +126,10 @@ class Batch(Rows):
         if columns.get("deleted"):
             self.lookup.delete(entity)
         else:
-            self.lookup.remember(entity, alias=columns.get("alias"), evm_address=columns.get("evm_address"))
+            evm_address = columns.get("evm_address")
+            self.lookup.remember(entity, alias=columns.get("alias"), evm_address=evm_address)
+            if evm_address:
+                self.evm_addresses.created(entity, evm_address)
         self.upsert(Entity, since=item.consensus_timestamp, **columns)
 
     def account(self, item: RecordItem, account: Any, role: str) -> int | None:

@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.block import add_block, add_sidecar
 from ledger.ingest.chain import Position, block_number, provisional_offset
+from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.registry import entity_of, load_handlers, steps
@@ -56,6 +57,7 @@ class Pipeline:
         self._allow_gap = allow_gap
         self._report = report or (lambda progress: None)
         self._lookup = EntityLookup()
+        self._files = FileContents()
         self._persist = Persist()
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._read_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
@@ -104,6 +106,7 @@ class Pipeline:
         except (StreamFileError, IngestError):
             # Rows of the file that failed may be among those of the batch: load the files before it alone.
             self._lookup.forget()
+            self._files.forget()
             self._finish_writing()
             self.progress = start
             if loaded:
@@ -113,7 +116,7 @@ class Pipeline:
         self._finish_writing()
 
     def _new_batch(self) -> Batch:
-        return Batch(self._lookup, self._persist)
+        return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: LocalRecordFile) -> int | None:
         """Add the rows of a file; the number of its transactions, or None when it is loaded already."""
@@ -200,6 +203,7 @@ class Pipeline:
     def _submit(self, batch: Batch) -> None:
         """Hand a batch to the writer once the one before is committed."""
         self._finish_writing()
+        self._files.submitted()
         if len(batch) and self._writer:
             self._writing = self._writer.submit(_write, batch)
 

@@ -6,6 +6,7 @@ from typing import Any
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from mirror.values import entity_id, hapi, result_codes, timestamp, wire
+from mirror.values.ethereum import EthereumData
 from mirror.values.hapi import DecodeError, SignedTransaction, TransactionBody
 
 HapiVersion = tuple[int, int, int]
@@ -16,6 +17,7 @@ _TYPES = {field.name: field.number for field in TransactionBody.DESCRIPTOR.oneof
 _MEMO = TransactionBody.DESCRIPTOR.fields_by_name["memo"].number
 _FILE_UPDATE = 19
 _SYSTEM_ADMIN_NUM = 50
+_SHORT_HASH_LENGTH = 32
 
 
 class InvalidItem(ValueError):
@@ -28,7 +30,8 @@ class RecordItem:
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
     whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files that
     carry none. `transaction_type` is 0 when nothing tells it. `sidecar_records` are
-    TransactionSidecarRecord messages. Times are ns; `payer_account_id` is encoded.
+    TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction the item wraps, once its handler
+    has decoded it. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -39,6 +42,7 @@ class RecordItem:
         "body",
         "consensus_timestamp",
         "entity_id",
+        "ethereum",
         "hapi_version",
         "index",
         "parent",
@@ -74,6 +78,7 @@ class RecordItem:
         self.hapi_version = hapi_version
         self.sidecar_records: Sequence[Any] = ()
         self.entity_id = 0
+        self.ethereum: EthereumData | None = None
         self._transaction_bytes = transaction_bytes
         self._record_bytes = record_bytes
         self._memo_bytes: bytes | None = None
@@ -146,6 +151,16 @@ class RecordItem:
                 and entity_id.decode(self.payer_account_id)[2] == _SYSTEM_ADMIN_NUM
             )
         )
+
+    @property
+    def hash(self) -> bytes:
+        """The 32 bytes a contract transaction is known by: the Ethereum hash if it wraps such a transaction,
+        else the start of the transaction hash.
+        """
+        if self.ethereum is not None:
+            return self.ethereum.hash
+        start: bytes = self.record.transactionHash[:_SHORT_HASH_LENGTH]
+        return start.ljust(_SHORT_HASH_LENGTH, b"\0")
 
     @property
     def function_result(self) -> Any | None:

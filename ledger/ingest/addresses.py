@@ -1,0 +1,45 @@
+"""Columns that hold the EVM address of an account, filled in when the batch is written.
+
+An entity gets its EVM address when it is created and keeps it. So the address of an account at the item being
+read is the one it was created with earlier in the batch, else the one stored before the batch: one query for
+all accounts of a batch, and an answer that does not depend on its size.
+"""
+
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+
+class EvmAddresses:
+    """The accounts of one batch whose address is asked for."""
+
+    def __init__(self) -> None:
+        self._created: dict[int, bytes] = {}
+        self._wanted: list[tuple[dict[str, Any], str, int]] = []
+
+    def created(self, entity: int, evm_address: bytes) -> None:
+        """Note the address of an entity that the item being read creates."""
+        self._created.setdefault(entity, evm_address)
+
+    def fill(self, row: dict[str, Any], column: str, account: int) -> None:
+        """Let `column` of an inserted row become the account's address without leading zeros; what it holds
+        stays if the account has none.
+        """
+        address = self._created.get(account)
+        if address is None:
+            self._wanted.append((row, column, account))
+        else:
+            row[column] = address.lstrip(b"\0")
+
+    def write(self, cursor: CursorWrapper) -> None:
+        """Fill what needs the stored entities, before anything of the batch is written."""
+        if not self._wanted:
+            return
+        accounts = list({account for _, _, account in self._wanted})
+        cursor.execute(
+            "select id, evm_address from entity where id = any(%s) and evm_address is not null", [accounts]
+        )
+        addresses = {entity: bytes(address).lstrip(b"\0") for entity, address in cursor.fetchall()}
+        for row, column, account in self._wanted:
+            if address := addresses.get(account):
+                row[column] = address
