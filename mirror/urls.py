@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, path
 
-from ledger.api import blocks, transactions
+from ledger.api import blocks, schedules, topic_messages, topics, transactions
 from mirror import health
 from mirror.rest.routes import route, unknown_route
 
@@ -9,6 +9,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     route("blocks/{hashOrNumber}", blocks.Block),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
+    route("schedule/{scheduleId}", schedules.Schedule),
+    route("schedules", schedules.Schedules),
+    route("schedules/{scheduleId}", schedules.Schedule),
+    route("topics/messages/{timestamp}", topic_messages.MessageAt),
+    route("topics/{id}", topics.Topic, id=r"(?:[0-9]+\.){0,2}[0-9]+"),
+    route("topics/{topicId}/messages", topic_messages.Messages),
+    route("topics/{topicId}/messages/{sequenceNumber}", topic_messages.MessageOfNumber),
     route("transactions", transactions.Transactions),
     # A hash in base64 may have slashes.
     route(

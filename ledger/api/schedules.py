@@ -1,0 +1,111 @@
+"""GET /api/v1/schedules, and /api/v1/schedules/{scheduleId}, also known as /api/v1/schedule/{scheduleId}.
+
+Source: schedule, with entity and transaction_signature.
+Errors: 400 malformed parameter or id; 404 no such schedule.
+"""
+
+from rest_framework.response import Response
+
+from ledger.queries import schedules as queries
+from ledger.queries.schedules import FullSchedule
+from mirror.clock import now_ns
+from mirror.rest.entities import NotAnEntityId, read_numeric_id
+from mirror.rest.errors import InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.rest.parameters import NoParameters, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, hexes, timestamp
+from mirror.values.keys import key_json
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+# How long a schedule without an expiration time waits for signatures, and how long after its expiration time
+# an execution may still arrive; with some time for the clocks to differ.
+_LIFETIME = 31 * 60 * NANOS_PER_SECOND
+_GRACE = 60 * NANOS_PER_SECOND
+
+_SIGNATURE_TYPES = {2: "CONTRACT", 3: "ED25519", 4: "RSA_3072", 5: "ECDSA_384", 6: "ECDSA_SECP256K1"}
+
+
+# PARAMETERS
+class ScheduleParameters(ParameterSet):
+    account_id = EntityIdParameter(
+        "account.id", column="creator_account_id", any_equal=False, help="Who created the schedule."
+    )
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+    schedule_id = EntityIdParameter(
+        "schedule.id", column="schedule_id", any_equal=False, help="Id of the schedule."
+    )
+
+
+# QUERY
+def is_finished(schedule: FullSchedule, now: int) -> bool:
+    """Whether nothing can change the schedule any more."""
+    if schedule.executed_timestamp is not None or schedule.deleted:
+        return True
+    if schedule.expiration_time is None:
+        return now >= schedule.consensus_timestamp + _LIFETIME
+    return now >= schedule.expiration_time + _GRACE
+
+
+# JSON
+def schedule_json(schedule: FullSchedule) -> Answer:
+    return {
+        "admin_key": key_json(schedule.admin_key),
+        "deleted": schedule.deleted,
+        "consensus_timestamp": timestamp.text(schedule.consensus_timestamp),
+        "creator_account_id": entity_id.text(schedule.creator_account_id),
+        "executed_timestamp": timestamp.text(schedule.executed_timestamp),
+        "expiration_time": timestamp.text(schedule.expiration_time),
+        "memo": schedule.memo,
+        "payer_account_id": entity_id.text(schedule.payer_account_id),
+        "schedule_id": entity_id.text(schedule.schedule_id),
+        "signatures": [
+            {
+                "consensus_timestamp": timestamp.text(at),
+                "public_key_prefix": prefix,
+                "signature": signature,
+                "type": _SIGNATURE_TYPES.get(kind or 0, "UNKNOWN"),
+            }
+            for at, prefix, signature, kind in schedule.signatures or ()
+        ],
+        "transaction_body": hexes.base64_text(schedule.transaction_body),
+        "wait_for_expiry": schedule.wait_for_expiry,
+    }
+
+
+def listed_schedule_json(schedule: FullSchedule) -> Answer:
+    """The same in a list, where what only the entity knows is left out if there is none."""
+    answer = schedule_json(schedule)
+    if not schedule.has_entity:
+        del answer["deleted"], answer["memo"]
+    return answer
+
+
+# VIEWS
+class Schedules(ReadView):
+    """List the schedules."""
+
+    parameters, max_age = ScheduleParameters, 10
+    paging = {"schedule.id": "schedule_id"}
+
+    def read(self, given: ScheduleParameters) -> Response:
+        of_creator = any(comparison.operator == "eq" for comparison in given.account_id)
+        rows = queries.schedules(
+            given.where(), of_creator=of_creator, descending=given.descending, limit=given.limit
+        )
+        return self.page("schedules", [listed_schedule_json(row) for row in rows])
+
+
+class Schedule(ReadView):
+    """One schedule. Once it is executed, deleted or expired it may be kept for an hour."""
+
+    def read(self, given: NoParameters, schedule_id: str) -> Answer:
+        try:
+            found = queries.schedule(read_numeric_id(schedule_id))
+        except (NotAnEntityId, InvalidEntityId):
+            raise InvalidParameter("scheduleid") from None
+        if found is None:
+            raise NotFound
+        self.max_age = 3600 if is_finished(found, now_ns()) else 1
+        return schedule_json(found)

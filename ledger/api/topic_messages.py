@@ -1,0 +1,235 @@
+"""GET /api/v1/topics/{topicId}/messages, with /{sequenceNumber} one of them, and topics/messages/{timestamp}.
+
+Source: topic_message; by time alone, the transaction says which topic. A topic need not exist.
+Errors: 400 malformed parameter, id, number or time; 404 no such message.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from rest_framework.response import Response
+
+from ledger.queries import topics as queries
+from ledger.queries.topics import Message, Partition
+from mirror import config
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, Comparison
+from mirror.rest.entities import NotAnEntityId, is_numeric_id, read_numeric_id
+from mirror.rest.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.parameter_types import (
+    ChoiceParameter,
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    TimestampParameter,
+    read_number,
+)
+from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, hapi, hexes, timestamp
+
+_BY_PARTITION = "rest.query.topicMessageLookup"
+
+# The version of the running hash when a message doesn't name it.
+_FIRST_KNOWN_HASH_VERSION = 3
+
+
+# PARAMETERS
+class MessageParameters(ParameterSet):
+    encoding = ChoiceParameter(
+        "encoding",
+        {"base64": False, "utf-8": True, "utf8": True},
+        False,
+        help="How message bytes become text.",
+    )
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+    sequence_number = NumberParameter("sequencenumber", low=1, help="Place of the message in its topic.")
+    timestamp = TimestampParameter("timestamp", help="Consensus timestamp of the message.")
+
+
+# QUERY
+def message_rows(topic_id: int, given: MessageParameters) -> list[Message]:
+    timestamps = given.timestamp
+    if config.value(_BY_PARTITION):
+        within = partition_times(topic_id, given)
+        if within is None:
+            return []
+        timestamps = [*timestamps, *within]
+    return queries.messages(
+        topic_id, given.sequence_number, timestamps, descending=given.descending, limit=given.limit
+    )
+
+
+def partition_times(topic_id: int, given: MessageParameters) -> list[Comparison] | None:
+    """The times of the partitions that hold the page, as topic_message_lookup knows them; None if none do."""
+    for name, comparisons in (("sequencenumber", given.sequence_number), ("timestamp", given.timestamp)):
+        if any(comparison.operator == "ne" for comparison in comparisons):
+            raise BadRequest(f"Not equal (ne) operator is not supported for {name}")
+    numbers, times = _span(given.sequence_number, 1), _span(given.timestamp, 0)
+    if numbers.empty or times.empty:
+        return None
+    found = queries.partitions(topic_id, numbers, times)
+    if given.descending:
+        found.reverse()
+    needed = _first_with(found, given.limit, numbers, times)
+    if not needed:
+        return None
+    first, last = (needed[-1], needed[0]) if given.descending else (needed[0], needed[-1])
+    within = [Comparison("gte", first.first_timestamp)]
+    if last.last_timestamp is not None:
+        within.append(Comparison("lte", last.last_timestamp))
+    return within
+
+
+def _span(comparisons: Sequence[Comparison], lowest: int) -> Bounds:
+    """From the first to the last value that all comparisons allow."""
+    bounds = Bounds.of(comparisons)
+    lower = max(lowest, bounds.lower or lowest, *bounds.equal)
+    upper = min(MAX_INT64, MAX_INT64 if bounds.upper is None else bounds.upper, *bounds.equal)
+    # The upper bound of a range of PostgreSQL can't be the largest number: it would be stored as one more.
+    return Bounds(lower, None if upper == MAX_INT64 and lower <= upper else upper)
+
+
+def _first_with(
+    partitions: Sequence[Partition], limit: int, numbers: Bounds, times: Bounds
+) -> list[Partition]:
+    """The first of these partitions that hold `limit` messages within the bounds for sure."""
+    needed: list[Partition] = []
+    messages = 0
+    for partition in partitions:
+        if messages >= limit:
+            break
+        needed.append(partition)
+        if _within(partition, times):
+            messages += _overlap(partition, numbers)
+    return needed
+
+
+def _within(partition: Partition, times: Bounds) -> bool:
+    after = times.lower is None or partition.first_timestamp >= times.lower
+    last = partition.last_timestamp
+    return after and (times.upper is None or (last is not None and last <= times.upper))
+
+
+def _overlap(partition: Partition, numbers: Bounds) -> int:
+    last = [number for number in (partition.last_number, numbers.upper) if number is not None]
+    return min(last, default=MAX_INT64) - max(partition.first_number, numbers.lower or 1) + 1
+
+
+# JSON
+def message_json(message: Message, *, as_text: bool = False) -> Answer:
+    """`as_text`: the message itself as UTF-8, not as base64."""
+    version = message.running_hash_version
+    content = message.message
+    return {
+        "chunk_info": None if message.chunk_num is None else chunk_json(message),
+        "consensus_timestamp": timestamp.text(message.consensus_timestamp),
+        "message": content.decode("utf-8", "replace") if as_text else hexes.base64_text(content),
+        "payer_account_id": entity_id.text(message.payer_account_id),
+        "running_hash": hexes.base64_text(message.running_hash),
+        "running_hash_version": _FIRST_KNOWN_HASH_VERSION if version is None else version,
+        "sequence_number": message.sequence_number,
+        "topic_id": entity_id.text(message.topic_id),
+    }
+
+
+def chunk_json(message: Message) -> Answer:
+    first = _first_transaction_id(message.initial_transaction_id)
+    return {
+        "initial_transaction_id": {
+            "account_id": entity_id.text(message.payer_account_id) if first is None else _account_text(first),
+            "nonce": None if first is None else first.nonce,
+            "scheduled": None if first is None else first.scheduled,
+            "transaction_valid_start": timestamp.text(
+                message.valid_start_timestamp if first is None else _valid_start(first)
+            ),
+        },
+        "number": message.chunk_num,
+        "total": message.chunk_total,
+    }
+
+
+def _first_transaction_id(stored: bytes | None) -> Any:
+    """The TransactionID of the first chunk; None where the message's own is used instead."""
+    if stored is None:
+        return None
+    try:
+        return hapi.TransactionID.FromString(stored)
+    except DecodeError:
+        return None
+
+
+def _account_text(transaction_id: Any) -> str | None:
+    """The payer; None if it has no account number, or none that exists."""
+    try:
+        return entity_id.text(entity_id.of_account(transaction_id.accountID))
+    except entity_id.InvalidEntityId:
+        return None
+
+
+def _valid_start(transaction_id: Any) -> int | None:
+    if not transaction_id.HasField("transactionValidStart"):
+        return None
+    return timestamp.of(transaction_id.transactionValidStart)
+
+
+# VIEWS
+class Messages(ReadView):
+    """List the messages of a topic."""
+
+    parameters, max_age = MessageParameters, 1
+    paging = {"timestamp": "consensus_timestamp"}
+    path_first = True
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        if not is_numeric_id(path["topic_id"]):
+            raise InvalidParameter("topic.id")
+        return path
+
+    def read(self, given: MessageParameters, topic_id: str) -> Response:
+        rows = message_rows(read_numeric_id(topic_id), given)
+        return self.page("messages", [message_json(row, as_text=given.encoding) for row in rows])
+
+
+class MessageOfNumber(ReadView):
+    """One message of a topic, by its sequence number."""
+
+    max_age = 600
+
+    def read(self, given: NoParameters, topic_id: str, sequence_number: str) -> Answer:
+        invalid: list[str] = []
+        try:
+            topic = read_numeric_id(topic_id)
+        except (NotAnEntityId, InvalidEntityId):
+            invalid.append("Invalid parameter: topic.id")
+        try:
+            number = read_number(sequence_number, 1)
+        except InvalidValue:
+            invalid.append("Invalid parameter: sequencenumber")
+        if invalid:
+            raise BadRequest(*invalid)
+        found = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
+        if found is None:
+            raise NotFound
+        return message_json(found)
+
+
+class MessageAt(ReadView):
+    """One message, by its consensus timestamp."""
+
+    max_age = 600
+
+    def read(self, given: NoParameters, timestamp: str) -> Answer:
+        found = queries.message_at(read_timestamp(timestamp))
+        if found is None:
+            raise NotFound
+        return message_json(found)
+
+
+def read_timestamp(text: str) -> int:
+    try:
+        return timestamp.parse(text)
+    except timestamp.InvalidTimestamp:
+        raise InvalidParameter("consensus_timestamp") from None

@@ -1,0 +1,84 @@
+"""GET /api/v1/topics/{id}: a topic with its keys and its custom fees.
+
+Source: topic, entity and custom_fee; all three must know the topic.
+Errors: 400 malformed id; 404 naming what is missing.
+"""
+
+from google.protobuf.message import DecodeError
+
+from ledger.queries import topics as queries
+from ledger.queries.topics import Topic as TopicRow
+from mirror import config
+from mirror.rest.errors import NotFound
+from mirror.rest.newer_parameters import NewerParameterSet, not_converted
+from mirror.rest.views import Answer, NewerReadView
+from mirror.values import entity_id, timestamp, wire
+from mirror.values.keys import key_json
+
+_KEYS_OF_A_LIST = 1  # the field of KeyList that holds its keys
+
+
+# PARAMETERS
+class TopicParameters(NewerParameterSet):
+    """None; whatever the query says is ignored."""
+
+
+# JSON
+def topic_json(topic: TopicRow) -> Answer:
+    return {
+        "admin_key": key_json(topic.admin_key),
+        "auto_renew_account": entity_id.text(topic.auto_renew_account_id),
+        "auto_renew_period": topic.auto_renew_period,
+        "created_timestamp": timestamp.text(topic.created_timestamp),
+        "custom_fees": {
+            "created_timestamp": timestamp.text(topic.fees_since),
+            "fixed_fees": [
+                {
+                    "amount": fee["amount"],
+                    "collector_account_id": entity_id.text(fee["collector_account_id"]),
+                    "denominating_token_id": entity_id.text(fee["denominating_token_id"]),
+                }
+                for fee in topic.fixed_fees or ()
+            ],
+        },
+        "deleted": topic.deleted,
+        "fee_exempt_key_list": [key_json(key) for key in keys_of_list(topic.fee_exempt_key_list or b"")],
+        "fee_schedule_key": key_json(topic.fee_schedule_key),
+        "memo": topic.memo,
+        "submit_key": key_json(topic.submit_key),
+        "timestamp": timestamp.range_json(topic.since, topic.until),
+        "topic_id": entity_id.text(topic.id),
+    }
+
+
+def keys_of_list(key_list: bytes) -> list[bytes]:
+    """The serialized keys of a serialized KeyList; none of bytes that are no KeyList."""
+    try:
+        return [
+            key_list[field.value : field.end]
+            for field in wire.fields(key_list)
+            if field.number == _KEYS_OF_A_LIST and field.wire_type == wire.LENGTH_DELIMITED
+        ]
+    except DecodeError:
+        return []
+
+
+# VIEW
+class Topic(NewerReadView):
+    """One topic."""
+
+    parameters, max_age = TopicParameters, 5
+
+    def read(self, given: TopicParameters, id: str) -> Answer:
+        try:
+            topic_id = entity_id.parse(id, config.value("common.shard"), config.value("common.realm"))
+        except entity_id.InvalidEntityId:
+            raise not_converted("id") from None
+        found = queries.topic(topic_id)
+        if found is None:
+            raise NotFound("Topic not found")
+        if not found.has_entity:
+            raise NotFound("Entity not found")
+        if not found.has_custom_fee:
+            raise NotFound("Custom fee for entity not found")
+        return topic_json(found)

@@ -1,0 +1,175 @@
+"""SQL over topics and their messages.
+
+The sequence numbers of a topic rise with the consensus time of its messages. So a bound on sequence numbers
+is turned into one on time, by a probe for the first or last message within it, and every page runs along the
+index of a topic's messages by time, however sequence numbers and times are combined.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.values import result_codes, transaction_types
+
+_SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
+
+_MESSAGE_COLUMNS = """
+    m.chunk_num, m.chunk_total, m.initial_transaction_id, m.valid_start_timestamp, m.consensus_timestamp,
+    m.message, m.payer_account_id, m.running_hash, m.running_hash_version, m.sequence_number, m.topic_id
+"""
+
+
+class Message(NamedTuple):
+    chunk_num: int | None
+    chunk_total: int | None
+    initial_transaction_id: bytes | None
+    valid_start_timestamp: int | None
+    consensus_timestamp: int
+    message: bytes
+    payer_account_id: int | None
+    running_hash: bytes
+    running_hash_version: int | None
+    sequence_number: int
+    topic_id: int
+
+
+class Topic(NamedTuple):
+    """A topic, with what its entity and its fee schedule say where they exist."""
+
+    has_entity: bool
+    has_custom_fee: bool
+    admin_key: bytes | None
+    auto_renew_account_id: int | None
+    auto_renew_period: int | None
+    created_timestamp: int | None
+    fees_since: int | None
+    fixed_fees: list[dict[str, int | bool | None]] | None
+    deleted: bool | None
+    fee_exempt_key_list: bytes | None
+    fee_schedule_key: bytes | None
+    memo: str | None
+    submit_key: bytes | None
+    since: int | None
+    until: int | None
+    id: int
+
+
+def topic(topic_id: int) -> Topic | None:
+    # Indexes: the primary keys of topic, entity and custom_fee.
+    row = fetch_one(
+        """
+        select e.id is not null, f.entity_id is not null, t.admin_key, e.auto_renew_account_id,
+            e.auto_renew_period, e.created_timestamp, lower(f.timestamp_range), f.fixed_fees, e.deleted,
+            t.fee_exempt_key_list, t.fee_schedule_key, e.memo, t.submit_key, lower(e.timestamp_range),
+            upper(e.timestamp_range), t.id
+        from topic t
+        left join entity e on e.id = t.id
+        left join custom_fee f on f.entity_id = t.id
+        where t.id = %s
+        """,
+        (topic_id,),
+    )
+    return None if row is None else Topic(*row)
+
+
+def messages(
+    topic_id: int,
+    sequence_numbers: Sequence[Comparison],
+    timestamps: Sequence[Comparison],
+    *,
+    descending: bool,
+    limit: int,
+) -> list[Message]:
+    """A page of a topic's messages by time; every comparison holds for each."""
+    # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp); for the probes, and for one
+    # sequence number, topic_message__topic_id_seqnum (topic_id, sequence_number).
+    where = compare("m.topic_id", [Comparison("eq", topic_id)])
+    where += compare("m.consensus_timestamp", timestamps, any_equal=False)
+    for comparison in sequence_numbers:
+        where += _sequence_number(topic_id, comparison)
+    direction = "desc" if descending else "asc"
+    statement = f"""
+        select {_MESSAGE_COLUMNS} from topic_message m {where.sql}
+        order by m.consensus_timestamp {direction} limit {limit:d}
+    """
+    return [Message(*row) for row in fetch(statement, where.values)]
+
+
+def _sequence_number(topic_id: int, comparison: Comparison) -> Where:
+    if comparison.operator in ("eq", "ne"):
+        return compare("m.sequence_number", [comparison])
+    at_least = comparison.operator in ("gt", "gte")
+    within = compare("topic_id", [Comparison("eq", topic_id)]) + compare("sequence_number", [comparison])
+    return Where(
+        (
+            f"""m.consensus_timestamp {">=" if at_least else "<="} (
+                select consensus_timestamp from topic_message {within.sql}
+                order by sequence_number {"asc" if at_least else "desc"} limit 1
+            )""",
+        ),
+        within.values,
+    )
+
+
+class Partition(NamedTuple):
+    """Where messages of a topic lie: inclusive sequence numbers and times, None without end."""
+
+    first_number: int
+    last_number: int | None
+    first_timestamp: int
+    last_timestamp: int | None
+
+
+def partitions(topic_id: int, sequence_numbers: Bounds, timestamps: Bounds) -> list[Partition]:
+    """The partitions with messages of a topic within these bounds, in the order of time."""
+    # Index: the primary key (topic_id, partition); a topic has one row per partition.
+    rows = fetch(
+        """
+        select lower(sequence_number_range), upper(sequence_number_range) - 1, lower(timestamp_range),
+            upper(timestamp_range) - 1
+        from topic_message_lookup
+        where topic_id = %s and sequence_number_range && int8range(%s::bigint, %s::bigint, '[]')
+            and timestamp_range && int8range(%s::bigint, %s::bigint, '[]')
+        order by sequence_number_range
+        """,
+        (topic_id, sequence_numbers.lower, sequence_numbers.upper, timestamps.lower, timestamps.upper),
+    )
+    return [Partition(*row) for row in rows]
+
+
+def message_of_number(topic_id: int, sequence_number: int, *, by_partition: bool = False) -> Message | None:
+    """`by_partition`: only in the partition that topic_message_lookup names."""
+    # Index: topic_message__topic_id_seqnum (topic_id, sequence_number).
+    where = Where(("m.topic_id = %s", "m.sequence_number = %s"), (topic_id, sequence_number))
+    if by_partition:
+        times = """
+            (select {}(timestamp_range) from topic_message_lookup
+            where topic_id = %s and sequence_number_range @> %s limit 1)
+        """
+        where += Where(
+            (
+                f"m.consensus_timestamp >= {times.format('lower')}",
+                f"m.consensus_timestamp < {times.format('upper')}",
+            ),
+            (topic_id, sequence_number) * 2,
+        )
+    return _message(fetch_one(f"select {_MESSAGE_COLUMNS} from topic_message m {where.sql}", where.values))
+
+
+def message_at(consensus_timestamp: int) -> Message | None:
+    """The message that the transaction of this time brought."""
+    # Indexes: the primary key of transaction; topic_message__topic_id_timestamp (topic_id,
+    # consensus_timestamp).
+    where = compare("t.consensus_timestamp", [Comparison("eq", consensus_timestamp)])
+    where += Where(("t.type = %s", "t.result = %s"), (_SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
+    statement = f"""
+        select {_MESSAGE_COLUMNS} from transaction t
+        join topic_message m on m.topic_id = t.entity_id and m.consensus_timestamp = t.consensus_timestamp
+        {where.sql}
+    """
+    return _message(fetch_one(statement, where.values))
+
+
+def _message(row: Row | None) -> Message | None:
+    return None if row is None else Message(*row)
