@@ -6,7 +6,7 @@ All pytest-xdist workers share it, each with a database of its own. With DATABAS
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from django.db import connections
 from mirror import config
 from mirror.db.embedded import Server
 from mirror.db.place import place
+from tests.api import Api
+from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
 from tests.ledger.ingest.tables import empty_tables
 
@@ -100,3 +102,24 @@ def ledger_tables(django_db_setup: None, django_db_blocker: pytest_django.Django
     with django_db_blocker.unblock():
         yield
         empty_tables()
+
+
+@pytest.fixture
+def api(db: None) -> Api:
+    """A client of the whole API."""
+    return Api()
+
+
+@pytest.fixture
+def build(db: None) -> Build:
+    """Inserts rows; they are gone after the test."""
+    return Build()
+
+
+@pytest.fixture
+def settings_of() -> Iterator[Callable[..., None]]:
+    """Changes settings for the test: `settings_of({"rest.response.limit.max": 4})`."""
+    restore: list[Callable[[], None]] = []
+    yield lambda changes: restore.append(config.overridden(changes))
+    for undo in reversed(restore):
+        undo()

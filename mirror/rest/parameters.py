@@ -15,7 +15,7 @@ A parameter set is a django-filter FilterSet and a parameter a Filter, so whatev
 They don't share its work: forms and querysets per request cost more than the statement they would make.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 from django_filters import Filter
@@ -111,6 +111,12 @@ def split_two(text: str) -> tuple[str, str]:
     return (head, value) if colon else ("eq", value)
 
 
+def refuse_ne(comparisons: Iterable[Comparison], message: str) -> None:
+    """Errors: BadRequest with this message if one of the comparisons is ne."""
+    if any(comparison.operator == "ne" for comparison in comparisons):
+        raise BadRequest(message)
+
+
 class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
     """The parameters of a classic endpoint. An instance is those of one request.
 
@@ -122,7 +128,6 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
     """
 
     strict: ClassVar[bool] = False
-    read_query: ClassVar[Callable[[str], Query]] = staticmethod(classic_query)
 
     #: Attribute -> parameter.
     declared: ClassVar[dict[str, Parameter[Any]]]
@@ -146,6 +151,10 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
                 setattr(self, key, parameter.absent())
         if query:
             self._read(query)
+
+    @staticmethod
+    def read_query(raw: str) -> Query:
+        return classic_query(raw)
 
     def _read(self, query: Query) -> None:
         split = split_two if self.strict else split_last

@@ -1,0 +1,90 @@
+"""A client of the API that calls it as the web server does: raw path and query in, status and bytes out."""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, connection
+from django.test.utils import CaptureQueriesContext
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str] = field(repr=False)
+    body: bytes
+    statements: list[str] = field(repr=False)
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages of an error answer."""
+        return [problem["message"] for problem in self.json()["_status"]["messages"]]
+
+
+@contextmanager
+def _one_connection() -> Iterator[None]:
+    """Between requests the server drops connections inside a transaction, and each test is one."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
+
+
+class Api:
+    @cached_property
+    def _application(self) -> Any:
+        return get_wsgi_application()
+
+    def get(self, url: str, **headers: str) -> Answer:
+        """`headers` with underscores: `if_none_match="*"`."""
+        return self.request("GET", url, **headers)
+
+    def request(self, method: str, url: str, **headers: str) -> Answer:
+        path, _, query = url.partition("?")
+        environ = {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": unquote_to_bytes(path.encode()).decode("latin-1"),
+            "QUERY_STRING": query.encode().decode("latin-1"),
+            "SCRIPT_NAME": "",
+            "SERVER_NAME": "testserver",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(),
+            "wsgi.errors": io.StringIO(),
+        } | {f"HTTP_{name.upper()}": text for name, text in headers.items()}
+        began: list[Any] = []
+        with _one_connection(), CaptureQueriesContext(connection) as statements:
+            response = self._application(environ, lambda status, sent: began.extend((status, sent)))
+            body = b"".join(response)
+            response.close()
+        status, sent = began
+        return Answer(
+            int(status.split()[0]),
+            {name.lower(): text for name, text in sent},
+            body,
+            [statement["sql"] for statement in statements],
+        )
+
+    def pages(self, url: str, name: str) -> list[Any]:
+        """The rows of a list, all pages of it."""
+        rows: list[Any] = []
+        while url:
+            answer = self.get(url)
+            assert answer.status == 200, answer
+            rows += answer.json()[name]
+            url = answer.json()["links"]["next"]
+        return rows

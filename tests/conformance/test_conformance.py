@@ -1,0 +1,111 @@
+"""The conformance cases of the finished areas, against a server and a database of their own."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import psycopg
+import pytest
+import pytest_django
+from django.db import connection
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from tests.conformance.serve import ROOT, environment
+
+CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
+RUNNER = CONFORMANCE / "run_cases.py"
+
+# What is finished: regular expressions on the ids of cases.
+AREAS = ("^blocks", "^transactions", "^route")
+# Endpoints that don't exist yet.
+NOT_YET = ("/stateproof/",)
+
+pytestmark = pytest.mark.skipif(
+    not RUNNER.exists(), reason=f"no conformance cases in {CONFORMANCE} (MIRROR_CONFORMANCE)"
+)
+
+
+@pytest.fixture
+def database(
+    django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker
+) -> Iterator[dict[str, str]]:
+    """Connection parameters of a copy of the tests' database."""
+    with django_db_blocker.unblock():
+        given = connection.get_connection_params()
+        connection.close()
+    server = {name: str(given[name]) for name in ("user", "password", "host", "port") if given.get(name)}
+    original = given["dbname"]
+    copy = f"{original}_conformance"
+    with psycopg.connect(make_conninfo("", **server, dbname="postgres"), autocommit=True) as admin:
+        drop = sql.SQL("drop database if exists {} (force)").format(sql.Identifier(copy))
+        admin.execute(drop)
+        admin.execute(
+            sql.SQL("create database {} template {}").format(sql.Identifier(copy), sql.Identifier(original))
+        )
+        yield {**server, "dbname": copy}
+        admin.execute(drop)
+
+
+def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_path: Path) -> None:
+    port = _free_port()
+    log = tmp_path / "server.log"
+    ran = subprocess.run(
+        [
+            *(sys.executable, str(RUNNER), "--quiet", "--prepare-db"),
+            *("--base-url", f"http://127.0.0.1:{port}", "--dsn", make_conninfo("", **database)),
+            *("--server-cmd", str(ROOT / "tests/conformance/serve"), "--server-log", str(log)),
+            *("--report", str(tmp_path / "report.json")),
+            *(part for area in AREAS for part in ("--filter", area)),
+            *(part for area in NOT_YET for part in ("--exclude", area)),
+        ],
+        env={**os.environ, "PORT": str(port), "DATABASE_URL": _url(database)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    summary = re.search(r"^(\d+) of (\d+) executed cases pass .*, (\d+) skipped$", ran.stdout, re.MULTILINE)
+    server_said = log.read_text() if log.exists() else ""
+    assert ran.returncode == 0 and summary, (
+        f"{ran.stdout[-5000:]}\n{ran.stderr[-2000:]}\n{server_said[-2000:]}"
+    )
+    passed, executed, skipped = map(int, summary.groups())
+    assert (passed, skipped) == (executed, 0), ran.stdout[-5000:]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _url(database: dict[str, str]) -> str:
+    """The address in the form of DATABASE_URL, where a host may be a folder."""
+    others = {name: text for name, text in database.items() if name != "dbname"}
+    return f"postgresql:///{database['dbname']}?{urlencode(others)}"
+
+
+def test_features_of_the_runner_become_settings() -> None:
+    changed = environment(
+        {
+            "CONFORMANCE_CONFIG": '{"response.limit.max": 4, "query.bindTimestampRange": true,'
+            ' "query.maxTransactionsTimestampRange": "365d"}',
+            "CONFORMANCE_NOW": "1234567890.5",
+            "PATH": "/bin",
+        }
+    )
+    assert changed == {
+        "CONFORMANCE_CONFIG": changed["CONFORMANCE_CONFIG"],
+        "CONFORMANCE_NOW": "1234567890.5",
+        "PATH": "/bin",
+        "PORT": "8000",
+        "SVC_MIRROR_REST_RESPONSE_LIMIT_MAX": "4",
+        "SVC_MIRROR_REST_QUERY_BINDTIMESTAMPRANGE": "true",
+        "SVC_MIRROR_REST_QUERY_MAXTRANSACTIONSTIMESTAMPRANGE": "365d",
+        "SVC_MIRROR_CLOCK_NOW": "1234567890.5",
+    }

@@ -1,0 +1,65 @@
+"""Whatever a client sends: 200, 400 or 404 with the usual envelope, never a failure of ours."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+PATHS = ["blocks", "blocks/{}", "transactions", "transactions/{}"]
+NAMES = [
+    *["account.id", "block.number", "limit", "nonce", "order", "result", "scheduled", "timestamp", "type"],
+    *["transactiontype", "foo", "", "limit[]", "timestamp[gt]", "__proto__"],
+]
+
+numbers = st.one_of(
+    st.integers(-(2**70), 2**70).map(str),
+    st.sampled_from(
+        ["0", "1", "9223372036854775807", "9223372036854775808", "274877906944", "9999999999.999999999"]
+    ),
+    st.floats().map(str),
+)
+ids = st.tuples(st.integers(0, 1100), st.integers(0, 70_000), st.integers(0, 2**39)).map(
+    lambda parts: ".".join(map(str, parts))
+)
+words = st.sampled_from(
+    [
+        *["asc", "desc", "credit", "debit", "success", "fail", "true", "false", "CRYPTOTRANSFER", "null"],
+        *["0x10", "0x" + "f" * 40, "%zz", "%00", "%FF", "[", "]", "&", "'", "\\", "{}"],
+        "'; drop table transaction; --",
+    ]
+)
+texts = st.one_of(numbers, ids, words, st.text(max_size=30))
+values = st.one_of(
+    texts, st.tuples(st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte", "", "GT"]), texts).map(":".join)
+)
+pairs = st.tuples(st.one_of(st.sampled_from(NAMES), st.text(max_size=10)), values)
+queries = st.lists(pairs, max_size=6).flatmap(
+    lambda chosen: st.sampled_from(
+        [
+            "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in chosen),
+            "&".join(f"{name}={value}" for name, value in chosen),
+        ]
+    )
+)
+parts = st.one_of(
+    texts,
+    st.tuples(ids, st.integers(0, 2**70), st.integers(0, 10**10)).map(
+        lambda found: "-".join(map(str, found))
+    ),
+    st.binary(min_size=48, max_size=48).map(bytes.hex),
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(query=queries, part=parts)
+def test_no_request_fails(api, build, path, query, part):
+    answer = api.get(f"/api/v1/{path.format(quote(part, safe=''))}?{query}")
+    assert answer.status in (200, 400, 404)
+    if answer.status != 200:
+        assert all(set(problem) <= {"message", "detail"} for problem in answer.json()["_status"]["messages"])

@@ -1,0 +1,161 @@
+"""What every endpoint has around its answer."""
+
+import base64
+import hashlib
+
+import psycopg
+import pytest
+from django.db import OperationalError
+
+from ledger.queries import blocks as queries
+from mirror.db.sql import fetch
+
+NOT_FOUND = {"_status": {"messages": [{"message": "Not found"}]}}
+BLOCKS = "/api/v1/blocks"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/api",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v1/hedera/0.0.7",
+        "/api/v1//blocks",
+        "/api/v1/blocks//",
+        "//api/v1/blocks",
+        "/api/v1/blocks/1/2",
+        "/api/v1/blocks%0A",
+        "/api/v1/%FF",
+        "/api/v1/%zz",
+        "/api/v2/blocks",
+    ],
+)
+def test_unknown_routes_are_not_found(api, path):
+    answer = api.get(path)
+    assert (answer.status, answer.json()) == (404, NOT_FOUND)
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "cache-control" not in answer.headers
+    assert answer.statements == []
+
+
+@pytest.mark.parametrize("path", ["/API/V1/Blocks", "/api/v1/blocks/", "/Api/v1/BLOCKS/"])
+def test_paths_match_in_any_case_and_with_one_trailing_slash(api, build, path):
+    build.block(7)
+    answer = api.get(f"{path}?limit=1")
+    assert answer.json()["links"]["next"] == f"{path.removesuffix('/')}?limit=1&block.number=lt:7"
+
+
+def test_the_link_stands_in_the_header_too(api, build):
+    build.block(7)
+    assert api.get(f"{BLOCKS}?limit=1").headers["link"] == f'<{BLOCKS}?limit=1&block.number=lt:7>; rel="next"'
+    assert "link" not in api.get(BLOCKS).headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"])
+def test_other_methods_are_not_found(api, method):
+    answer = api.request(method, BLOCKS)
+    assert (answer.status, answer.json()) == (404, NOT_FOUND)
+
+
+@pytest.mark.parametrize("path", [BLOCKS, "/api/v1/nothing", "/"])
+def test_options_allows_every_origin(api, path):
+    answer = api.request("OPTIONS", path, access_control_request_headers="X-A, x-b")
+    assert (answer.status, answer.body) == (204, b"")
+    assert answer.headers == {
+        "access-control-allow-origin": "*",
+        "access-control-allow-methods": "GET,HEAD,PUT,PATCH,POST,DELETE",
+        "access-control-allow-headers": "X-A, x-b",
+        "vary": "Access-Control-Request-Headers",
+        "content-length": "0",
+    }
+    assert "access-control-allow-headers" not in api.request("OPTIONS", path).headers
+
+
+def test_head_has_the_headers_of_get(api, build):
+    build.block(7)
+    assert api.request("HEAD", BLOCKS).headers == api.get(BLOCKS).headers
+    assert api.request("HEAD", f"{BLOCKS}/8").status == 404
+
+
+def test_the_headers_of_an_answer(api):
+    answer = api.get(BLOCKS)
+    assert answer.body == b'{"blocks":[],"links":{"next":null}}'
+    digest = base64.b64encode(hashlib.sha1(answer.body).digest()).decode()[:27]
+    assert answer.headers == {
+        "content-type": "application/json; charset=utf-8",
+        "cache-control": "public, max-age=1",
+        "access-control-allow-origin": "*",
+        "vary": "Accept-Encoding",
+        "etag": f'W/"23-{digest}"',
+        "content-length": "35",
+    }
+
+
+def test_an_error_has_an_entity_tag_and_no_cache_control(api):
+    answer = api.get(f"{BLOCKS}?limit=0")
+    assert answer.status == 400
+    assert answer.headers["etag"].startswith('W/"')
+    assert "cache-control" not in answer.headers
+
+
+@pytest.mark.parametrize("sent", ["{etag}", '"a", {etag}', "{strong}", "*", '"a",*'])
+def test_a_client_that_has_the_answer_gets_no_body(api, build, sent):
+    build.block(7)
+    url = f"{BLOCKS}?limit=1"
+    etag = api.get(url).headers["etag"]
+    for method in ("GET", "HEAD"):
+        answer = api.request(
+            method, url, if_none_match=sent.format(etag=etag, strong=etag.removeprefix("W/"))
+        )
+        assert (answer.status, answer.body) == (304, b"")
+        assert answer.headers == {
+            "cache-control": "public, max-age=1",
+            "etag": etag,
+            "access-control-allow-origin": "*",
+            "vary": "Accept-Encoding",
+            "link": f'<{BLOCKS}?limit=1&block.number=lt:7>; rel="next"',
+        }
+
+
+def test_another_answer_an_error_and_no_cache_get_the_body(api):
+    etag = api.get(BLOCKS).headers["etag"]
+    assert api.get(BLOCKS, if_none_match='"other"').status == 200
+    assert api.get(BLOCKS, if_none_match=etag, cache_control="no-cache").status == 200
+    assert api.get(f"{BLOCKS}?limit=0", if_none_match="*").status == 400
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (
+            psycopg.errors.QueryCanceled("canceling statement due to statement timeout"),
+            503,
+            "Service unavailable",
+        ),
+        (psycopg.OperationalError("connection lost"), 503, "Service unavailable"),
+        (OperationalError("connection refused"), 503, "Service unavailable"),
+        (ZeroDivisionError("secret"), 500, "Internal error"),
+    ],
+)
+def test_what_goes_wrong_inside_is_logged_and_not_told(api, monkeypatch, caplog, error, status, message):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(queries, "blocks", fails)
+    answer = api.get(BLOCKS)
+    assert (answer.status, answer.messages) == (status, [message])
+    assert "cache-control" not in answer.headers
+    (record,) = caplog.records
+    assert record.exc_info[1] is error
+
+
+def test_a_statement_that_takes_too_long_is_unavailable(api, monkeypatch):
+    def slow(*_, **__):
+        fetch("select set_config('statement_timeout', '20', true)")
+        fetch("select pg_sleep(5)")
+
+    monkeypatch.setattr(queries, "blocks", slow)
+    assert api.get(BLOCKS).status == 503
