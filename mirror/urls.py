@@ -1,10 +1,19 @@
 from django.urls import URLPattern, URLResolver, path
 
-from ledger.api import blocks, schedules, topic_messages, topics, transactions
+from ledger.api import allowances, blocks, rewards, schedules, topic_messages, topics, transactions
 from mirror import health
+from mirror.rest.accounts import NEWER_ACCOUNT
 from mirror.rest.routes import route, unknown_route
+from tokens.api import account_nfts, relationships
+from tokens.api import allowances as token_allowances
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=NEWER_ACCOUNT),
+    route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
+    route("accounts/{idOrAliasOrEvmAddress}/allowances/tokens", token_allowances.TokenAllowances),
+    route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
+    route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
+    route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
     route("blocks", blocks.Blocks),
     route("blocks/{hashOrNumber}", blocks.Block),
     path("health/liveness", health.liveness),

@@ -25,7 +25,7 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
     read_number,
 )
-from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet
+from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet, refuse_ne
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, hapi, hexes, timestamp
 
@@ -65,8 +65,7 @@ def message_rows(topic_id: int, given: MessageParameters) -> list[Message]:
 def partition_times(topic_id: int, given: MessageParameters) -> list[Comparison] | None:
     """The times of the partitions that hold the page, as topic_message_lookup knows them; None if none do."""
     for name, comparisons in (("sequencenumber", given.sequence_number), ("timestamp", given.timestamp)):
-        if any(comparison.operator == "ne" for comparison in comparisons):
-            raise BadRequest(f"Not equal (ne) operator is not supported for {name}")
+        refuse_ne(comparisons, f"Not equal (ne) operator is not supported for {name}")
     numbers, times = _span(given.sequence_number, 1), _span(given.timestamp, 0)
     if numbers.empty or times.empty:
         return None

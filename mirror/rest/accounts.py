@@ -103,6 +103,7 @@ class NewerOfAccount(NewerReadView):
     def resolve(self, **path: str) -> dict[str, Any]:
         key = snake_case(self.account_part)
         try:
-            return {**path, "account": read_newer_account(path.pop(key))}
+            account = read_newer_account(path.pop(key))
         except NotAnEntityId:
             raise not_converted(self.account_part) from None
+        return {"account": account, **path}

@@ -1,0 +1,59 @@
+"""GET /api/v1/accounts/{idOrAliasOrEvmAddress}/allowances/crypto: hbar of an account that others may take.
+
+Source: crypto_allowance with something left. Amounts: int64 tinybars.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing allows nothing.
+"""
+
+from rest_framework.response import Response
+
+from mirror.db.sql import Comparison, Row, compare, fetch
+from mirror.rest.accounts import OfAccount
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.rest.parameters import ParameterSet, refuse_ne
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+
+
+# PARAMETERS
+class CryptoAllowanceParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    spender_id = EntityIdParameter("spender.id", column="spender", help="Who may spend.")
+
+
+# QUERY
+def crypto_allowances_of(account_id: int, given: CryptoAllowanceParameters) -> list[Row]:
+    # Index: the primary key (owner, spender).
+    where = compare("owner", [Comparison("eq", account_id)]) + given.where()
+    direction = "desc" if given.descending else "asc"
+    statement = f"""
+        select amount, amount_granted, owner, spender, lower(timestamp_range), upper(timestamp_range)
+        from crypto_allowance {where.sql} and amount > 0
+        order by spender {direction} limit {given.limit:d}
+    """
+    return fetch(statement, where.values)
+
+
+# JSON
+def crypto_allowance_json(row: Row) -> Answer:
+    amount, granted, owner, spender, since, until = row
+    return {
+        "amount": amount,
+        "amount_granted": granted,
+        "owner": entity_id.text(owner),
+        "spender": entity_id.text(spender),
+        "timestamp": timestamp.range_json(since, until),
+    }
+
+
+# VIEW
+class CryptoAllowances(OfAccount):
+    """List the hbar allowances of an account."""
+
+    parameters, max_age = CryptoAllowanceParameters, 1
+    paging = {"spender.id": "spender"}
+
+    def read(self, given: CryptoAllowanceParameters, account_id: int) -> Response:
+        refuse_ne(given.spender_id, "Not equal (ne) comparison operator is not supported for spender.id")
+        rows = crypto_allowances_of(account_id, given)
+        return self.page("allowances", [crypto_allowance_json(row) for row in rows])

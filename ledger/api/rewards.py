@@ -1,0 +1,56 @@
+"""GET /api/v1/accounts/{idOrAliasOrEvmAddress}/rewards: the staking rewards paid to an account.
+
+Source: staking_reward_transfer. Amounts: int64 tinybars.
+Errors: 400 malformed parameter; 404 no such entity.
+"""
+
+from rest_framework.response import Response
+
+from mirror.db.sql import Comparison, Row, compare, fetch
+from mirror.rest.accounts import OfAccount
+from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
+from mirror.rest.parameters import ParameterSet, refuse_ne
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+
+
+# PARAMETERS
+class RewardParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter("timestamp", column="consensus_timestamp", help="When it was paid.")
+
+
+# QUERY
+def rewards_of(account_id: int, given: RewardParameters) -> list[Row]:
+    # Index: staking_reward_transfer__account_timestamp (account_id, consensus_timestamp).
+    where = compare("account_id", [Comparison("eq", account_id)]) + given.where()
+    direction = "desc" if given.descending else "asc"
+    statement = f"""
+        select account_id, amount, consensus_timestamp from staking_reward_transfer {where.sql}
+        order by consensus_timestamp {direction} limit {given.limit:d}
+    """
+    return fetch(statement, where.values)
+
+
+# JSON
+def reward_json(row: Row) -> Answer:
+    account, amount, consensus_timestamp = row
+    return {
+        "account_id": entity_id.text(account),
+        "amount": amount,
+        "timestamp": timestamp.text(consensus_timestamp),
+    }
+
+
+# VIEW
+class Rewards(OfAccount):
+    """List the staking rewards of an account."""
+
+    parameters, max_age = RewardParameters, 60
+    paging = {"timestamp": "timestamp"}
+    must_exist = True
+
+    def read(self, given: RewardParameters, account_id: int) -> Response:
+        refuse_ne(given.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        return self.page("rewards", [reward_json(row) for row in rewards_of(account_id, given)])

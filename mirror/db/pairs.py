@@ -1,0 +1,90 @@
+"""Pages over a pair of columns in order: a pair compares by its first column, then by its second.
+
+A condition on pairs is written as up to three ranges of an index on both columns, each read in order and no
+further than the page is long, because PostgreSQL would read a row comparison's whole index otherwise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Where
+
+
+class Statement(NamedTuple):
+    sql: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PairBounds:
+    """A range of pairs.
+
+    The second column's bounds apply at the ends of the first one's: its lower bound where the first column
+    has its own lowest value, its upper bound where the first has its highest; between the ends every second
+    value belongs to the range. If the first column is equal to something they apply as they are, and an
+    equality of the second column applies to every pair.
+    """
+
+    first: Bounds = Bounds()
+    second: Bounds = Bounds()
+
+    def parts(self, first_column: str, second_column: str) -> list[Where]:
+        """Conditions of which every pair in the range meets exactly one; none if the range is empty."""
+        first, second = self.first, self.second
+        if first.empty:
+            return []
+        if first.lower is not None and first.lower == first.upper:
+            first = Bounds(equal=first.equal | {first.lower})
+        if first.equal or second.equal or (second.lower is None and second.upper is None):
+            return [first.where(first_column) + second.where(second_column)]
+        parts = []
+        between = first
+        if second.lower is not None and first.lower is not None:
+            parts.append(_at(first.lower, first_column) + Bounds(lower=second.lower).where(second_column))
+            between = replace(between, lower=first.lower + 1)
+        if second.upper is not None and first.upper is not None:
+            parts.append(_at(first.upper, first_column) + Bounds(upper=second.upper).where(second_column))
+            between = replace(between, upper=first.upper - 1)
+        if not between.empty:
+            parts.append(between.where(first_column))
+        return parts
+
+
+#: A range without pairs.
+NO_PAIRS = PairBounds(first=Bounds(lower=1, upper=0))
+
+
+def _at(value: int, column: str) -> Where:
+    return Bounds(equal=frozenset({value})).where(column)
+
+
+def page_of_pairs(
+    select: str,
+    where: Where,
+    bounds: PairBounds,
+    columns: tuple[str, str],
+    *,
+    descending: bool,
+    limit: int,
+) -> Statement:
+    """The page of `select ... from ...` with the conditions `where`, ordered by the two columns."""
+    direction = "desc" if descending else "asc"
+    page = f"order by {columns[0]} {direction}, {columns[1]} {direction} limit {limit:d}"
+    parts = [where + part for part in bounds.parts(*columns)] or [Where(("false",))]
+    if len(parts) == 1:
+        return Statement(f"{select} {parts[0].sql} {page}", parts[0].values)
+    union = " union all ".join(f"({select} {part.sql} {page})" for part in parts)
+    return Statement(f"select * from ({union}) part {page}", _values(parts))
+
+
+def among_pairs(bounds: PairBounds, columns: tuple[str, str]) -> Where:
+    """The same range as one condition, for a statement that can't run along an index of the pair."""
+    parts = bounds.parts(*columns) or [Where(("false",))]
+    alternatives = [" and ".join(part.conditions) or "true" for part in parts]
+    return Where(("(" + " or ".join(f"({one})" for one in alternatives) + ")",), _values(parts))
+
+
+def _values(parts: Sequence[Where]) -> tuple[object, ...]:
+    return tuple(value for part in parts for value in part.values)

@@ -1,0 +1,105 @@
+"""GET /api/v1/accounts/{idOrAliasOrEvmAddress}/nfts: the serials an account holds.
+
+Source: nft, with entity for the token's deletion.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing holds nothing.
+"""
+
+from collections.abc import Sequence
+
+from rest_framework.response import Response
+
+from mirror.db.pairs import PairBounds, among_pairs, page_of_pairs
+from mirror.db.sql import Comparison, Row, compare, fetch
+from mirror.rest.accounts import OfAccount
+from mirror.rest.errors import BadRequest
+from mirror.rest.pairs import classic_pair
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, NumberParameter, OrderParameter
+from mirror.rest.parameters import ParameterSet, refuse_ne
+from mirror.rest.views import Answer
+from mirror.values import entity_id, hexes, timestamp
+
+_PAIR = ("token_id", "serial_number")
+
+
+# PARAMETERS
+class AccountNftParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    serial_number = NumberParameter("serialnumber", low=1, help="Serial number, within the range of tokens.")
+    spender_id = EntityIdParameter("spender.id", help="Who may transfer the serial for its owner.")
+    token_id = EntityIdParameter("token.id", help="Token of the serial.")
+
+
+def check_spender(comparisons: Sequence[Comparison]) -> None:
+    """At most one bound on each side. Errors: BadRequest."""
+    for side in (("gt", "gte"), ("lt", "lte")):
+        if sum(operator in side for operator, _ in comparisons) > 1:
+            raise BadRequest("Multiple range params not allowed for spender.id")
+    refuse_ne(comparisons, "Not equals (ne) comparison operator is not supported")
+
+
+# QUERY
+def nfts_of(account_id: int, bounds: PairBounds, given: AccountNftParameters) -> list[Row]:
+    where = compare("account_id", [Comparison("eq", account_id)])
+    direction = "desc" if given.descending else "asc"
+    spender = given.spender_id
+    allowed = where + compare("spender", spender)
+    if not spender or (len(spender) == 1 and spender[0].operator == "eq"):
+        # Index: nft__account_token_serialnumber (account_id, token_id, serial_number), or with one spender
+        # nft__allowance (account_id, spender, token_id, serial_number).
+        page = page_of_pairs(
+            "select * from nft", allowed, bounds, _PAIR, descending=given.descending, limit=given.limit
+        )
+        return fetch(_with_token(page.sql, direction), page.values)
+    # Index: nft__allowance (account_id, spender, ...). Few serials have a spender at all, so they are read
+    # first: along the other index they would be searched among all that the account holds.
+    allowed += among_pairs(bounds, _PAIR)
+    statement = f"""
+        with allowed as materialized (select * from nft {allowed.sql})
+        {_with_token(f"select * from allowed {_page(direction, given.limit)}", direction)}
+    """
+    return fetch(statement, allowed.values)
+
+
+def _with_token(page: str, direction: str) -> str:
+    # Index: the primary key of entity.
+    return f"""
+        select n.account_id, n.created_timestamp, n.delegating_spender,
+            n.deleted or coalesce(e.deleted, false), n.metadata, lower(n.timestamp_range), n.serial_number,
+            n.spender, n.token_id
+        from ({page}) n left join entity e on e.id = n.token_id
+        order by n.token_id {direction}, n.serial_number {direction}
+    """
+
+
+def _page(direction: str, limit: int) -> str:
+    return f"order by token_id {direction}, serial_number {direction} limit {limit:d}"
+
+
+# JSON
+def nft_json(row: Row) -> Answer:
+    account, created, delegating, deleted, metadata, modified, serial_number, spender, token = row
+    return {
+        "account_id": entity_id.text(account),
+        "created_timestamp": timestamp.text(created),
+        "delegating_spender": entity_id.text(delegating),
+        "deleted": deleted,
+        "metadata": hexes.base64_text(metadata),
+        "modified_timestamp": timestamp.text(modified),
+        "serial_number": serial_number,
+        "spender": entity_id.text(spender),
+        "token_id": entity_id.text(token),
+    }
+
+
+# VIEW
+class AccountNfts(OfAccount):
+    """List the NFTs of an account."""
+
+    parameters, max_age = AccountNftParameters, 1
+    paging = {"token.id": "token_id", "serialnumber": "serial_number"}
+
+    def read(self, given: AccountNftParameters, account_id: int) -> Response:
+        bounds = classic_pair(given, "token_id", "serial_number")
+        check_spender(given.spender_id)
+        return self.page("nfts", [nft_json(row) for row in nfts_of(account_id, bounds, given)])

@@ -1,0 +1,133 @@
+"""GET /api/v1/accounts/{id}/allowances/tokens and .../allowances/nfts: what others may take of an account's
+tokens.
+
+Source: token_allowance with something left; nft_allowance that holds for all serials.
+Amounts: int64 in the token's smallest unit.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing allows nothing.
+"""
+
+from rest_framework.response import Response
+
+from mirror.db.pairs import PairBounds, page_of_pairs
+from mirror.db.sql import Comparison, Row, Where, compare, fetch
+from mirror.rest.accounts import NewerOfAccount, OfAccount, newer_account_id
+from mirror.rest.entities import AccountName
+from mirror.rest.newer_parameters import (
+    NewerBooleanParameter,
+    NewerEntityIdParameter,
+    NewerLimitParameter,
+    NewerOrderParameter,
+    NewerParameterSet,
+)
+from mirror.rest.pairs import classic_pair, newer_pair
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.rest.parameters import ParameterSet
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+
+
+# PARAMETERS
+class TokenAllowanceParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+    spender_id = EntityIdParameter("spender.id", help="Who may spend.")
+    token_id = EntityIdParameter("token.id", help="Token, within the range of spenders.")
+
+
+class NftAllowanceParameters(NewerParameterSet):
+    account_id = NewerEntityIdParameter(
+        "account.id",
+        variable="accountIds",
+        help="The other party: the spender, or with owner=false the owner.",
+    )
+    limit = NewerLimitParameter()
+    order = NewerOrderParameter()
+    owner = NewerBooleanParameter("owner", True, help="Whether the account in the path owns or spends.")
+    token_id = NewerEntityIdParameter(
+        "token.id", variable="tokenIds", help="Token, within those of accounts."
+    )
+
+
+# QUERIES
+def token_allowances_of(account_id: int, bounds: PairBounds, given: TokenAllowanceParameters) -> list[Row]:
+    # Index: the primary key (owner, spender, token_id).
+    page = page_of_pairs(
+        """
+        select amount, amount_granted, owner, spender, token_id, lower(timestamp_range) as since,
+            upper(timestamp_range) as until
+        from token_allowance
+        """,
+        compare("owner", [Comparison("eq", account_id)]) + Where(("amount > 0",)),
+        bounds,
+        ("spender", "token_id"),
+        descending=given.descending,
+        limit=given.limit,
+    )
+    return fetch(page.sql, page.values)
+
+
+def nft_allowances_of(account_id: int, bounds: PairBounds, given: NftAllowanceParameters) -> list[Row]:
+    # Indexes: the primary key (owner, spender, token_id); nft_allowance__spender_owner_token (spender, owner,
+    # token_id).
+    path, other = ("owner", "spender") if given.owner else ("spender", "owner")
+    page = page_of_pairs(
+        """
+        select owner, spender, token_id, lower(timestamp_range) as since, upper(timestamp_range) as until
+        from nft_allowance
+        """,
+        compare(path, [Comparison("eq", account_id)]) + Where(("approved_for_all",)),
+        bounds,
+        (other, "token_id"),
+        descending=given.descending,
+        limit=given.limit,
+    )
+    return fetch(page.sql, page.values)
+
+
+# JSON
+def token_allowance_json(row: Row) -> Answer:
+    amount, granted, owner, spender, token, since, until = row
+    return {
+        "amount": amount,
+        "amount_granted": granted,
+        "owner": entity_id.text(owner),
+        "spender": entity_id.text(spender),
+        "timestamp": timestamp.range_json(since, until),
+        "token_id": entity_id.text(token),
+    }
+
+
+def nft_allowance_json(row: Row) -> Answer:
+    owner, spender, token, since, until = row
+    return {
+        "approved_for_all": True,
+        "owner": entity_id.text(owner),
+        "spender": entity_id.text(spender),
+        "timestamp": timestamp.range_json(since, until),
+        "token_id": entity_id.text(token),
+    }
+
+
+# VIEWS
+class TokenAllowances(OfAccount):
+    """List the allowances of an account's fungible tokens."""
+
+    parameters, max_age = TokenAllowanceParameters, 1
+    paging = {"spender.id": "spender", "token.id": "token_id"}
+
+    def read(self, given: TokenAllowanceParameters, account_id: int) -> Response:
+        bounds = classic_pair(given, "spender_id", "token_id")
+        rows = token_allowances_of(account_id, bounds, given)
+        return self.page("allowances", [token_allowance_json(row) for row in rows])
+
+
+class NftAllowances(NewerOfAccount):
+    """List the allowances of all serials of a token, given by the account or to it."""
+
+    parameters, max_age = NftAllowanceParameters, 1
+
+    def read(self, given: NftAllowanceParameters, account: AccountName) -> Response:
+        bounds = newer_pair(given, "account_id", "token_id")
+        self.paging = {"account.id": "spender" if given.owner else "owner", "token.id": "token_id"}
+        rows = nft_allowances_of(newer_account_id(account), bounds, given)
+        return self.page("allowances", [nft_allowance_json(row) for row in rows])

@@ -1,0 +1,71 @@
+"""GET /api/v1/accounts/{idOrAliasOrEvmAddress}/tokens: the tokens an account is associated with.
+
+Source: token_account, with token for decimals and for a status the relationship doesn't have of its own.
+Amounts: int64 in the token's smallest unit.
+Errors: 400 malformed parameter; 404 no such entity.
+"""
+
+from rest_framework.response import Response
+
+from mirror.db.sql import Comparison, Row, compare, fetch
+from mirror.rest.accounts import OfAccount
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.rest.parameters import ParameterSet, refuse_ne
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+
+_FREEZE_STATUS = ("NOT_APPLICABLE", "FROZEN", "UNFROZEN")
+_KYC_STATUS = ("NOT_APPLICABLE", "GRANTED", "REVOKED")
+
+
+# PARAMETERS
+class RelationshipParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+    token_id = EntityIdParameter("token.id", column="token_id", help="Token of the relationship.")
+
+
+# QUERY
+def relationships_of(account_id: int, given: RelationshipParameters) -> list[Row]:
+    # Indexes: the primary keys of token_account (account_id, token_id) and token (token_id).
+    where = compare("account_id", [Comparison("eq", account_id)]) + given.where()
+    direction = "desc" if given.descending else "asc"
+    statement = f"""
+        select a.automatic_association, a.balance, a.created_timestamp, t.decimals, a.token_id,
+            coalesce(a.freeze_status, t.freeze_status), coalesce(a.kyc_status, t.kyc_status)
+        from (
+            select * from token_account {where.sql} and associated
+            order by token_id {direction} limit {given.limit:d}
+        ) a
+        left join token t on t.token_id = a.token_id
+        order by a.token_id {direction}
+    """
+    return fetch(statement, where.values)
+
+
+# JSON
+def relationship_json(row: Row) -> Answer:
+    automatic, balance, created, decimals, token, freeze_status, kyc_status = row
+    return {
+        "automatic_association": automatic,
+        "balance": balance,
+        "created_timestamp": timestamp.text(created),
+        "decimals": decimals,
+        "token_id": entity_id.text(token),
+        "freeze_status": None if freeze_status is None else _FREEZE_STATUS[freeze_status],
+        "kyc_status": None if kyc_status is None else _KYC_STATUS[kyc_status],
+    }
+
+
+# VIEW
+class Relationships(OfAccount):
+    """List the tokens of an account."""
+
+    parameters, max_age = RelationshipParameters, 1
+    paging = {"token.id": "token_id"}
+    must_exist = True
+
+    def read(self, given: RelationshipParameters, account_id: int) -> Response:
+        refuse_ne(given.token_id, "Not equal (ne) comparison operator is not supported for token.id")
+        rows = relationships_of(account_id, given)
+        return self.page("tokens", [relationship_json(row) for row in rows])
