@@ -84,11 +84,10 @@ class ReadView(GenericViewSet[Any]):
         given: ParameterSet = backend().filter_queryset(self.request, None, self)
         return given
 
-    def page(self, name: str, rows: list[Answer]) -> Response:
-        """A page of a list, with the link to the next one."""
-        return self.paginator.get_paginated_response(
-            {name: self.paginator.paginate_queryset(rows, self.request, self)}
-        )
+    def page(self, name: str, rows: list[Answer], *, before: Answer | None = None) -> Response:
+        """A page of a list, with the link to the next one; `before` are members that stand before it."""
+        page = self.paginator.paginate_queryset(rows, self.request, self)
+        return self.paginator.get_paginated_response({**(before or {}), name: page})
 
     @property
     def paginator(self) -> KeysetPagination:
