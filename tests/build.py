@@ -10,6 +10,8 @@ from typing import Any
 from django.db import connection
 from psycopg.types.json import Jsonb
 
+from mirror.values import entity_id as entity_ids
+
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND
 
@@ -21,6 +23,11 @@ def insert(table: str, **columns: Any) -> None:
     places = ", ".join(["%s"] * len(columns))
     with connection.cursor() as cursor:
         cursor.execute(f"insert into {table} ({names}) values ({places})", list(columns.values()))
+
+
+def time_range(since: int, until: int | None = None) -> str:
+    """A timestamp_range: from `since` to just before `until`."""
+    return f"[{since},{'' if until is None else until})"
 
 
 class Build:
@@ -150,5 +157,162 @@ class Build:
                 "payer_account_id": 1001,
                 "effective_payer_account_ids": [],
             }
+            | columns,
+        )
+
+    def entity(
+        self,
+        entity_id: int,
+        *,
+        type: str = "ACCOUNT",
+        since: int = START,
+        until: int | None = None,
+        table: str = "entity",
+        **columns: Any,
+    ) -> int:
+        """An entity as it is from `since` on; returns its id."""
+        shard, realm, num = entity_ids.decode(entity_id)
+        insert(
+            table,
+            **{
+                "id": entity_id,
+                "shard": shard,
+                "realm": realm,
+                "num": num,
+                "type": type,
+                "deleted": False,
+                "created_timestamp": since,
+                "timestamp_range": time_range(since, until),
+            }
+            | columns,
+        )
+        return entity_id
+
+    def schedule(self, schedule_id: int, *, creator: int = 1001, payer: int = 1001, **columns: Any) -> int:
+        """A schedule that waits for signatures; returns its id."""
+        insert(
+            "schedule",
+            **{
+                "schedule_id": schedule_id,
+                "consensus_timestamp": self._next_time(),
+                "creator_account_id": creator,
+                "payer_account_id": payer,
+                "transaction_body": b"body",
+            }
+            | columns,
+        )
+        return schedule_id
+
+    def signature(self, schedule_id: int, at: int, prefix: bytes, *, type: int | None = 3) -> None:
+        """A signature of 64 bytes that a schedule collected."""
+        insert(
+            "transaction_signature",
+            consensus_timestamp=at,
+            entity_id=schedule_id,
+            public_key_prefix=prefix,
+            signature=prefix[:1] * 64,
+            type=type,
+        )
+
+    def topic(self, topic_id: int, *, since: int = START, **columns: Any) -> int:
+        """The keys of a topic, beside its entity; returns its id."""
+        insert(
+            "topic",
+            **{"id": topic_id, "created_timestamp": since, "timestamp_range": time_range(since)} | columns,
+        )
+        return topic_id
+
+    def custom_fee(self, entity_id: int, *, since: int = START, **columns: Any) -> None:
+        """The fee schedule of a token or topic."""
+        fees = {name: Jsonb(fees) for name, fees in columns.items() if name.endswith("_fees")}
+        insert(
+            "custom_fee", **{"entity_id": entity_id, "timestamp_range": time_range(since)} | columns | fees
+        )
+
+    def message(self, topic_id: int, number: int, *, at: int | None = None, **columns: Any) -> int:
+        """A message of a topic; returns its consensus timestamp."""
+        at = self._next_time() if at is None else at
+        insert(
+            "topic_message",
+            **{
+                "topic_id": topic_id,
+                "sequence_number": number,
+                "consensus_timestamp": at,
+                "message": b"message",
+                "payer_account_id": 1001,
+                "running_hash": b"hash",
+                "running_hash_version": 3,
+            }
+            | columns,
+        )
+        return at
+
+    def token(self, token_id: int, *, since: int = START, **columns: Any) -> int:
+        """A fungible token without keys; returns its id."""
+        insert(
+            "token",
+            **{
+                "token_id": token_id,
+                "created_timestamp": since,
+                "decimals": 2,
+                "initial_supply": 0,
+                "name": f"Token {token_id}",
+                "symbol": f"T{token_id}",
+                "treasury_account_id": 1001,
+                "freeze_status": 0,
+                "kyc_status": 0,
+                "timestamp_range": time_range(since),
+            }
+            | columns,
+        )
+        return token_id
+
+    def holding(
+        self, token_id: int, *, account: int, balance: int = 0, since: int = START, **columns: Any
+    ) -> None:
+        """An account's association with a token."""
+        insert(
+            "token_account",
+            **{
+                "account_id": account,
+                "token_id": token_id,
+                "associated": True,
+                "automatic_association": False,
+                "balance": balance,
+                "created_timestamp": since,
+                "timestamp_range": time_range(since),
+            }
+            | columns,
+        )
+
+    def nft(
+        self, token_id: int, serial_number: int, *, account: int | None, since: int = START, **columns: Any
+    ) -> None:
+        """One serial of a token."""
+        insert(
+            "nft",
+            **{
+                "token_id": token_id,
+                "serial_number": serial_number,
+                "account_id": account,
+                "created_timestamp": since,
+                "deleted": False,
+                "metadata": b"metadata",
+                "timestamp_range": time_range(since),
+            }
+            | columns,
+        )
+
+    def allowance(self, kind: str, *, owner: int, spender: int, since: int = START, **columns: Any) -> None:
+        """An allowance of a `kind`: crypto, token or nft."""
+        insert(
+            f"{kind}_allowance",
+            **{
+                "owner": owner,
+                "spender": spender,
+                "payer_account_id": owner,
+                "timestamp_range": time_range(since),
+            }
+            | ({"approved_for_all": True} if kind == "nft" else {"amount": 5, "amount_granted": 7})
             | columns,
         )
