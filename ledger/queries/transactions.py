@@ -79,8 +79,8 @@ class FullTransaction(NamedTuple):
     valid_duration_seconds: int | None
     transfers: list[tuple[int, int, int]] | None  # account, amount, is_approval
     token_transfers: list[tuple[int, int, int, int]] | None  # token, account, amount, is_approval
-    assessed_custom_fees: list[tuple[int, int, int | None, list[int]]] | None = None
-    inner_transactions: list[int] | None = None
+    assessed_custom_fees: list[tuple[int, int, int | None, list[int]]] | None
+    inner_transactions: list[int] | None
 
     @property
     def successful(self) -> bool:
@@ -117,12 +117,12 @@ def transactions(selection: Selection, *, descending: bool, limit: int) -> list[
     values = [value for part in parts for value in part.values]
     keys = " union ".join(f"({part.sql})" for part in parts)
     statement = f"""
-        select {_COLUMNS}
+        select {_COLUMNS}, null, null
         from (select consensus_timestamp from ({keys}) part {page}) key
         join transaction t on t.consensus_timestamp = key.consensus_timestamp
         order by t.consensus_timestamp {direction}
     """
-    return [FullTransaction(*row) for row in fetch(statement, values)]
+    return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 
 class _Part(NamedTuple):
@@ -248,14 +248,14 @@ def transactions_of_hash(digest: bytes, narrower: Where) -> list[FullTransaction
         order by t.consensus_timestamp
     """
     values = (digest[0] % 32, digest[:32], digest, *narrower.values)
-    return [FullTransaction(*row) for row in fetch(statement, values)]
+    return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 
 def _all(where: Where) -> list[FullTransaction]:
     statement = f"""
         select {_COLUMNS} {_MORE_COLUMNS} from transaction t {where.sql} order by t.consensus_timestamp
     """
-    return [FullTransaction(*row) for row in fetch(statement, where.values)]
+    return [FullTransaction._make(row) for row in fetch(statement, where.values)]
 
 
 def staking_reward_transfers(timestamps: Sequence[int]) -> list[Row]:
