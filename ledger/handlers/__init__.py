@@ -1,5 +1,5 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from ledger.handlers import consensus, crypto, every, file, schedule, system
+from ledger.handlers import allowance, consensus, crypto, every, file, schedule, system, util
 
-__all__ = ["consensus", "crypto", "every", "file", "schedule", "system"]
+__all__ = ["allowance", "consensus", "crypto", "every", "file", "schedule", "system", "util"]

@@ -1,9 +1,22 @@
-"""Consensus service: topics and their messages. Which topic a transaction is about."""
+"""Consensus service: topics and their messages.
+
+A topic's keys are in `topic`, what it shares with other entities in `entity`; its admin key is not repeated
+there.
+"""
+
+from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.columns import text
+from ledger.ingest.registry import handles, names_entity
+from ledger.models import Topic, TopicMessage
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id
+from mirror.values import entity_id, timestamp
+from mirror.values.hapi import FeeExemptKeyList
+from tokens.models import CustomFee
+
+# Running hashes of this version are the rule; the column then stays null.
+USUAL_RUNNING_HASH_VERSION = 3
 
 
 @names_entity("CONSENSUSCREATETOPIC")
@@ -11,9 +24,67 @@ def created_topic(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_topic(item.record.receipt.topicID)
 
 
+@handles("CONSENSUSCREATETOPIC")
+def topic_create(item: RecordItem, rows: Batch) -> None:
+    """A new topic. Source: body.consensusCreateTopic, receipt.topicID.
+
+    Rows: entity version, topic version, custom_fee version (HIP-991).
+    """
+    # BODY
+    body, at = item.body.consensusCreateTopic, item.consensus_timestamp
+    columns: dict[str, Any] = {"memo": text(body.memo)}
+    if body.HasField("autoRenewAccount"):
+        columns["auto_renew_account_id"] = entity_id.of_account(body.autoRenewAccount)
+        rows.mention(columns["auto_renew_account_id"])
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)
+    # ROWS
+    rows.change_entity(item, id=item.entity_id, type="TOPIC", created_timestamp=at, deleted=False, **columns)
+    if item.entity_id:
+        rows.upsert(
+            Topic,
+            since=at,
+            id=item.entity_id,
+            created_timestamp=at,
+            fee_exempt_key_list=exempt.SerializeToString(),
+            **_keys(body),
+        )
+        _replace_custom_fees(item, rows, body.custom_fees)
+
+
 @names_entity("CONSENSUSUPDATETOPIC")
 def updated_topic(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_topic(item.body.consensusUpdateTopic.topicID)
+
+
+@handles("CONSENSUSUPDATETOPIC")
+def topic_update(item: RecordItem, rows: Batch) -> None:
+    """What the body sets of a topic; everything else stays. An empty list of keys or fees clears.
+
+    Source: body.consensusUpdateTopic. Rows: entity version, topic version, custom_fee version.
+    """
+    # BODY
+    body = item.body.consensusUpdateTopic
+    columns: dict[str, Any] = {}
+    if body.HasField("autoRenewAccount"):
+        columns["auto_renew_account_id"] = rows.account(item, body.autoRenewAccount, "auto renew account")
+        rows.mention(columns["auto_renew_account_id"] or 0)
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.HasField("expirationTime"):
+        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
+    if body.HasField("memo"):
+        columns["memo"] = text(body.memo.value)
+    keys = _keys(body)
+    if body.HasField("fee_exempt_key_list"):
+        keys["fee_exempt_key_list"] = body.fee_exempt_key_list.SerializeToString()
+    # ROWS
+    rows.change_entity(item, id=item.entity_id, type="TOPIC", deleted=False, **columns)
+    if item.entity_id:
+        rows.upsert(Topic, since=item.consensus_timestamp, id=item.entity_id, **keys)
+        if body.HasField("custom_fees"):
+            _replace_custom_fees(item, rows, body.custom_fees.fees)
 
 
 @names_entity("CONSENSUSDELETETOPIC")
@@ -21,7 +92,76 @@ def deleted_topic(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_topic(item.body.consensusDeleteTopic.topicID)
 
 
+@handles("CONSENSUSDELETETOPIC")
+def topic_delete(item: RecordItem, rows: Batch) -> None:
+    """A topic is deleted; its keys stay. Rows: entity version."""
+    rows.change_entity(item, id=item.entity_id, type="TOPIC", deleted=True)
+
+
 @names_entity("CONSENSUSSUBMITMESSAGE")
 def topic_of_message(item: RecordItem, rows: Batch) -> int:
     """Kept also when the topic does not exist."""
     return entity_id.of_topic(item.body.consensusSubmitMessage.topicID)
+
+
+@handles("CONSENSUSSUBMITMESSAGE")
+def submit_message(item: RecordItem, rows: Batch) -> None:
+    """A message, or one chunk of a longer one, whether or not the topic is stored.
+
+    Source: body.consensusSubmitMessage, receipt (topicRunningHash, topicSequenceNumber).
+    Rows: topic_message insert.
+    """
+    if not rows.persist.topics:
+        return
+    # BODY
+    body, receipt = item.body.consensusSubmitMessage, item.record.receipt
+    version: int | None = receipt.topicRunningHashVersion or 1
+    chunk: dict[str, Any] = {}
+    if body.HasField("chunkInfo"):
+        info = body.chunkInfo
+        chunk = {"chunk_num": info.number, "chunk_total": info.total}
+        if info.HasField("initialTransactionID"):
+            chunk["initial_transaction_id"] = info.initialTransactionID.SerializeToString()
+    # ROWS
+    rows.insert(
+        TopicMessage,
+        consensus_timestamp=item.consensus_timestamp,
+        topic_id=item.entity_id,
+        message=body.message,
+        payer_account_id=item.payer_account_id,
+        running_hash=receipt.topicRunningHash,
+        running_hash_version=None if version == USUAL_RUNNING_HASH_VERSION else version,
+        sequence_number=receipt.topicSequenceNumber,
+        **chunk,
+    )
+
+
+def _keys(body: Any) -> dict[str, bytes]:
+    """The keys of topic that a body sets."""
+    return {
+        column: getattr(body, name).SerializeToString()
+        for column, name in (
+            ("admin_key", "adminKey"),
+            ("fee_schedule_key", "fee_schedule_key"),
+            ("submit_key", "submitKey"),
+        )
+        if body.HasField(name)
+    }
+
+
+def _replace_custom_fees(item: RecordItem, rows: Batch, fees: Any) -> None:
+    """The fees for a message, all of them fixed; without any an empty list."""
+    fixed_fees = []
+    for fee in fees:
+        collector = entity_id.of_account(fee.fee_collector_account_id)
+        token = entity_id.of_token(fee.fixed_fee.denominating_token_id)
+        rows.mention(collector, token)
+        fixed_fees.append(
+            {
+                "all_collectors_are_exempt": False,
+                "amount": fee.fixed_fee.amount,
+                "collector_account_id": collector or None,
+                "denominating_token_id": token or None,
+            }
+        )
+    rows.upsert(CustomFee, since=item.consensus_timestamp, entity_id=item.entity_id, fixed_fees=fixed_fees)

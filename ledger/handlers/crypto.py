@@ -1,7 +1,7 @@
 """Crypto service: accounts are created, updated, deleted, and move hbar.
 
-Transfers themselves are rows of every transaction (`every.py`); allowances, live hashes and hooks follow the
-types below once their tables are filled.
+Transfers themselves are rows of every transaction (`every.py`), allowances have a module of their own, and
+the hooks that come with accounts are with the contracts.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from ledger.ingest.batch import Batch
 from ledger.ingest.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.registry import handles, names_entity
+from ledger.models import LiveHash
 from ledger.stream.item import RecordItem
 from mirror.values import alias as aliases
 from mirror.values import entity_id, timestamp
@@ -110,18 +111,26 @@ def crypto_delete(item: RecordItem, rows: Batch) -> None:
     version.
     """
     # BODY
-    obtainer_account = item.body.cryptoDelete.transferAccountID
-    obtainer = rows.lookup.account(obtainer_account)
-    if not obtainer and item.body.cryptoDelete.HasField("transferAccountID"):
-        rows.recoverable(item, f"the account that obtains the balance is not known: {obtainer_account}")
+    obtainer = rows.account(item, item.body.cryptoDelete.transferAccountID, "account that obtains the rest")
     # ROWS
-    rows.mention(obtainer)
+    rows.mention(obtainer or 0)
     rows.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=True, obtainer_id=obtainer or None)
 
 
 @names_entity("CRYPTOADDLIVEHASH")
 def live_hash_account(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_account(item.body.cryptoAddLiveHash.liveHash.accountId)
+
+
+@handles("CRYPTOADDLIVEHASH")
+def add_live_hash(item: RecordItem, rows: Batch) -> None:
+    """A hash attached to an account, if wanted. Source: body.cryptoAddLiveHash. Rows: live_hash insert."""
+    if rows.persist.claims:
+        rows.insert(
+            LiveHash,
+            consensus_timestamp=item.consensus_timestamp,
+            livehash=item.body.cryptoAddLiveHash.liveHash.hash,
+        )
 
 
 @names_entity("CRYPTODELETELIVEHASH")

@@ -1,9 +1,18 @@
-"""File service. Which file a transaction is about."""
+"""File service: files and what transactions put into them."""
+
+from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.columns import keys, text
+from ledger.ingest.contents import Chunk
+from ledger.ingest.registry import handles, names_entity
+from ledger.models import FileData
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id
+from mirror.values import entity_id, timestamp
+
+LAST_SYSTEM_FILE = 999
+# Without these no stream can be verified: they are kept whatever is configured.
+ADDRESS_BOOKS = (101, 102)
 
 
 @names_entity("FILECREATE")
@@ -11,9 +20,31 @@ def created_file(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_file(item.record.receipt.fileID)
 
 
+@handles("FILECREATE")
+def file_create(item: RecordItem, rows: Batch) -> None:
+    """A new file. Source: body.fileCreate, receipt.fileID. Rows: entity version, file_data insert."""
+    body = item.body.fileCreate
+    rows.change_entity(
+        item,
+        id=item.entity_id,
+        type="FILE",
+        created_timestamp=item.consensus_timestamp,
+        deleted=False,
+        memo=text(body.memo),
+        **_columns(body),
+    )
+    _store_content(item, rows, body.contents)
+
+
 @names_entity("FILEAPPEND")
 def appended_file(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_file(item.body.fileAppend.fileID)
+
+
+@handles("FILEAPPEND")
+def file_append(item: RecordItem, rows: Batch) -> None:
+    """More content at the end of a file; the entity does not change. Rows: file_data insert."""
+    _store_content(item, rows, item.body.fileAppend.contents)
 
 
 @names_entity("FILEUPDATE")
@@ -21,6 +52,51 @@ def updated_file(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_file(item.body.fileUpdate.fileID)
 
 
+@handles("FILEUPDATE")
+def file_update(item: RecordItem, rows: Batch) -> None:
+    """What the body sets of a file; content, if not empty, replaces that of before.
+
+    Source: body.fileUpdate. Rows: entity version, file_data insert (also of empty content).
+    """
+    body = item.body.fileUpdate
+    columns = _columns(body)
+    if body.HasField("memo"):
+        columns["memo"] = text(body.memo.value)
+    rows.change_entity(item, id=item.entity_id, type="FILE", deleted=False, **columns)
+    _store_content(item, rows, body.contents)
+
+
 @names_entity("FILEDELETE")
 def deleted_file(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_file(item.body.fileDelete.fileID)
+
+
+@handles("FILEDELETE")
+def file_delete(item: RecordItem, rows: Batch) -> None:
+    """A file is deleted; its content stays. Rows: entity version."""
+    rows.change_entity(item, id=item.entity_id, type="FILE", deleted=True)
+
+
+def _columns(body: Any) -> dict[str, Any]:
+    """Expiration and key; the key of a file is a serialized KeyList, not a Key."""
+    columns: dict[str, Any] = {}
+    if body.HasField("expirationTime"):
+        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
+    if body.HasField("keys"):
+        columns |= keys(body.keys.SerializeToString())
+    return columns
+
+
+def _store_content(item: RecordItem, rows: Batch, contents: bytes) -> None:
+    number = entity_id.decode(item.entity_id)[2]
+    kept = rows.persist.files or (rows.persist.system_files and number <= LAST_SYSTEM_FILE)
+    if kept or number in ADDRESS_BOOKS:
+        rows.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
+        rows.insert(
+            FileData,
+            consensus_timestamp=item.consensus_timestamp,
+            entity_id=item.entity_id,
+            file_data=contents,
+            transaction_type=item.transaction_type,
+        )
+        rows.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))

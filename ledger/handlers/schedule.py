@@ -1,9 +1,22 @@
-"""Schedule service. Which schedule a transaction is about."""
+"""Schedule service: transactions that wait for signatures or a time."""
+
+from typing import Any
+
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.columns import keys, text
+from ledger.ingest.registry import Order, every_item, handles, names_entity
+from ledger.models import Schedule, TransactionSignature
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id
+from mirror.values import entity_id, timestamp
+from mirror.values.hapi import SignaturePair
+from mirror.values.transaction_types import NUMBERS
+from mirror.values.wire import LENGTH_DELIMITED
+
+ETHEREUM_TRANSACTION = NUMBERS["ETHEREUMTRANSACTION"]
+
+_SIGNATURE_TYPES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.oneofs[0].fields}
 
 
 @names_entity("SCHEDULECREATE")
@@ -12,11 +25,115 @@ def created_schedule(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_schedule(item.record.receipt.scheduleID)
 
 
+@handles("SCHEDULECREATE")
+def schedule_create(item: RecordItem, rows: Batch) -> None:
+    """A new schedule. Source: body.scheduleCreate, receipt.scheduleID. Rows: entity version, schedule."""
+    # BODY
+    body, at = item.body.scheduleCreate, item.consensus_timestamp
+    columns = keys(body.adminKey.SerializeToString()) if body.HasField("adminKey") else {}
+    creator = _creator(item)
+    payer = entity_id.of_account(body.payerAccountID) if body.HasField("payerAccountID") else creator
+    # ROWS
+    rows.change_entity(
+        item,
+        id=item.entity_id,
+        type="SCHEDULE",
+        created_timestamp=at,
+        deleted=False,
+        memo=text(body.memo),
+        **columns,
+    )
+    rows.mention(payer)
+    if rows.persist.schedules:
+        rows.upsert(
+            Schedule,
+            schedule_id=item.entity_id,
+            consensus_timestamp=at,
+            creator_account_id=creator,
+            payer_account_id=payer,
+            expiration_time=timestamp.of(body.expiration_time) if body.HasField("expiration_time") else None,
+            transaction_body=body.scheduledTransactionBody.SerializeToString(),
+            wait_for_expiry=body.wait_for_expiry,
+        )
+
+
+def _creator(item: RecordItem) -> int:
+    """The payer; for a schedule a contract created by an Ethereum transaction, that transaction's sender."""
+    parent = item.parent
+    if parent and parent.transaction_type == ETHEREUM_TRANSACTION:
+        result = parent.function_result
+        sender = entity_id.of_account(result.sender_id) if result is not None else 0
+        return sender or item.payer_account_id
+    return item.payer_account_id
+
+
 @names_entity("SCHEDULEDELETE")
 def deleted_schedule(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_schedule(item.body.scheduleDelete.scheduleID)
 
 
+@handles("SCHEDULEDELETE")
+def schedule_delete(item: RecordItem, rows: Batch) -> None:
+    """A schedule is deleted before it ran; its own row stays. Rows: entity version."""
+    rows.change_entity(item, id=item.entity_id, type="SCHEDULE", deleted=True)
+
+
 @names_entity("SCHEDULESIGN")
 def signed_schedule(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_schedule(item.body.scheduleSign.scheduleID)
+
+
+@every_item(Order.SCHEDULE_EXECUTION)
+def execution(item: RecordItem, rows: Batch) -> None:
+    """A scheduled transaction ran, whatever its result. Source: record.scheduleRef.
+
+    Rows: schedule.executed_timestamp of a schedule that is stored.
+    """
+    if not rows.transaction["scheduled"]:
+        return
+    schedule = entity_id.of_schedule(item.record.scheduleRef)
+    rows.mention(schedule)
+    if rows.persist.schedules and schedule:
+        rows.upsert(Schedule, schedule_id=schedule, executed_timestamp=item.consensus_timestamp)
+
+
+@every_item(Order.LOOKUPS)
+def signatures(item: RecordItem, rows: Batch) -> None:
+    """The signatures of successful transactions of the configured types, one per key prefix.
+
+    Rows: transaction_signature insert; `type` is the number of the signature's field.
+    """
+    if item.transaction_type not in rows.persist.transaction_signatures or not item.successful:
+        return
+    prefixes = set()
+    for pair in item.signature_map.sigPair:
+        if pair.pubKeyPrefix in prefixes:
+            continue
+        prefixes.add(pair.pubKeyPrefix)
+        signature_type, signature = _signature(pair)
+        if not signature_type:
+            rows.recoverable(item, f"its signature for key {pair.pubKeyPrefix.hex()} is of no known type")
+            continue
+        rows.insert(
+            TransactionSignature,
+            consensus_timestamp=item.consensus_timestamp,
+            entity_id=item.entity_id or None,
+            public_key_prefix=pair.pubKeyPrefix,
+            signature=signature,
+            type=signature_type,
+        )
+
+
+def _signature(pair: Any) -> tuple[int, bytes]:
+    """(field number, signature); of an unknown type the only value of its unknown field. (0, b"") if none."""
+    kind = pair.WhichOneof("signature")
+    if kind:
+        return _SIGNATURE_TYPES[kind], getattr(pair, kind)
+    found: dict[int, list[Any]] = {}
+    fields = UnknownFieldSet(pair)
+    for index in range(len(fields)):
+        found.setdefault(fields[index].field_number, []).append(fields[index])
+    for number, values in found.items():
+        if len(values) == 1 and values[0].wire_type == LENGTH_DELIMITED:
+            return number, values[0].data
+    return 0, b""

@@ -1,13 +1,13 @@
-"""Network administration: freeze, system delete and undelete. Which file or contract a transaction is
-about.
-"""
+"""Network administration: freeze, system delete and undelete."""
 
 from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.registry import handles, names_entity
+from ledger.models import NetworkFreeze
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id
+from mirror.values import entity_id, timestamp
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 
 @names_entity("FREEZE")
@@ -15,14 +15,62 @@ def update_file(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_file(item.body.freeze.update_file)
 
 
+@handles("FREEZE")
+def freeze(item: RecordItem, rows: Batch) -> None:
+    """A step of a freeze or upgrade. Source: body.freeze. Rows: network_freeze insert.
+
+    Before HAPI 0.14 a freeze had hours and minutes of its UTC day, and an end; steps without a time begin
+    and end at midnight.
+    """
+    # BODY
+    body, at = item.body.freeze, item.consensus_timestamp
+    end_time: int | None = None
+    if body.HasField("start_time"):
+        start_time = timestamp.of(body.start_time)
+    else:
+        midnight = at - at % NANOS_PER_DAY
+        start_time = midnight + (body.startHour * 60 + body.startMin) * 60 * NANOS_PER_SECOND
+        end_time = midnight + (body.endHour * 60 + body.endMin) * 60 * NANOS_PER_SECOND
+        if body.startHour > body.endHour:
+            end_time += NANOS_PER_DAY
+    # ROWS
+    rows.insert(
+        NetworkFreeze,
+        consensus_timestamp=at,
+        type=body.freeze_type,
+        start_time=start_time,
+        end_time=end_time,
+        file_id=item.entity_id or None,
+        file_hash=body.file_hash,
+        payer_account_id=item.payer_account_id,
+    )
+
+
 @names_entity("SYSTEMDELETE")
 def system_deleted(item: RecordItem, rows: Batch) -> int:
     return _file_or_contract(item.body.systemDelete, rows)
 
 
+@handles("SYSTEMDELETE")
+def system_delete(item: RecordItem, rows: Batch) -> None:
+    """The network deletes a file or a contract. Rows: entity version."""
+    _mark_deleted(item, rows, item.body.systemDelete, deleted=True)
+
+
 @names_entity("SYSTEMUNDELETE")
 def system_undeleted(item: RecordItem, rows: Batch) -> int:
     return _file_or_contract(item.body.systemUndelete, rows)
+
+
+@handles("SYSTEMUNDELETE")
+def system_undelete(item: RecordItem, rows: Batch) -> None:
+    """The network takes a deletion of its own back. Rows: entity version."""
+    _mark_deleted(item, rows, item.body.systemUndelete, deleted=False)
+
+
+def _mark_deleted(item: RecordItem, rows: Batch, body: Any, *, deleted: bool) -> None:
+    kind = "CONTRACT" if body.WhichOneof("id") == "contractID" else "FILE"
+    rows.change_entity(item, id=item.entity_id, type=kind, deleted=deleted)
 
 
 def _file_or_contract(body: Any, rows: Batch) -> int:

@@ -3,7 +3,7 @@ wrong.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
@@ -88,6 +88,7 @@ class Batch(Rows):
         self.log_index = 0
         # Hook calls to come of the CRYPTOTRANSFER transactions of the file, by consensus timestamp.
         self.hook_calls: dict[int, Iterator[Any]] = {}
+        self._after_file: list[Callable[[CursorWrapper], None]] = []
         self._block_offset = 0
         self.mentioned: set[int] | None = set() if persist.entity_transactions else None
 
@@ -96,6 +97,20 @@ class Batch(Rows):
         self.atomic_batches = {}
         self.log_index = 0
         self.hook_calls = {}
+
+    def after_file(self, work: Callable[[CursorWrapper], None]) -> None:
+        """Do `work` in the database when all rows of the file being read are written, and none of later ones.
+
+        For what is computed from tables: so it is the same in whatever batches files are loaded.
+        """
+        self._after_file.append(work)
+
+    def end_file(self) -> None:
+        """Called after a file's last row."""
+        if self._after_file:
+            for work in self._after_file:
+                self.barrier(work)
+            self._after_file = []
 
     def mention(self, *entities: int) -> None:
         """Note that the item being read touches these entities (rows of entity_transaction)."""

@@ -10,9 +10,12 @@ from ledger.stream.record_file import RecordFile
 DIGEST_SHA384 = 0
 
 
-def add_block(rows: Batch, file: RecordFile, *, index: int, node_id: int, load_start: int) -> None:
-    """Rows: record_file (its presence says that the whole file is stored), sidecar_file. Load times are
-    ms.
+def add_block(
+    rows: Batch, file: RecordFile, *, index: int, count: int, node_id: int, load_start: int
+) -> None:
+    """Rows: record_file; its presence says that the whole file is stored.
+
+    `count` is the number of transactions stored; the totals are those of all. Load times are ms.
     """
     totals = file.block_totals()
     major, minor, patch = file.hapi_version or (None, None, None)
@@ -25,7 +28,7 @@ def add_block(rows: Batch, file: RecordFile, *, index: int, node_id: int, load_s
         prev_hash=file.previous_hash,
         consensus_start=file.consensus_start,
         consensus_end=file.consensus_end,
-        count=file.count,
+        count=count,
         digest_algorithm=DIGEST_SHA384,
         hapi_version_major=major,
         hapi_version_minor=minor,

@@ -21,7 +21,9 @@ from ledger.ingest.chain import Position, block_number, provisional_offset
 from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.lookup import EntityLookup
-from ledger.ingest.registry import entity_of, load_handlers, steps
+from ledger.ingest.registry import entity_of, load_handlers, start_work, steps
+from ledger.ingest.selection import Selection
+from ledger.ingest.snapshots import Snapshots
 from ledger.stream import read_record_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.item import RecordItem
@@ -47,6 +49,8 @@ class Progress:
     transactions: int = 0
     bytes: int = 0
     last: Position | None = None
+    # When the last balance snapshot was taken, or what stands for it (ns).
+    snapshot: int | None = None
 
 
 class Pipeline:
@@ -59,6 +63,8 @@ class Pipeline:
         self._lookup = EntityLookup()
         self._files = FileContents()
         self._persist = Persist()
+        self._selection = Selection()
+        self._snapshots = Snapshots()
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._read_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
         load_handlers()
@@ -78,7 +84,9 @@ class Pipeline:
         files before it are loaded, nothing of it is.
         """
         with _loader_lock():
+            _start()
             self.progress.last = Position.stored()
+            self.progress.snapshot = self._snapshots.last_stored()
             self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
             try:
                 self._load(files)
@@ -136,9 +144,12 @@ class Pipeline:
         index = block_number(file, last)
         self._attach_sidecars(batch, source, file)
         batch.begin_file()
-        for item in file.items:
+        items = self._selection.dates_of(file.items)
+        for item in items:
             self._add_item(batch, file, item)
-        add_block(batch, file, index=index, node_id=source.node_id, load_start=load_start)
+        add_block(batch, file, index=index, count=len(items), node_id=source.node_id, load_start=load_start)
+        self.progress.snapshot = self._snapshots.after(batch, file.consensus_end, self.progress.snapshot)
+        batch.end_file()
         self.progress.last = Position.after(file, index)
         self.progress.files += 1
         self.progress.transactions += file.count
@@ -177,6 +188,8 @@ class Pipeline:
             except InvalidEntityId as error:
                 item.entity_id = 0
                 batch.recoverable(item, str(error))
+            if not self._selection.everything and not self._selection.takes(item):
+                return
             for step in self._before:
                 step(item, batch)
             for handler in self._handlers[item.successful].get(item.transaction_type, ()):
@@ -212,6 +225,12 @@ class Pipeline:
             writing, self._writing = self._writing, None
             writing.result()
             self._report(self.progress)
+
+
+def _start() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        for work in start_work():
+            work(cursor)
 
 
 def _write(batch: Batch) -> None:

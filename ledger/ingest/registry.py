@@ -1,13 +1,14 @@
 """Which function turns which transaction type into rows.
 
 Handlers register themselves when their module is imported, which `load_handlers` does for every app: a web
-server never needs them. The pipeline only knows this registry. Three kinds:
+server never needs them. The pipeline only knows this registry. Four kinds:
 
 - `@names_entity("TYPE", ...)`: the entity a transaction is about (`transaction.entity_id`), from body or
 receipt;
 - `@handles("TYPE", ...)`: the rows of a successful transaction of that type, or with `any_result` of every
   one; each app may add its part, which run in the order of the installed apps;
-- `@every_item(ORDER)`: rows that any transaction may cause, in the given order around the type's own handler.
+- `@every_item(ORDER)`: rows that any transaction may cause, in the given order around the type's own handler;
+- `@at_start`: work in the database before the first file of a run, to finish what an earlier run left.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from django.apps import apps
+from django.db.backends.utils import CursorWrapper
 from django.utils.module_loading import module_has_submodule
 
 from ledger.stream.item import RecordItem
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 ItemHandler = Callable[[RecordItem, "Batch"], None]
 EntityOfItem = Callable[[RecordItem, "Batch"], int]
+StartWork = Callable[[CursorWrapper], None]
 Handlers = dict[int, list[ItemHandler]]
 
 
@@ -47,6 +50,7 @@ _entity_of: dict[int, EntityOfItem] = {}
 _on_success: Handlers = {}
 _on_failure: Handlers = {}
 _every: list[tuple[Order, ItemHandler]] = []
+_start: list[StartWork] = []
 
 
 def names_entity(*names: str) -> Callable[[EntityOfItem], EntityOfItem]:
@@ -79,6 +83,16 @@ def every_item(order: Order) -> Callable[[ItemHandler], ItemHandler]:
         return function
 
     return register
+
+
+def at_start(function: StartWork) -> StartWork:
+    _start.append(function)
+    return function
+
+
+def start_work() -> list[StartWork]:
+    """What to do in one transaction when a run begins."""
+    return _start
 
 
 def entity_of(item: RecordItem, batch: "Batch") -> int:

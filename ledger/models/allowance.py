@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -26,6 +27,9 @@ class CryptoAllowance(CryptoAllowanceColumns):
 
     Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
     """
+
+    # A grant states the amount anew; approved transfers add to it, silently.
+    merge = MergeRule(key=("owner", "spender"), added=frozenset({"amount"}), replaced=frozenset({"amount"}))
 
     pk = models.CompositePrimaryKey("owner", "spender")
 

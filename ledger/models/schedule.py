@@ -4,6 +4,7 @@ from django.db import models
 
 from mirror.db.fields import BytesField
 from mirror.db.indexes import Index
+from mirror.db.merge import MergeRule
 
 
 class Schedule(models.Model):
@@ -11,6 +12,23 @@ class Schedule(models.Model):
 
     Written by SCHEDULECREATE; the transaction it carries sets `executed_timestamp`.
     """
+
+    merge = MergeRule(
+        key=("schedule_id",),
+        fixed=frozenset(
+            {
+                "consensus_timestamp",
+                "creator_account_id",
+                "expiration_time",
+                "payer_account_id",
+                "transaction_body",
+                "wait_for_expiry",
+            }
+        ),
+        # The execution of a schedule that is not stored leaves nothing.
+        required="consensus_timestamp",
+        history=False,
+    )
 
     consensus_timestamp = models.BigIntegerField()
     creator_account_id = models.BigIntegerField()

@@ -5,6 +5,7 @@ from django.db import models
 
 from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField
 from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -27,6 +28,8 @@ class Topic(TopicColumns):
 
     Written by CONSENSUSCREATETOPIC, CONSENSUSUPDATETOPIC and CONSENSUSDELETETOPIC.
     """
+
+    merge = MergeRule(key=("id",), fixed=frozenset({"created_timestamp"}))
 
     id = models.BigIntegerField(primary_key=True)
 

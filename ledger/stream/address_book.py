@@ -31,8 +31,8 @@ def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
         raise StreamFileError(name, 0, f"not an address book ({error})") from error
     nodes: dict[int, AddressBookNode] = {}
     for entry in message.nodeAddress:
-        account = _account(name, entry)
-        node = AddressBookNode(_node_id(entry.nodeId, account), account, entry.RSA_PubKey)
+        account = account_of(name, entry)
+        node = AddressBookNode(node_id_of(entry.nodeId, account), account, entry.RSA_PubKey)
         nodes.setdefault(node.node_id, node)
     return list(nodes.values())
 
@@ -55,7 +55,8 @@ def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
     return serialized
 
 
-def _account(name: str, entry: Any) -> int:
+def account_of(name: str, entry: Any) -> int:
+    """The account of a NodeAddress, which old books only tell in its memo. Errors: StreamFileError."""
     try:
         if entry.HasField("nodeAccountId"):
             return entity_id.of_account(entry.nodeAccountId)
@@ -64,7 +65,8 @@ def _account(name: str, entry: Any) -> int:
         raise StreamFileError(name, 0, f"a node of the address book has no account: {error}") from error
 
 
-def _node_id(node_id: int, account_id: int) -> int:
+def node_id_of(node_id: int, account_id: int) -> int:
+    """The id of a node, corrected for the first years; `account_id` is encoded."""
     num = entity_id.decode(account_id)[2]
     if node_id == 0 and num < _LAST_EARLY_ACCOUNT and num != _FIRST_NODE_ACCOUNT:
         return num - _FIRST_NODE_ACCOUNT

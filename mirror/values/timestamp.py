@@ -1,6 +1,7 @@
 """Times as int nanoseconds since the epoch, in text `seconds.nnnnnnnnn`, and from the HAPI Timestamp."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 NANOS_PER_SECOND = 1_000_000_000
@@ -8,6 +9,7 @@ NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
 MAX = (1 << 63) - 1
 MIN = -(1 << 63)
 
+_INSTANT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?Z)?", re.ASCII)
 _TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
 
 
@@ -35,6 +37,19 @@ def parse(text: str) -> int:
         raise InvalidTimestamp(f'"{text}" is not a time of the form seconds.nanoseconds')
     seconds, fraction = match.groups()
     return int(seconds) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
+
+
+def of_instant(text: str) -> int:
+    """Nanoseconds of `2024-06-01T12:30:00.5Z`, or of the start of a date. Errors: InvalidTimestamp."""
+    match = _INSTANT.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError
+        date, time, fraction = match.groups()
+        second = datetime.fromisoformat(f"{date}T{time or '00:00:00'}").replace(tzinfo=UTC)
+    except ValueError:
+        raise InvalidTimestamp(f'"{text}" is not a time of the form 2024-06-01T12:30:00Z') from None
+    return int(second.timestamp()) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
 
 
 def range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:

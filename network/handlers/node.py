@@ -1,9 +1,19 @@
-"""Consensus nodes (HIP-869). Which account a transaction is about; a deletion names none."""
+"""Consensus nodes (HIP-869): created, updated, deleted by transactions.
+
+Addresses, certificates and descriptions are not here but in the address book, which the network derives from
+the same transactions.
+"""
+
+from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.registry import handles, names_entity
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id
+from network.models import Node
+
+# As port: the node has no such endpoint any more (see the merge rule of Node).
+NO_ENDPOINT = -1
 
 
 @names_entity("NODECREATE")
@@ -11,6 +21,63 @@ def created_node_account(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_account(item.body.nodeCreate.account_id)
 
 
+@handles("NODECREATE")
+def node_create(item: RecordItem, rows: Batch) -> None:
+    """A new node. Source: body.nodeCreate, receipt.node_id. Rows: node version."""
+    # BODY
+    body, at = item.body.nodeCreate, item.consensus_timestamp
+    columns = _columns(item, rows, body)
+    # ROWS
+    rows.upsert(
+        Node,
+        since=at,
+        node_id=item.record.receipt.node_id,
+        created_timestamp=at,
+        decline_reward=body.decline_reward,
+        deleted=False,
+        **columns,
+    )
+
+
 @names_entity("NODEUPDATE")
 def updated_node_account(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_account(item.body.nodeUpdate.account_id)
+
+
+@handles("NODEUPDATE")
+def node_update(item: RecordItem, rows: Batch) -> None:
+    """What the body sets of a node. Source: body.nodeUpdate. Rows: node version.
+
+    The network itself sends updates, with a nonce, for nodes that are older than these transactions.
+    """
+    # BODY
+    body, at = item.body.nodeUpdate, item.consensus_timestamp
+    columns = _columns(item, rows, body)
+    if body.HasField("decline_reward"):
+        columns["decline_reward"] = body.decline_reward.value
+    if item.record.transactionID.nonce > 0:
+        columns["created_timestamp"] = at
+    # ROWS
+    rows.upsert(Node, since=at, node_id=body.node_id, deleted=False, **columns)
+
+
+@handles("NODEDELETE")
+def node_delete(item: RecordItem, rows: Batch) -> None:
+    """A node leaves the network. Source: body.nodeDelete. Rows: node version."""
+    rows.upsert(Node, since=item.consensus_timestamp, node_id=item.body.nodeDelete.node_id, deleted=True)
+
+
+def _columns(item: RecordItem, rows: Batch, body: Any) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    if body.HasField("account_id"):
+        columns["account_id"] = rows.account(item, body.account_id, "account of a node") or None
+    if body.HasField("admin_key"):
+        columns["admin_key"] = body.admin_key.SerializeToString()
+    if body.HasField("grpc_proxy_endpoint"):
+        endpoint = body.grpc_proxy_endpoint
+        columns["grpc_proxy_endpoint"] = {
+            "domain_name": endpoint.domain_name,
+            "ip_address_v4": ".".join(map(str, endpoint.ipAddressV4)),
+            "port": endpoint.port if endpoint.ByteSize() else NO_ENDPOINT,
+        }
+    return columns

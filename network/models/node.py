@@ -5,6 +5,7 @@ from django.db import models
 
 from mirror.db.fields import BytesField
 from mirror.db.indexes import Index
+from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -28,6 +29,19 @@ class Node(NodeColumns):
 
     Written by NODECREATE, NODEUPDATE and NODEDELETE.
     """
+
+    merge = MergeRule(
+        key=("node_id",),
+        fixed=frozenset({"created_timestamp"}),
+        defaults={"decline_reward": "false"},
+        expressions={
+            # A port of -1 says that the node has no such endpoint any more.
+            "grpc_proxy_endpoint": (
+                "case when s.grpc_proxy_endpoint ->> 'port' = '-1' then null"
+                " else coalesce(s.grpc_proxy_endpoint, e.grpc_proxy_endpoint) end"
+            ),
+        },
+    )
 
     node_id = models.BigIntegerField(primary_key=True)
 

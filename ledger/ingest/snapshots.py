@@ -1,0 +1,144 @@
+"""Balance snapshots: what every account and relationship holds, from time to time, for questions about the
+past.
+
+A snapshot is taken at the end of a record file, in the transaction that stores the file, once the stream has
+gone on for long enough since the last one. So which snapshots there are, and what they hold, depends on the
+stream alone. The first of a month holds everything, later ones what changed since; the treasury is in each.
+"""
+
+import logging
+import time
+from datetime import UTC, datetime
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.batch import Batch
+from mirror import config
+from mirror.values import entity_id
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+
+log = logging.getLogger(__name__)
+
+TREASURY_NUM = 2
+# The node_id of a snapshot that no node sent.
+NO_NODE = -1
+
+_SETTINGS = "importer.parser.record.historicalBalance."
+
+_PARTITION = """
+    select from_timestamp from mirror_node_time_partitions
+    where parent = 'account_balance' and from_timestamp <= %s and to_timestamp > %s"""
+
+_TREASURY = """
+    insert into entity (id, shard, realm, num, type, balance, created_timestamp, decline_reward, memo,
+        timestamp_range)
+    values (%(treasury)s, %(shard)s, %(realm)s, %(num)s, 'ACCOUNT', 0, 0, true, '', int8range(0, null))
+    on conflict (id) do nothing"""
+
+_LAST_OF_TREASURY = """
+    select max(consensus_timestamp) from account_balance
+    where account_id = %s and consensus_timestamp >= %s and consensus_timestamp < %s"""
+
+# An account deleted since the snapshot before still has to be seen at 0.
+_ALL_ACCOUNTS = """
+    insert into account_balance (account_id, balance, consensus_timestamp)
+    select id, balance, %(at)s from entity
+    where balance is not null and (deleted is not true or balance_timestamp > %(since)s)"""
+_ALL_TOKENS = """
+    insert into token_balance (account_id, token_id, balance, consensus_timestamp)
+    select account_id, token_id, balance, %(at)s from token_account
+    where associated is true or balance_timestamp > %(since)s"""
+
+_CHANGED_ACCOUNTS = """
+    insert into account_balance (account_id, balance, consensus_timestamp)
+    select id, balance, %(at)s from entity
+    where id = %(treasury)s or (balance is not null and balance_timestamp > %(since)s)"""
+_CHANGED_TOKENS = """
+    insert into token_balance (account_id, token_id, balance, consensus_timestamp)
+    select account_id, token_id, balance, %(at)s from token_account where balance_timestamp > %(since)s"""
+
+_FILE = """
+    insert into account_balance_file
+        (consensus_timestamp, count, load_start, load_end, name, node_id, synthetic, time_offset)
+    values (%(at)s, %(count)s, %(start)s, %(end)s, %(name)s, %(node)s, true, 0)"""
+
+
+class Snapshots:
+    """Decides after every file whether a snapshot is due, and takes it."""
+
+    def __init__(self) -> None:
+        self._enabled: bool = config.value(_SETTINGS + "enabled")
+        self._delay: int = round(config.value(_SETTINGS + "initialDelay") * NANOS_PER_SECOND)
+        self._frequency: int = round(config.value(_SETTINGS + "minFrequency") * NANOS_PER_SECOND)
+
+    def last_stored(self) -> int | None:
+        """The time of the last snapshot, or what stands for it: the first file's end and the delay."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "select (select max(consensus_timestamp) from account_balance_file), "
+                "(select min(consensus_end) from record_file)"
+            )
+            last, first_file = cursor.fetchone()
+        if last is None and first_file is not None:
+            return int(first_file) + self._delay
+        return None if last is None else int(last)
+
+    def after(self, batch: Batch, consensus_end: int, last: int | None) -> int:
+        """Have a snapshot taken at the end of a file, if it is due; the time of what is then the last."""
+        if last is None:
+            return consensus_end + self._delay
+        if not self._enabled or consensus_end - last < self._frequency:
+            return last
+        batch.after_file(lambda cursor: take_snapshot(cursor, consensus_end))
+        return consensus_end
+
+
+def take_snapshot(cursor: CursorWrapper, at: int) -> None:
+    """Store the balances as they are now, under the time `at`; nothing when its month has no partition."""
+    start = time.time_ns()
+    shard, realm = config.value("common.shard"), config.value("common.realm")
+    treasury = entity_id.encode(shard, realm, TREASURY_NUM)
+    cursor.execute(_PARTITION, [at, at])
+    month = cursor.fetchone()
+    if month is None:
+        log.error("event=snapshot at=%d problem=%r", at, "account_balance has no partition for this month")
+        return
+    cursor.execute(_TREASURY, {"treasury": treasury, "shard": shard, "realm": realm, "num": TREASURY_NUM})
+    since = _last_of_treasury(cursor, treasury, month[0], at)
+    accounts, tokens = _CHANGED_ACCOUNTS, _CHANGED_TOKENS
+    if since is None:
+        accounts, tokens = _ALL_ACCOUNTS, _ALL_TOKENS
+        since = _last_of_treasury(cursor, treasury, at - 30 * NANOS_PER_DAY, at) or 0
+    values = {"at": at, "since": since, "treasury": treasury}
+    cursor.execute(accounts, values)
+    count = cursor.rowcount
+    if config.value(_SETTINGS + "tokenBalances"):
+        cursor.execute(tokens, values)
+    cursor.execute(
+        _FILE,
+        {
+            "at": at,
+            "count": count,
+            "start": start // 1_000_000,
+            "end": time.time_ns() // 1_000_000,
+            "name": snapshot_name(at),
+            "node": NO_NODE,
+        },
+    )
+
+
+def snapshot_name(at: int) -> str:
+    """The name a balance file of this time would have: a fraction of 0, 3, 6 or 9 digits."""
+    seconds, nanos = divmod(at, NANOS_PER_SECOND)
+    fraction = f"{nanos:09}"
+    while fraction.endswith("000"):
+        fraction = fraction[:-3]
+    text = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H_%M_%S}"
+    return f"{text}{'.' if fraction else ''}{fraction}Z_Balances.csv"
+
+
+def _last_of_treasury(cursor: CursorWrapper, treasury: int, since: int, before: int) -> int | None:
+    cursor.execute(_LAST_OF_TREASURY, [treasury, since, before])
+    (last,) = cursor.fetchone()
+    return None if last is None else int(last)

@@ -1,0 +1,160 @@
+"""Staking rewards that accounts have not been paid yet: `entity_stake`, once per staking period (HIP-406).
+
+A period ends with a NODESTAKEUPDATE, whose consensus timestamp is called its end below. What counts is the
+state of the accounts at that time, and the figures of the period before. Amounts in tinybars; a stake earns
+per whole hbar.
+"""
+
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from mirror import config
+from mirror.values import entity_id
+from mirror.values.timestamp import NANOS_PER_DAY
+
+TREASURY_NUM, REWARD_ACCOUNT_NUM = 2, 800
+# Balances are snapshots of at most that age, and the transfers since.
+SNAPSHOT_AGE = 31 * NANOS_PER_DAY
+
+# The first period follows the account that pays the rewards; before the first snapshot no balance is known.
+_NEXT_PERIOD = """
+    with reward_account as (
+        select lower(timestamp_range) as since from entity where id = %(reward_account)s
+        union all
+        select lower(timestamp_range) from entity_history where id = %(reward_account)s
+    )
+    select epoch_day, consensus_timestamp from node_stake
+    where exists (select from reward_account) and case
+        when exists (select from entity_stake where id = %(reward_account)s)
+        then epoch_day > (select end_stake_period from entity_stake where id = %(reward_account)s)
+        else consensus_timestamp > (select min(since) from reward_account)
+            and consensus_timestamp >= (
+                select min(consensus_timestamp) from account_balance where account_id = %(treasury)s
+            )
+        end
+    order by consensus_timestamp limit 1"""
+
+_SNAPSHOT = """
+    select max(consensus_timestamp) from account_balance
+    where account_id = %(treasury)s and consensus_timestamp <= %(end)s
+        and consensus_timestamp > %(end)s - %(age)s"""
+
+_SCRATCH = """
+    create temporary table if not exists entity_state_start (
+        id bigint, balance bigint, staked_account_id bigint, staked_node_id bigint, stake_period_start bigint
+    ) on commit drop"""
+
+# Accounts and contracts that stake or are staked to, as they were; by entity_history__timestamp_range.
+_STATE = """
+    insert into entity_state_start
+    with version as (
+        select id, type, deleted, decline_reward, staked_account_id, staked_node_id, stake_period_start
+        from entity where timestamp_range @> %(end)s::bigint
+        union all
+        select id, type, deleted, decline_reward, staked_account_id, staked_node_id, stake_period_start
+        from entity_history where timestamp_range @> %(end)s::bigint
+    ), staker as (
+        select * from version
+        where id = %(reward_account)s or (
+            type in ('ACCOUNT', 'CONTRACT') and deleted is not true
+            and (coalesce(staked_account_id, 0) <> 0
+                or (decline_reward is false and coalesce(staked_node_id, -1) <> -1))
+        )
+    )
+    select staker.id, coalesce(before.balance, 0) + coalesce(moved.amount, 0),
+        coalesce(staked_account_id, 0), coalesce(staked_node_id, -1), coalesce(stake_period_start, -1)
+    from staker
+    left join lateral (
+        select balance from account_balance
+        where account_id = staker.id and consensus_timestamp <= %(snapshot)s
+            and consensus_timestamp > %(snapshot)s - %(age)s
+        order by consensus_timestamp desc limit 1
+    ) before on true
+    left join (
+        select entity_id, sum(amount)::bigint as amount from crypto_transfer
+        where consensus_timestamp > %(snapshot)s and consensus_timestamp <= %(end)s
+            and errata is distinct from 'DELETE'
+        group by entity_id
+    ) moved on moved.entity_id = staker.id"""
+
+_STAKES = """
+    with staked_to as (
+        select staked_account_id as id, sum(balance)::bigint as amount from entity_state_start
+        where staked_account_id <> 0 group by staked_account_id
+    ), rate as (
+        select node_id, reward_rate from node_stake where consensus_timestamp = %(end)s
+    ), forfeited as (
+        select distinct on (node_id) node_id, reward_rate from node_stake
+        where epoch_day = %(day)s - 365 order by node_id, consensus_timestamp
+    ), fresh as (
+        select state.id, state.staked_node_id, coalesce(staked_to.amount, 0) as staked_to_me,
+            case when state.staked_node_id = -1 then 0
+                else state.balance + coalesce(staked_to.amount, 0) end as stake_total,
+            case
+                when last.id is null or last.staked_node_id_start = -1 then 0
+                when rate.reward_rate is null then last.pending_reward
+                when state.stake_period_start > %(day)s - 1 then 0
+                when state.stake_period_start = %(day)s - 1
+                    then rate.reward_rate * (last.stake_total_start / 100000000)
+                when %(day)s - state.stake_period_start > 365
+                    then last.pending_reward + (rate.reward_rate - coalesce(forfeited.reward_rate, 0))
+                        * (last.stake_total_start / 100000000)
+                else last.pending_reward + rate.reward_rate * (last.stake_total_start / 100000000)
+            end as pending_reward
+        from entity_state_start state
+        left join staked_to using (id)
+        left join entity_stake last on last.id = state.id
+        left join rate on rate.node_id = last.staked_node_id_start
+        left join forfeited on forfeited.node_id = last.staked_node_id_start
+        where state.staked_node_id <> -1 or state.id = %(reward_account)s
+    ), closed as (
+        insert into entity_stake_history (id, end_stake_period, pending_reward, staked_node_id_start,
+            staked_to_me, stake_total_start, timestamp_range)
+        select last.id, last.end_stake_period, last.pending_reward, last.staked_node_id_start,
+            last.staked_to_me, last.stake_total_start, int8range(lower(last.timestamp_range), %(end)s)
+        from entity_stake last join fresh using (id)
+    )
+    insert into entity_stake (id, end_stake_period, pending_reward, staked_node_id_start, staked_to_me,
+        stake_total_start, timestamp_range)
+    select id, %(day)s, pending_reward, staked_node_id, staked_to_me, stake_total, int8range(%(end)s, null)
+    from fresh
+    on conflict (id) do update set end_stake_period = excluded.end_stake_period,
+        pending_reward = excluded.pending_reward, staked_node_id_start = excluded.staked_node_id_start,
+        staked_to_me = excluded.staked_to_me, stake_total_start = excluded.stake_total_start,
+        timestamp_range = excluded.timestamp_range"""
+
+
+class Period(NamedTuple):
+    """A staking period: its epoch day, and the consensus timestamp of the NODESTAKEUPDATE that ended it."""
+
+    day: int
+    end: int
+
+
+def compute_rewards(cursor: CursorWrapper) -> None:
+    """Bring `entity_stake` up to the last period that ended, period by period.
+
+    A period waits while no balance snapshot is known for its end.
+    """
+    shard, realm = config.value("common.shard"), config.value("common.realm")
+    values = {
+        "reward_account": entity_id.encode(shard, realm, REWARD_ACCOUNT_NUM),
+        "treasury": entity_id.encode(shard, realm, TREASURY_NUM),
+        "age": SNAPSHOT_AGE,
+    }
+    while period := _next_period(cursor, values):
+        cursor.execute(_SNAPSHOT, values | {"end": period.end})
+        (snapshot,) = cursor.fetchone()
+        if snapshot is None:
+            return
+        cursor.execute(_SCRATCH)
+        cursor.execute("truncate entity_state_start")
+        cursor.execute(_STATE, values | {"end": period.end, "snapshot": snapshot})
+        cursor.execute(_STAKES, values | {"end": period.end, "day": period.day})
+
+
+def _next_period(cursor: CursorWrapper, values: dict[str, int]) -> Period | None:
+    cursor.execute(_NEXT_PERIOD, values)
+    row = cursor.fetchone()
+    return Period(*row) if row else None

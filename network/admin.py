@@ -1,0 +1,58 @@
+"""The pages of address books, consensus nodes and staking."""
+
+from django.contrib import admin
+
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+from network.models import (
+    AddressBook,
+    AddressBookEntry,
+    AddressBookServiceEndpoint,
+    NetworkStake,
+    Node,
+    NodeHistory,
+    NodeStake,
+)
+
+
+@admin.register(AddressBook)
+class AddressBookAdmin(ReadOnlyAdmin):
+    shown = ("start_consensus_timestamp", "end_consensus_timestamp", "file_id", "node_count")
+    related = (
+        Related(AddressBookEntry, same(consensus_timestamp="start_consensus_timestamp"), "Nodes", most=50),
+        Related(
+            AddressBookServiceEndpoint,
+            same(consensus_timestamp="start_consensus_timestamp"),
+            "Service endpoints",
+            most=50,
+        ),
+    )
+
+
+@admin.register(AddressBookEntry)
+class AddressBookEntryAdmin(CompositeKeyAdmin):
+    shown = ("consensus_timestamp", "node_id", "node_account_id", "description", "memo", "stake")
+    related = (
+        Related(AddressBookServiceEndpoint, same("consensus_timestamp", "node_id"), "Service endpoints"),
+    )
+
+
+@admin.register(Node)
+class NodeAdmin(ReadOnlyAdmin):
+    shown = ("node_id", "account_id", "created_timestamp", "deleted", "decline_reward", "admin_key")
+    related = (Related(NodeHistory, same("node_id"), "Earlier versions"),)
+
+
+@admin.register(NetworkStake)
+class NetworkStakeAdmin(ReadOnlyAdmin):
+    label = "Network stake"
+    shown = ("consensus_timestamp", "epoch_day", "stake_total", "max_total_reward", "reserved_staking_rewards")
+    related = (Related(NodeStake, same("consensus_timestamp"), "Nodes", most=50),)
+
+
+@admin.register(NodeStake)
+class NodeStakeAdmin(CompositeKeyAdmin):
+    shown = ("consensus_timestamp", "node_id", "epoch_day", "stake", "stake_rewarded", "reward_rate")
+
+
+admin.site.register((AddressBookServiceEndpoint, NodeHistory), CompositeKeyAdmin)

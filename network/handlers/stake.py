@@ -1,0 +1,68 @@
+"""Staking figures of the network and its nodes (HIP-406): what a NODESTAKEUPDATE tells once a day."""
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import at_start, handles
+from ledger.ingest.staking import compute_rewards
+from ledger.stream.item import RecordItem
+from mirror import config
+from mirror.values import timestamp
+from mirror.values.timestamp import NANOS_PER_DAY
+from network.models import NetworkStake, NodeStake
+
+
+@handles("NODESTAKEUPDATE")
+def node_stake_update(item: RecordItem, rows: Batch) -> None:
+    """A staking period, named by its epoch day, has ended. Source: body.node_stake_update.
+
+    Rows: network_stake insert; per node node_stake insert. Without nodes the rewards stay as they are.
+    """
+    # BODY
+    body, at = item.body.node_stake_update, item.consensus_timestamp
+    period = {
+        "consensus_timestamp": at,
+        "epoch_day": at // NANOS_PER_DAY - 1,
+        "staking_period": timestamp.of(body.end_of_staking_period),
+    }
+    # ROWS
+    rows.insert(
+        NetworkStake,
+        **period,
+        max_stake_rewarded=body.max_stake_rewarded,
+        max_staking_reward_rate_per_hbar=body.max_staking_reward_rate_per_hbar,
+        max_total_reward=body.max_total_reward,
+        node_reward_fee_denominator=body.node_reward_fee_fraction.denominator,
+        node_reward_fee_numerator=body.node_reward_fee_fraction.numerator,
+        reserved_staking_rewards=body.reserved_staking_rewards,
+        reward_balance_threshold=body.reward_balance_threshold,
+        stake_total=sum(node.stake_rewarded + node.stake_not_rewarded for node in body.node_stake),
+        staking_period_duration=body.staking_period,
+        staking_periods_stored=body.staking_periods_stored,
+        staking_reward_fee_denominator=body.staking_reward_fee_fraction.denominator,
+        staking_reward_fee_numerator=body.staking_reward_fee_fraction.numerator,
+        staking_reward_rate=body.staking_reward_rate,
+        staking_start_threshold=body.staking_start_threshold,
+        unreserved_staking_reward_balance=body.unreserved_staking_reward_balance,
+    )
+    for node in body.node_stake:
+        rows.insert(
+            NodeStake,
+            **period,
+            node_id=node.node_id,
+            max_stake=node.max_stake,
+            min_stake=node.min_stake,
+            reward_rate=node.reward_rate,
+            stake=node.stake,
+            stake_not_rewarded=node.stake_not_rewarded,
+            stake_rewarded=node.stake_rewarded,
+        )
+    if body.node_stake and rows.persist.pending_reward:
+        rows.after_file(compute_rewards)
+
+
+@at_start
+def catch_up(cursor: CursorWrapper) -> None:
+    """Periods that ended while rewards were not wanted."""
+    if config.value("importer.parser.record.entity.persist.pendingReward"):
+        compute_rewards(cursor)
