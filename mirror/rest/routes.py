@@ -5,8 +5,11 @@ part of the path to a pattern, and what does not match is an unknown route.
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 
-from django.urls import URLPattern, re_path
+from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, re_path
+from django.urls.resolvers import RegexPattern
 
 from mirror.rest.views import NewerReadView, ReadView, UnknownRoute
 
@@ -30,8 +33,26 @@ def route(path: str, view: type[ReadView], **patterns: str) -> URLPattern:
     if issubclass(view, NewerReadView):
         regex = rf"^{re.escape(PREFIX)}{pattern}\Z"
     else:
-        regex = rf"^(?i:{re.escape(PREFIX)}{pattern}/?)\Z"
+        regex = rf"^(?ai:{re.escape(PREFIX)}{pattern}/?)\Z"
     return re_path(regex, view.as_view({"get": "answer"}), name=path)
+
+
+class Routes(URLResolver):
+    """The routes of the API; only those that begin like the request are tried, as there are dozens."""
+
+    def __init__(self, routes: Iterable[URLPattern]) -> None:
+        routes = list(routes)
+        super().__init__(RegexPattern(""), routes)
+        self._beginning: dict[str, list[URLPattern]] = defaultdict(list)
+        for each in routes:
+            self._beginning[str(each.name).partition("/")[0]].append(each)
+
+    def resolve(self, path: str) -> ResolverMatch:
+        parts = path.split("/", 3)
+        for each in self._beginning.get(parts[2].lower(), ()) if len(parts) > 2 else ():
+            if match := each.resolve(path):
+                return match
+        raise Resolver404({"path": path, "tried": []})
 
 
 def snake_case(name: str) -> str:
