@@ -56,13 +56,16 @@ _NEITHER = (
 
 
 # PARAMETERS
-class TransactionParameters(ParameterSet):
-    account_id = EntityIdParameter("account.id", help="An account that pays or takes part in transfers.")
+class TransactionsOfAccountParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("desc")
-    result = ResultParameter()
     timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
     transaction_type = TransactionTypeParameter()
+
+
+class TransactionParameters(TransactionsOfAccountParameters):
+    account_id = EntityIdParameter("account.id", help="An account that pays or takes part in transfers.")
+    result = ResultParameter()
     type = ChoicesParameter(
         "type",
         {"credit": True, "debit": False},
@@ -77,11 +80,15 @@ class TransactionIdParameters(ParameterSet):
 
 # QUERIES
 def transaction_rows(
-    given: TransactionParameters, accounts: Sequence[Comparison]
+    given: TransactionsOfAccountParameters,
+    accounts: Sequence[Comparison],
+    *,
+    credits: Sequence[bool] = (),
+    succeeded: bool | None = None,
 ) -> tuple[list[FullTransaction], int | None]:
     """A page of transactions, and where the search goes on when it ended before the page was full."""
     timestamps = Bounds.of(given.timestamp)
-    if len(set(given.type)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
+    if len(set(credits)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
         return [], None
     goes_on = None
     if config.value("rest.query.bindTimestampRange") and not timestamps.equal:
@@ -92,8 +99,8 @@ def transaction_rows(
     selection = Selection(
         timestamps=timestamps,
         accounts=accounts,
-        credit=given.type[0] if given.type else None,
-        succeeded=given.result,
+        credit=credits[0] if credits else None,
+        succeeded=succeeded,
         types=given.transaction_type,
         preceding=[int(number) for number in preceding],
     )
@@ -259,7 +266,7 @@ class Transactions(ReadView):
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, given: TransactionParameters) -> Response:
-        found, goes_on = transaction_rows(given, given.account_id)
+        found, goes_on = transaction_rows(given, given.account_id, credits=given.type, succeeded=given.result)
         if goes_on is not None and len(found) < given.limit:
             self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
         return self.page("transactions", transactions_json(found))

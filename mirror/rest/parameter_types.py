@@ -11,6 +11,10 @@ from mirror.values import timestamp, transaction_types
 from mirror.values.timestamp import InvalidTimestamp
 
 _DIGITS = re.compile(r"[0-9]{1,19}")
+_PUBLIC_KEY = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{88})")
+# What stands before the 32 bytes of an Ed25519 key in its DER form (SubjectPublicKeyInfo, RFC 8410).
+_ED25519_DER = "302a300506032b6570032100"
+_DER_DIGITS = 88
 _HEX_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 
@@ -82,6 +86,22 @@ class EntityIdParameter(Parameter[list[Comparison]]):
         except NotAnEntityId:
             raise InvalidValue(text) from None
         return None if isinstance(found, EvmAddress) else found
+
+
+class PublicKeyParameter(Parameter[list[Comparison]]):
+    """A public key in hex: Ed25519 raw or in DER, or ECDSA compressed; becomes the text of the raw key.
+
+    Texts are compared as entity.public_key sorts.
+    """
+
+    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte|ne):)?(0x)?[0-9a-fA-F]{64,88}$"}
+
+    def read(self, text: str) -> str:
+        match = _PUBLIC_KEY.fullmatch(text)
+        if match is None:
+            raise InvalidValue(text)
+        digits = match[1].lower()
+        return digits.removeprefix(_ED25519_DER) if len(digits) == _DER_DIGITS else digits
 
 
 class ChoiceParameter(Parameter[Any]):

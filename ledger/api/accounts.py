@@ -1,0 +1,225 @@
+"""GET /api/v1/accounts and /api/v1/accounts/{idOrAliasOrEvmAddress}: accounts and contracts.
+
+Source: entity, entity_stake, token_account; at a time their histories, account_balance and token_balance.
+One account comes with its transactions (ledger.api.transactions). Balances and rewards: int64 tinybars, of
+tokens their smallest unit. Errors: 400 malformed parameter or path; 404 no such account, or none at the time.
+"""
+
+from typing import Any
+
+from rest_framework.response import Response
+
+from ledger.api.transactions import TransactionsOfAccountParameters, transaction_rows, transactions_json
+from ledger.queries import accounts as queries
+from ledger.queries import balances
+from ledger.queries.accounts import Account, Holdings, Moment
+from mirror import config
+from mirror.clock import now_ns
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
+from mirror.rest.accounts import OfAccount
+from mirror.rest.errors import NotFound
+from mirror.rest.parameter_types import (
+    BooleanParameter,
+    EntityIdParameter,
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    PublicKeyParameter,
+)
+from mirror.rest.parameters import ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import alias, entity_id, hexes, keys, timestamp
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+
+_TREASURY_NUM = 2
+_NO_NODE = -1
+_NO_PERIOD = -1
+
+
+# PARAMETERS
+class AccountsParameters(ParameterSet):
+    strict = True
+
+    account_balance = NumberParameter(
+        "account.balance", column="balance", any_equal=False, help="Balance in tinybars."
+    )
+    account_id = EntityIdParameter("account.id", column="id", help="Account id, or long-zero EVM address.")
+    account_publickey = PublicKeyParameter(
+        "account.publickey", column="public_key", any_equal=False, help="Public key of the account."
+    )
+    balance = BooleanParameter("balance", True, help="Whether to show balances.")
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+
+
+class AccountParameters(TransactionsOfAccountParameters):
+    transactions = BooleanParameter("transactions", True, help="Whether to show transactions.")
+
+
+# QUERIES
+def account_at(account_id: int, comparisons: list[Comparison]) -> tuple[Account, Answer]:
+    """The account as it was when the timestamps say, and its balance of the last snapshot then.
+
+    Errors: NotFound.
+    """
+    moments = Bounds.of(comparisons)
+    if moments.empty:
+        raise NotFound("Timestamp range is empty")
+    # The state at a moment is what began by then.
+    until = [*moments.equal, *([] if moments.upper is None else [moments.upper]), MAX_INT64]
+    account = queries.account_at(
+        account_id,
+        Moment(
+            since=MIN_INT64 if moments.lower is None else min(moments.lower, MAX_INT64),
+            until=min(until),
+            excluded=[moment for moment in sorted(moments.unequal) if moment <= MAX_INT64],
+        ),
+    )
+    if account is None:
+        raise NotFound
+    window = balances.window(snapshot_bounds(comparisons), treasury=treasury(), now=now_ns())
+    if window is None:
+        return account, balance_json(account.balance, account.balance_timestamp, None)
+    found = balances.balance_at(account_id, window, tokens=_most_tokens())
+    return account, balance_json(found.balance, window.snapshot, found.tokens)
+
+
+def snapshot_bounds(comparisons: list[Comparison]) -> Bounds:
+    """When a snapshot may be from: a moment itself stands for all up to it."""
+    return Bounds.of(
+        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
+    )
+
+
+def treasury() -> int:
+    """The encoded id of the network's treasury account."""
+    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
+
+
+def _most_tokens() -> int:
+    most: int = config.value("rest.response.limit.tokenBalance.singleAccount")
+    return most
+
+
+# JSON
+def account_json(account: Account, balance: Answer | None) -> Answer:
+    has_node = account.staked_node_id is not None and account.staked_node_id != _NO_NODE
+    return {
+        "account": entity_id.text(account.id),
+        "alias": alias.text(account.alias),
+        "auto_renew_period": account.auto_renew_period,
+        "balance": balance,
+        "created_timestamp": timestamp.text(account.created_timestamp),
+        "decline_reward": account.decline_reward,
+        "deleted": account.deleted,
+        "ethereum_nonce": account.ethereum_nonce,
+        "evm_address": hexes.text(_evm_address(account)),
+        "expiry_timestamp": timestamp.text(_expiry(account)),
+        "key": keys.key_json(account.key),
+        "max_automatic_token_associations": account.max_automatic_token_associations,
+        "memo": account.memo,
+        "pending_reward": _pending_reward(account) if has_node else 0,
+        "receiver_sig_required": account.receiver_sig_required,
+        "staked_account_id": entity_id.text(account.staked_account_id),
+        "staked_node_id": account.staked_node_id if has_node else None,
+        "stake_period_start": timestamp.text(_stake_period_start(account)) if has_node else None,
+    }
+
+
+def balance_json(balance: int | None, at: int | None, tokens: Holdings | None) -> Answer:
+    return {"balance": balance, "timestamp": timestamp.text(at), "tokens": tokens_json(tokens)}
+
+
+def tokens_json(tokens: Holdings | None) -> list[Answer]:
+    return [{"token_id": entity_id.text(token), "balance": balance} for token, balance in tokens or ()]
+
+
+def _evm_address(account: Account) -> bytes | None:
+    if account.evm_address is not None:
+        return account.evm_address
+    if account.alias is not None and len(account.alias) == alias.EVM_ADDRESS_LENGTH:
+        return account.alias
+    return entity_id.long_zero(account.id) if entity_id.decode(account.id)[2] else None
+
+
+def _expiry(account: Account) -> int | None:
+    if account.expiration_timestamp is not None:
+        return account.expiration_timestamp
+    if account.created_timestamp is None or account.auto_renew_period is None:
+        return None
+    return account.created_timestamp + account.auto_renew_period * NANOS_PER_SECOND
+
+
+def _pending_reward(account: Account) -> int:
+    """What an account that stakes to a node is owed; nothing for periods that its choice came after."""
+    if account.decline_reward or account.end_stake_period is None:
+        return 0
+    if account.stake_period_start is not None and account.stake_period_start >= account.end_stake_period:
+        return 0
+    return account.pending_reward or 0
+
+
+def _stake_period_start(account: Account) -> int | None:
+    """The start of the period, which the database counts in days since the epoch."""
+    period = account.stake_period_start
+    return None if period is None or period == _NO_PERIOD else period * NANOS_PER_DAY
+
+
+# VIEWS
+class Accounts(ReadView):
+    """List the accounts."""
+
+    parameters, max_age = AccountsParameters, 10
+    paging = {"account.id": "account"}
+
+    def read(self, given: AccountsParameters) -> Response:
+        narrowed = given.where("account_id", "account_publickey")
+        if given.balance:
+            narrowed += given.where("account_balance") + queries.NOT_SYNTHETIC
+        most: int = config.value("rest.response.limit.tokenBalance.multipleAccounts")
+        found = queries.accounts(
+            narrowed,
+            by_key=any(operator == "eq" for operator, _ in given.account_publickey),
+            tokens=most if given.balance else 0,
+            descending=given.descending,
+            limit=given.limit,
+        )
+        return self.page("accounts", [self._json(account, given.balance) for account in found])
+
+    @staticmethod
+    def _json(account: Account, with_balance: bool) -> Answer:
+        balance = balance_json(account.balance, account.balance_timestamp, account.tokens)
+        return account_json(account, balance if with_balance else None)
+
+
+class AccountOfIdOrAlias(OfAccount):
+    """One account, now or as it was at a time, with its transactions."""
+
+    parameters, max_age = AccountParameters, 2
+    paging = {"timestamp": "consensus_timestamp"}
+    path_first = False
+
+    def read(self, given: AccountParameters, account_id: int) -> Response:
+        if given.timestamp:
+            account, balance = account_at(account_id, given.timestamp)
+        else:
+            account, balance = self._now(account_id)
+        return self.page(
+            "transactions", self._transactions(given, account_id), before=account_json(account, balance)
+        )
+
+    @staticmethod
+    def _now(account_id: int) -> tuple[Account, Answer]:
+        account = queries.account(account_id, tokens=_most_tokens())
+        if account is None:
+            raise NotFound
+        return account, balance_json(account.balance, account.balance_timestamp, account.tokens)
+
+    def _transactions(self, given: AccountParameters, account_id: int) -> list[dict[str, Any]]:
+        if not given.transactions:
+            return []
+        found, goes_on = transaction_rows(given, [Comparison("eq", account_id)])
+        if goes_on is not None and len(found) < given.limit:
+            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
+        return transactions_json(found)

@@ -1,0 +1,147 @@
+"""GET /api/v1/balances: the balances of accounts and contracts, now or at a time.
+
+Source: entity and token_account; at a time the snapshots in account_balance and token_balance, where an
+account that no snapshot of the month knows is left out. Amounts: int64 tinybars, of tokens their smallest
+unit. Errors: 400 malformed parameter, or more than one alias or EVM address.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rest_framework.response import Response
+
+from ledger.api.accounts import snapshot_bounds, tokens_json, treasury
+from ledger.queries import accounts as current
+from ledger.queries import balances as snapshots
+from ledger.queries.accounts import Holdings
+from mirror import config
+from mirror.clock import now_ns
+from mirror.db.sql import Comparison, compare
+from mirror.rest.accounts import find_account
+from mirror.rest.entities import AccountName, NotAnEntityId, is_numeric_id, read_account, read_numeric_id
+from mirror.rest.errors import InvalidParameter
+from mirror.rest.parameter_types import (
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    PublicKeyParameter,
+    TimestampParameter,
+)
+from mirror.rest.parameters import Parameter, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, timestamp
+
+_ACCOUNT = "account.id"
+
+
+# PARAMETERS
+class Named(NamedTuple):
+    """An account by its alias or EVM address."""
+
+    account: AccountName
+
+
+class AccountParameter(Parameter[list[Comparison]]):
+    """An account by its id, or without shard and realm by its alias or EVM address.
+
+    Text that is none of these is reported alone, once everything else proved right.
+    """
+
+    def read(self, text: str) -> int | Named:
+        if is_numeric_id(text):
+            return read_numeric_id(text)
+        try:
+            if "." not in text:
+                return Named(read_account(text))
+        except NotAnEntityId:
+            pass
+        raise InvalidParameter(_ACCOUNT)
+
+
+class BalanceParameters(ParameterSet):
+    strict = True
+
+    account_balance = NumberParameter(
+        "account.balance", column="balance", any_equal=False, help="Balance in tinybars."
+    )
+    account_id = AccountParameter(_ACCOUNT, help="Account id, or one alias or EVM address.")
+    account_publickey = PublicKeyParameter(
+        "account.publickey", column="public_key", any_equal=False, help="Public key of the account."
+    )
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter("timestamp", help="Time of the balances: the last snapshot counts.")
+
+
+# QUERIES
+def account_ids(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons with encoded ids; None for an alias or EVM address of nobody.
+
+    Errors: InvalidParameter.
+    """
+    named = [comparison for comparison in comparisons if isinstance(comparison.value, Named)]
+    if len(named) > 1:
+        raise InvalidParameter(_ACCOUNT, "Only one EVM address or alias is allowed.")
+    if any(operator != "eq" for operator, _ in named):
+        raise InvalidParameter(_ACCOUNT, "EVM address or alias only supports equals operator")
+    return [
+        Comparison(operator, find_account(value.account) if isinstance(value, Named) else value)
+        for operator, value in comparisons
+    ]
+
+
+def balances_now(given: BalanceParameters, accounts: list[Comparison]) -> tuple[int | None, list[Answer]]:
+    """When the latest of the page's balances changed, and the page."""
+    found = current.balances(
+        compare("id", accounts) + given.where("account_balance", "account_publickey"),
+        by_key=any(operator == "eq" for operator, _ in given.account_publickey),
+        tokens=_most_tokens(),
+        descending=given.descending,
+        limit=given.limit,
+    )
+    changed = [one.balance_timestamp for one in found if one.balance_timestamp is not None]
+    return max(changed, default=None), [
+        balance_json(one.account_id, one.balance, one.tokens) for one in found
+    ]
+
+
+def balances_at(given: BalanceParameters, accounts: list[Comparison]) -> tuple[int | None, list[Answer]]:
+    """The time of the snapshot, and a page of it. Operators of the public key count for nothing here."""
+    window = snapshots.window(snapshot_bounds(given.timestamp), treasury=treasury(), now=now_ns())
+    wanted = {key for _, key in given.account_publickey}
+    if window is None or len(wanted) > 1:
+        return None, []
+    public_key = wanted.pop() if wanted else None
+    found = snapshots.balances_at(
+        snapshots.Selection(accounts, given.account_balance, public_key),
+        window,
+        tokens=_most_tokens(),
+        descending=given.descending,
+        limit=given.limit,
+    )
+    if not found and public_key is not None and not current.has_key(public_key):
+        return None, []
+    return window.snapshot, [balance_json(*one) for one in found]
+
+
+def _most_tokens() -> int:
+    most: int = config.value("rest.response.limit.tokenBalance.multipleAccounts")
+    return most
+
+
+# JSON
+def balance_json(account_id: int, balance: int | None, tokens: Holdings | None) -> Answer:
+    return {"account": entity_id.text(account_id), "balance": balance, "tokens": tokens_json(tokens)}
+
+
+# VIEWS
+class Balances(ReadView):
+    """List the balances."""
+
+    parameters, max_age = BalanceParameters, 1
+    paging = {_ACCOUNT: "account"}
+
+    def read(self, given: BalanceParameters) -> Response:
+        accounts = account_ids(given.account_id)
+        at, rows = (balances_at if given.timestamp else balances_now)(given, accounts)
+        return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

@@ -1,0 +1,174 @@
+"""Balances as of the last snapshot at or before a time.
+
+account_balance and token_balance hold snapshots: the first of a month has every account, later ones only the
+balances that changed since. So the balance at a snapshot is the latest row between the start of its month and
+the snapshot; both ends of that window lie in one monthly partition. The months stand in the text of the
+statements, so that PostgreSQL plans, opens and locks this one partition of the hundred.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from ledger.queries.accounts import Holdings
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+
+class Window(NamedTuple):
+    """Where the rows of a snapshot lie: the start of its month, and the snapshot itself (inclusive, ns)."""
+
+    month: int
+    snapshot: int
+
+
+class BalanceAt(NamedTuple):
+    account_id: int
+    balance: int
+    tokens: Holdings | None
+
+
+def window(timestamps: Bounds, *, treasury: int, now: int) -> Window | None:
+    """The latest snapshot within the bounds, but not before the month that precedes their end or now.
+
+    The treasury account is part of every snapshot.
+    """
+    lower = max(timestamps.lower or 0, 0)
+    upper = MAX_INT64 if timestamps.upper is None else min(timestamps.upper, MAX_INT64)
+    if upper < lower:
+        return None
+    lower = max(lower, month_start(min(upper, now), -1))
+    # Index: the primary key (account_id, consensus_timestamp), from its end.
+    bounds = Bounds(lower, upper, unequal=timestamps.unequal).where("consensus_timestamp")
+    months = f"consensus_timestamp >= {month_start(lower)}"
+    if upper < now:
+        months += f" and consensus_timestamp < {month_start(upper, 1)}"
+    statement = f"""
+        select consensus_timestamp from account_balance
+        where account_id = %s and {months} {bounds.and_sql}
+        order by consensus_timestamp desc limit 1
+    """
+    row = fetch_one(statement, (treasury, *bounds.values))
+    return None if row is None else Window(month_start(row[0]), row[0])
+
+
+def month_start(nanoseconds: int, months_later: int = 0) -> int:
+    """The first instant (UTC, ns) of the month of a time, or of one so many months later."""
+    moment = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
+    years, month = divmod(moment.year * 12 + moment.month - 1 + months_later, 12)
+    return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
+
+
+def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
+    """One account's balance, 0 if the snapshots don't know it, and so many of its tokens."""
+    # Index: the primary key (account_id, consensus_timestamp).
+    rows = _rows(at)
+    statement = f"""
+        select a.id, coalesce((
+            select balance from account_balance
+            where account_id = a.id and {rows.sql} order by consensus_timestamp desc limit 1
+        ), 0), {_held(rows, tokens, descending=False)}
+        from (select %s::bigint as id) a
+    """
+    (row,) = fetch(statement, (*rows.values, *rows.values, account_id))
+    return BalanceAt(*row)
+
+
+class Selection(NamedTuple):
+    """Which accounts and balances a page has. `public_key`: of accounts that have it now."""
+
+    accounts: Sequence[Comparison] = ()
+    balances: Sequence[Comparison] = ()
+    public_key: str | None = None
+
+
+def balances_at(
+    selection: Selection, at: Window, *, tokens: int, descending: bool, limit: int
+) -> list[BalanceAt]:
+    """A page of the accounts in the snapshots of the window, each with so many tokens."""
+    rows = _rows(at)
+    balances = compare("balance", selection.balances, any_equal=False)
+    direction = "desc" if descending else "asc"
+    known = _known(selection, rows, balances, descending=descending, limit=limit)
+    # Index: the primary key (account_id, consensus_timestamp).
+    statement = f"""
+        {known.sql}
+        select a.id, latest.balance, {_held(rows, tokens, descending=descending)}
+        from known a cross join lateral (
+            select balance from account_balance
+            where account_id = a.id and {rows.sql} {balances.and_sql}
+            order by consensus_timestamp desc limit 1
+        ) latest
+        order by a.id {direction} limit {limit:d}
+    """
+    values = (*known.values, *rows.values, *rows.values, *balances.values)
+    return [BalanceAt(*row) for row in fetch(statement, values)]
+
+
+class _Part(NamedTuple):
+    sql: str
+    values: tuple[object, ...]
+
+
+def _rows(at: Window) -> _Part:
+    """The condition of the rows of a window."""
+    months = f"consensus_timestamp >= {at.month:d} and consensus_timestamp < {month_start(at.month, 1):d}"
+    return _Part(f"{months} and consensus_timestamp <= %s", (at.snapshot,))
+
+
+def _known(selection: Selection, rows: _Part, balances: Where, *, descending: bool, limit: int) -> _Part:
+    """`with known (id)`: the accounts of the page in its order, or more."""
+    if selection.public_key is not None:
+        # Index: entity__public_key_type (public_key, type).
+        where = compare("public_key", [Comparison("eq", selection.public_key)])
+        where += compare("id", selection.accounts)
+        return _Part(
+            f"""
+            with known as materialized (
+                select id from entity {where.sql} and type in ('ACCOUNT', 'CONTRACT')
+            )
+            """,
+            where.values,
+        )
+    equal = {comparison.value for comparison in selection.accounts if comparison.operator == "eq"}
+    if equal:
+        others = [comparison for comparison in selection.accounts if comparison.operator != "eq"]
+        where = compare("id", others)
+        ids = sorted(value for value in equal if value is not None)
+        return _Part(
+            f"with known as (select id from unnest(%s::bigint[]) id {where.sql})", (ids, *where.values)
+        )
+    # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next one:
+    # busy accounts have a row per snapshot.
+    where = compare("account_id", selection.accounts) + balances
+    next_row = f"order by account_id {'desc' if descending else 'asc'} limit 1"
+    return _Part(
+        f"""
+        with recursive known (id, number) as (
+            (select account_id, 1 from account_balance where {rows.sql} {where.and_sql} {next_row})
+            union all
+            select following.account_id, known.number + 1
+            from known cross join lateral (
+                select account_id from account_balance
+                where {rows.sql} {where.and_sql} and account_id {"<" if descending else ">"} known.id
+                {next_row}
+            ) following
+            where known.number < {limit:d}
+        )
+        """,
+        (*rows.values, *where.values) * 2,
+    )
+
+
+def _held(rows: _Part, most: int, *, descending: bool) -> str:
+    """The tokens of the account a, as an array of pairs of id and balance."""
+    # Index: the primary key (account_id, token_id, consensus_timestamp).
+    direction = "desc" if descending else "asc"
+    return f"""(
+        select array_agg(array[token_id, balance]) from (
+            select distinct on (token_id) token_id, balance from token_balance
+            where account_id = a.id and {rows.sql}
+            order by token_id {direction}, consensus_timestamp desc limit {most:d}
+        ) held
+    )"""
