@@ -1,10 +1,14 @@
 """Hooks (HIP-1195) and their storage."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.enums import HookExtensionPoint, HookType
 from mirror.db.fields import BytesField, EnumField
+from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
 
 
@@ -29,11 +33,46 @@ class HookColumns(models.Model):
         abstract = True
 
 
+def _anew(column: str, default: str = "null") -> str:
+    """SQL of a column that a creation states as a whole and a deletion leaves as it is."""
+    kept = f"coalesce(s.{column}, e.{column}, {default})"
+    return f"case when s.created_timestamp is not null then s.{column} else {kept} end"
+
+
+class HookRule(MergeRule):
+    """A hook may be created again after its deletion, and has nothing in common with what it was then."""
+
+    def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
+        """The version after `previous`: a deletion, or a creation in the same transaction, which starts 1 ns
+        later, so that the deletion is seen in the history.
+        """
+        creation = columns.get("created_timestamp") is not None
+        if previous.since is not None and previous.since >= since:
+            if not creation:
+                return None
+            since = previous.since + 1
+        if not creation:
+            return super().follow(previous, columns, since)
+        previous.until = since
+        return Change(columns, since)
+
+
 class Hook(HookColumns):
     """One hook of an account or contract as it is now.
 
     Written by CRYPTOCREATEACCOUNT, CRYPTOUPDATEACCOUNT, CONTRACTCREATEINSTANCE and CONTRACTUPDATEINSTANCE.
     """
+
+    merge = HookRule(
+        key=("owner_id", "hook_id"),
+        defaults={"deleted": "false"},
+        expressions={
+            "admin_key": _anew("admin_key"),
+            "contract_id": _anew("contract_id"),
+            "extension_point": _anew("extension_point", "'ACCOUNT_ALLOWANCE_HOOK'"),
+            "type": _anew("type", "'LAMBDA'"),
+        },
+    )
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id")
 
@@ -51,11 +90,36 @@ class HookHistory(KeylessTable, HookColumns):
         verbose_name_plural = "hook history"
 
 
+class HookStorageRule(MergeRule):
+    """A slot that was freed starts a new life with the next write."""
+
+    def fold(self, target: Change, change: Mapping[str, Any]) -> None:
+        created = target.columns["created_timestamp"]
+        freed = target.columns["deleted"]
+        super().fold(target, change)
+        if freed:
+            target.columns["restarted"] = True
+        else:
+            target.columns["created_timestamp"] = created
+
+
 class HookStorage(models.Model):
     """The value of a hook's storage slot now.
 
     Written by LAMBDASSTORE and from state sidecars of hook runs.
     """
+
+    merge = HookStorageRule(
+        key=("owner_id", "hook_id", "key"),
+        expressions={
+            "created_timestamp": (
+                "case when s.restarted or coalesce(e.deleted, true) then s.created_timestamp"
+                " else e.created_timestamp end"
+            )
+        },
+        noted={"restarted": "bool"},
+        history=False,
+    )
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id", "key")
     created_timestamp = models.BigIntegerField()

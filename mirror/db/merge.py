@@ -50,6 +50,7 @@ class MergeRule:
     new).
     required: a column without which nothing is stored: a change of an object never seen whole is dropped.
     present: a column that, when true, says that the object is there: what only establishes it is then void.
+    noted: what `fold` notes for `expressions`: columns of the staging table alone, with their types.
     history: whether there are versions; without, every change is silent and creates what is not stored.
     """
 
@@ -61,6 +62,7 @@ class MergeRule:
     expressions: Mapping[str, str] = field(default_factory=dict)
     required: str = ""
     present: str = ""
+    noted: Mapping[str, str] = field(default_factory=dict)
     history: bool = True
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
@@ -180,15 +182,18 @@ class Merge:
         self.staging = f"{self.table}_staging"
         self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
         self.staged = [Column(c.name, c.type, None) for c in self.stored]
+        self.staged += [Column(name, kind, None) for name, kind in rule.noted.items()]
         self.staged += [Column("since", "int8", None), Column("until", "int8", None)]
 
     @cached_property
     def create_staging(self) -> str:
         """An empty table of this session, which no other session can trip over."""
         columns = ", ".join(_quoted(c.name) for c in self.stored)
+        noted = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.noted.items())
         return (
             f"create temporary table if not exists {self.staging} as "
-            f"select {columns}, 0::bigint as since, 0::bigint as until from {self.table} with no data; "
+            f"select {columns}{noted}, 0::bigint as since, 0::bigint as until "
+            f"from {self.table} with no data; "
             f"truncate {self.staging}"
         )
 

@@ -133,7 +133,7 @@ def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pe
         cursor.execute(merge.find_present, [list(column) for column in zip(*pending.undecided, strict=True)])
         pending.decide({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
     cursor.execute(merge.create_staging)
-    names = [c.name for c in merge.stored]
+    names = [c.name for c in merge.staged if c.name not in ("since", "until")]
     changes = [*pending.silent.values(), *pending.versions]
     copy_rows(
         cursor,

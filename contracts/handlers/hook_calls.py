@@ -1,0 +1,95 @@
+"""Storage of hooks that run during a transfer (HIP-1195).
+
+A transfer asks for hooks to be called; each call is a child transaction to the hook system contract, whose
+state sidecar tells the storage it touched but not the hook. The network calls in a fixed order, so the n-th
+state change belongs to the n-th call.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from contracts.handlers.hook_storage import StorageChanges
+from ledger.ingest.batch import Batch
+from ledger.stream.item import RecordItem
+from mirror.values import entity_id
+from mirror.values.transaction_types import NUMBERS
+
+HOOK_CONTRACT_NUM = 365
+
+_CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
+_CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
+
+# The oneof members of an AccountAmount, and of the two sides of an NftTransfer.
+_ACCOUNT = ("pre_tx_allowance_hook", "pre_post_tx_allowance_hook")
+_SENDER = ("pre_tx_sender_allowance_hook", "pre_post_tx_sender_allowance_hook")
+_RECEIVER = ("pre_tx_receiver_allowance_hook", "pre_post_tx_receiver_allowance_hook")
+
+
+class HookCall(NamedTuple):
+    """A hook to be called, and the AccountID of its owner."""
+
+    hook_id: int
+    owner: Any
+
+
+def is_hook_call(item: RecordItem, contract: int) -> bool:
+    """Whether a state change of `contract` in the item's sidecar is that of a hook."""
+    return (
+        item.child
+        and item.transaction_type == _CONTRACT_CALL
+        and entity_id.decode(contract)[2] == HOOK_CONTRACT_NUM
+        and entity_id.decode(item.entity_id)[2] == HOOK_CONTRACT_NUM
+    )
+
+
+def add_storage(item: RecordItem, rows: Batch, changes: Any) -> None:
+    """The storage one call read and wrote. Rows: hook_storage_change insert, hook_storage upsert."""
+    call = _next_call(item, rows)
+    owner = rows.lookup.account(call.owner) if call else 0
+    if call is None or not owner:
+        rows.recoverable(item, "its transfer asks for no hook that the storage can belong to")
+        return
+    stored = StorageChanges(item, rows, owner, call.hook_id)
+    for change in changes:
+        written = change.value_written.value if change.HasField("value_written") else None
+        stored.add(change.slot, change.value_read, written)
+    stored.write()
+
+
+def _next_call(item: RecordItem, rows: Batch) -> HookCall | None:
+    transfer = item.parent
+    if transfer is None or transfer.transaction_type != _CRYPTO_TRANSFER:
+        return None
+    calls = rows.hook_calls.get(transfer.consensus_timestamp)
+    if calls is None:
+        calls = rows.hook_calls[transfer.consensus_timestamp] = _calls(transfer.body.cryptoTransfer)
+    return next(calls, None)
+
+
+def _calls(body: Any) -> Iterator[HookCall]:
+    """First what runs before the transfer only, then the first calls of hooks that run twice, then their
+    second ones.
+    """
+    before = [HookCall(call.hook_id, owner) for twice, call, owner in _requested(body) if not twice]
+    around = [HookCall(call.hook_id, owner) for twice, call, owner in _requested(body) if twice]
+    return iter(before + around + around)
+
+
+def _requested(body: Any) -> Iterator[tuple[bool, Any, Any]]:
+    """Whether a hook runs twice, its HookCall message and its owner; in the order of the body: hbar, then per
+    token units before serials, senders before receivers.
+    """
+    for transfer in body.transfers.accountAmounts:
+        yield from _requested_of(transfer, _ACCOUNT, transfer.accountID)
+    for token in body.tokenTransfers:
+        for transfer in token.transfers:
+            yield from _requested_of(transfer, _ACCOUNT, transfer.accountID)
+        for transfer in token.nftTransfers:
+            yield from _requested_of(transfer, _SENDER, transfer.senderAccountID)
+            yield from _requested_of(transfer, _RECEIVER, transfer.receiverAccountID)
+
+
+def _requested_of(transfer: Any, members: tuple[str, str], owner: Any) -> Iterator[tuple[bool, Any, Any]]:
+    for twice, member in enumerate(members):
+        if transfer.HasField(member):
+            yield bool(twice), getattr(transfer, member), owner
