@@ -1,10 +1,23 @@
-"""Contract service. Which contract a transaction is about: the receipt's, if it does not resolve the
-body's.
+"""Contract service: contracts are created, updated, deleted.
+
+Which contract a transaction is about: the receipt's, if it does not resolve the body's. What a call or
+creation did is in `results.py`.
 """
 
+from typing import Any
+
+from contracts.models import Contract
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.columns import STAKING_SINCE, keys, staking, text
+from ledger.ingest.registry import handles, names_entity
 from ledger.stream.item import RecordItem
+from mirror.values import entity_id, timestamp
+from mirror.values.hapi import ContractID, Key
+from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.values.transaction_types import NUMBERS
+
+CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
+ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 
 
 @names_entity("CONTRACTCALL")
@@ -17,11 +30,173 @@ def created_contract(item: RecordItem, rows: Batch) -> int:
     return rows.lookup.contract(item.record.receipt.contractID)
 
 
+@handles("CONTRACTCREATEINSTANCE")
+def contract_create(item: RecordItem, rows: Batch) -> None:
+    """A new contract; its initial balance arrives with the transaction's transfers.
+
+    Source: body.contractCreateInstance, receipt.contractID, record.contractCreateResult; code from the body,
+    the bytecode sidecar, a file, or the transaction this is a child of.
+    Rows: entity version, contract upsert.
+    """
+    if not rows.persist.contracts or not item.entity_id:
+        return
+    # BODY
+    body, at = item.body.contractCreateInstance, item.consensus_timestamp
+    key = body.adminKey if body.HasField("adminKey") else implicit_key(item.entity_id)
+    columns: dict[str, Any] = {
+        "balance": 0,
+        "balance_timestamp": at,
+        "max_automatic_token_associations": body.max_automatic_token_associations,
+        "memo": text(body.memo),
+    } | keys(key.SerializeToString())
+    columns |= _common(item, body, rows)
+    if columns.get("auto_renew_account_id") == 0:
+        del columns["auto_renew_account_id"]
+        rows.recoverable(item, "the auto renew account of the new contract is 0.0.0")
+    created = item.record.contractCreateResult
+    if created.HasField("evm_address"):
+        columns["evm_address"] = created.evm_address.value
+    if item.hapi_version >= STAKING_SINCE:
+        columns["decline_reward"] = body.decline_reward
+        columns |= staking(item, body, rows)
+    # ROWS
+    rows.change_entity(
+        item, id=item.entity_id, type="CONTRACT", created_timestamp=at, deleted=False, **columns
+    )
+    rows.upsert(Contract, id=item.entity_id, **_code(item, rows))
+
+
 @names_entity("CONTRACTUPDATEINSTANCE")
 def updated_contract(item: RecordItem, rows: Batch) -> int:
     return created_contract(item, rows) or rows.lookup.contract(item.body.contractUpdateInstance.contractID)
 
 
+@handles("CONTRACTUPDATEINSTANCE")
+def contract_update(item: RecordItem, rows: Batch) -> None:
+    """What the body sets of a contract; everything else stays, its code always.
+
+    Source: body.contractUpdateInstance. Rows: entity version.
+    """
+    # BODY
+    body, at = item.body.contractUpdateInstance, item.consensus_timestamp
+    columns = _common(item, body, rows)
+    if body.HasField("adminKey"):
+        columns |= keys(body.adminKey.SerializeToString())
+    if body.HasField("expirationTime"):
+        columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
+    if body.HasField("max_automatic_token_associations"):
+        columns["max_automatic_token_associations"] = body.max_automatic_token_associations.value
+    if body.HasField("memoWrapper"):
+        columns["memo"] = text(body.memoWrapper.value)
+    elif body.memo:
+        columns["memo"] = text(body.memo)
+    if item.hapi_version >= STAKING_SINCE:
+        if body.HasField("decline_reward"):
+            columns["decline_reward"] = body.decline_reward.value
+            columns["stake_period_start"] = at // NANOS_PER_DAY
+        columns |= staking(item, body, rows, replaces=True)
+    # ROWS
+    rows.change_entity(item, id=item.entity_id, type="CONTRACT", deleted=False, **columns)
+
+
 @names_entity("CONTRACTDELETEINSTANCE")
 def deleted_contract(item: RecordItem, rows: Batch) -> int:
     return created_contract(item, rows) or rows.lookup.contract(item.body.contractDeleteInstance.contractID)
+
+
+@handles("CONTRACTDELETEINSTANCE")
+def contract_delete(item: RecordItem, rows: Batch) -> None:
+    """A contract is deleted; `obtainer_id` received what it held.
+
+    Source: body.contractDeleteInstance. Rows: entity version.
+    """
+    # BODY
+    body = item.body.contractDeleteInstance
+    obtainer = 0
+    if body.HasField("transferAccountID"):
+        obtainer = entity_id.of_account(body.transferAccountID)
+    elif body.HasField("transferContractID"):
+        obtainer = rows.lookup.contract(body.transferContractID)
+        if not obtainer:
+            rows.recoverable(item, "the contract that obtains the balance is not known")
+    # ROWS
+    rows.mention(obtainer)
+    rows.change_entity(
+        item,
+        id=item.entity_id,
+        type="CONTRACT",
+        deleted=True,
+        obtainer_id=obtainer or None,
+        permanent_removal=body.permanent_removal,
+    )
+
+
+def implicit_key(contract: int) -> Any:
+    """The key of a contract without an admin key: its own id. It can never be changed."""
+    shard, realm, num = entity_id.decode(contract)
+    return Key(contractID=ContractID(shardNum=shard, realmNum=realm, contractNum=num))
+
+
+def _common(item: RecordItem, body: Any, rows: Batch) -> dict[str, Any]:
+    """What the bodies of a creation and of an update say in the same way."""
+    columns: dict[str, Any] = {}
+    if body.HasField("auto_renew_account_id"):
+        account = rows.account(item, body.auto_renew_account_id, "auto renew account")
+        if account is not None:
+            columns["auto_renew_account_id"] = account
+            rows.mention(account)
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.HasField("proxyAccountID"):
+        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
+        rows.mention(columns["proxy_account_id"] or 0)
+    return columns
+
+
+def _code(item: RecordItem, rows: Batch) -> dict[str, Any]:
+    """file_id, initcode and runtime_bytecode of the new contract; None for what is not told.
+
+    A sidecar without init code is that of a block: there the code in a file is told by the file alone.
+    """
+    body = item.body.contractCreateInstance
+    file = entity_id.of_file(body.fileID) if body.HasField("fileID") else 0
+    rows.mention(file)
+    initcode = body.initcode if body.HasField("initcode") else None
+    runtime = None
+    bytecode = _bytecode(item)
+    if bytecode is not None:
+        runtime = bytecode.runtime_bytecode
+        if initcode is None and bytecode.initcode:
+            initcode = bytecode.initcode
+        elif initcode is None and file:
+            content = rows.files.decoded(file, item.consensus_timestamp)
+            initcode = None if content is None else content + body.constructorParameters
+    if item.child and item.parent is not None:
+        file, initcode = _code_of_parent(item.parent, file, initcode)
+    return {"file_id": file or None, "initcode": initcode, "runtime_bytecode": runtime}
+
+
+def _bytecode(item: RecordItem) -> Any | None:
+    """The sidecar's ContractBytecode of the created contract, unless it tells a contract of long ago."""
+    created = item.record.receipt.contractID
+    for sidecar in item.sidecar_records:
+        if sidecar.HasField("bytecode") and not sidecar.migration and sidecar.bytecode.contract_id == created:
+            return sidecar.bytecode
+    return None
+
+
+def _code_of_parent(parent: RecordItem, file: int, initcode: bytes | None) -> tuple[int, bytes | None]:
+    """`file` and `initcode` completed by the transaction that created the contract on its way."""
+    if parent.transaction_type == CONTRACT_CREATE:
+        body = parent.body.contractCreateInstance
+        if not file and body.HasField("fileID"):
+            file = entity_id.of_file(body.fileID)
+        elif initcode is None and body.HasField("initcode"):
+            initcode = body.initcode
+    elif parent.transaction_type == ETHEREUM:
+        ethereum = parent.body.ethereumTransaction
+        if not file and ethereum.HasField("call_data"):
+            file = entity_id.of_file(ethereum.call_data)
+        elif initcode is None and parent.ethereum is not None:
+            initcode = parent.ethereum.call_data
+    return file, initcode

@@ -1,12 +1,118 @@
-"""Ethereum transactions. Which contract one is about: the one its function result names by number."""
+"""Ethereum transactions: what the wrapped transaction says, and its sender's nonce; whatever the result."""
 
+from typing import Any
+
+from contracts.models import EthereumTransaction
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.registry import handles, names_entity
+from ledger.models import Entity, TransactionHash
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id
+from mirror.values import entity_id, ethereum
+from mirror.values.ethereum import EthereumData, InvalidEthereumData
+
+# Up to HAPI 0.46 records do not tell the nonce; it went up with these results too.
+SIGNER_NONCE_SINCE = (0, 47, 0)
+CONTRACT_REVERT_EXECUTED, MAX_CHILD_RECORDS_EXCEEDED = 33, 328
 
 
 @names_entity("ETHEREUMTRANSACTION")
 def ethereum_contract(item: RecordItem, rows: Batch) -> int:
+    """The contract its function result names by number."""
     result = item.function_result
     return entity_id.of_contract(result.contractID) if result is not None else 0
+
+
+@handles("ETHEREUMTRANSACTION", any_result=True)
+def ethereum_transaction(item: RecordItem, rows: Batch) -> None:
+    """The decoded RLP; amounts in tinybars.
+
+    Source: body.ethereumTransaction, record.ethereum_hash.
+    Rows: ethereum_transaction insert; transaction_hash insert of the Ethereum hash; entity nonce, silently.
+    """
+    if not rows.persist.ethereum_transactions:
+        return
+    # BODY
+    body = item.body.ethereumTransaction
+    try:
+        decoded = ethereum.decode(body.ethereum_data)
+    except InvalidEthereumData as error:
+        rows.recoverable(item, f"its Ethereum transaction can't be decoded: {error}")
+        return
+    call_data_file = entity_id.of_file(body.call_data) if body.HasField("call_data") else 0
+    decoded.hash = item.record.ethereum_hash or _hash(item, decoded, call_data_file, rows)
+    item.ethereum = decoded
+    # ROWS
+    rows.mention(call_data_file)
+    rows.insert(
+        EthereumTransaction,
+        consensus_timestamp=item.consensus_timestamp,
+        payer_account_id=item.payer_account_id,
+        call_data_id=call_data_file or None,
+        data=body.ethereum_data,
+        max_gas_allowance=body.max_gas_allowance,
+        **_columns(decoded),
+    )
+    _add_hash(item, decoded.hash, rows)
+    if rows.persist.track_nonce:
+        _set_nonce(item, decoded, rows)
+
+
+def _columns(decoded: EthereumData) -> dict[str, Any]:
+    return {
+        "type": decoded.type,
+        "chain_id": decoded.chain_id,
+        "nonce": decoded.nonce,
+        "gas_price": _price(decoded.gas_price),
+        "max_priority_fee_per_gas": _price(decoded.max_priority_fee_per_gas),
+        "max_fee_per_gas": _price(decoded.max_fee_per_gas),
+        "gas_limit": decoded.gas_limit,
+        "to_address": decoded.to_address,
+        "value": ethereum.tinybars(decoded.value),
+        "call_data": decoded.call_data,
+        "access_list": decoded.access_list,
+        "recovery_id": decoded.recovery_id,
+        "signature_v": decoded.signature_v,
+        "signature_r": decoded.signature_r,
+        "signature_s": decoded.signature_s,
+        "hash": decoded.hash,
+    }
+
+
+def _price(weibars: bytes | None) -> bytes | None:
+    """Tinybars of a price; what is absent or empty stays so."""
+    return ethereum.tinybars(int.from_bytes(weibars, "big")) if weibars else weibars
+
+
+def _hash(item: RecordItem, decoded: EthereumData, call_data_file: int, rows: Batch) -> bytes:
+    """The hash where the record has none: call data kept in a file is part of the transaction."""
+    if decoded.call_data or not call_data_file:
+        return decoded.computed_hash()
+    call_data = rows.files.decoded(call_data_file, item.consensus_timestamp)
+    return b"" if call_data is None else decoded.computed_hash(call_data)
+
+
+def _add_hash(item: RecordItem, hash: bytes, rows: Batch) -> None:
+    persist = rows.persist
+    if hash and persist.transaction_hash and item.transaction_type not in persist.transaction_hash_exclusion:
+        rows.insert(
+            TransactionHash,
+            consensus_timestamp=item.consensus_timestamp,
+            hash=hash,
+            payer_account_id=item.payer_account_id,
+        )
+
+
+def _set_nonce(item: RecordItem, decoded: EthereumData, rows: Batch) -> None:
+    result = item.function_result
+    if result is None or not result.HasField("sender_id"):
+        return
+    sender = entity_id.of_account(result.sender_id)
+    if not sender:
+        return
+    rows.mention(sender)
+    if result.HasField("signer_nonce"):
+        rows.upsert(Entity, id=sender, ethereum_nonce=result.signer_nonce.value)
+    elif item.hapi_version < SIGNER_NONCE_SINCE and (
+        item.successful or item.result in (CONTRACT_REVERT_EXECUTED, MAX_CHILD_RECORDS_EXCEEDED)
+    ):
+        rows.upsert(Entity, id=sender, ethereum_nonce=decoded.nonce + 1)

@@ -3,6 +3,7 @@
 from django.db import models
 
 from mirror.db.fields import BytesField
+from mirror.db.merge import MergeRule
 
 
 class Contract(models.Model):
@@ -10,6 +11,8 @@ class Contract(models.Model):
 
     Written by CONTRACTCREATEINSTANCE, by any transaction that creates contracts, and from bytecode sidecars.
     """
+
+    merge = MergeRule(key=("id",), history=False)
 
     id = models.BigIntegerField(primary_key=True)
     file_id = models.BigIntegerField(null=True)

@@ -4,10 +4,13 @@ from django.db import models
 
 from mirror.db.fields import BytesField
 from mirror.db.indexes import Index
+from mirror.db.merge import MergeRule
 
 
 class ContractState(models.Model):
     """The value of a storage slot now. Written from state sidecars; slots are 32 bytes."""
+
+    merge = MergeRule(key=("contract_id", "slot"), fixed=frozenset({"created_timestamp"}), history=False)
 
     pk = models.CompositePrimaryKey("contract_id", "slot")
     contract_id = models.BigIntegerField()

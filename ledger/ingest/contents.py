@@ -53,6 +53,8 @@ class FileContents:
 
     def add(self, file: int, chunk: Chunk) -> None:
         """Note a row of file_data that the item being read adds."""
+        if not _of_user(file):
+            return
         self._read.setdefault(file, []).append(chunk)
         self._assembled.pop(file, None)
 
@@ -61,7 +63,7 @@ class FileContents:
 
         None when the file is not known, not hex, or a system file.
         """
-        if not file or entity_id.decode(file)[2] <= _MAX_SYSTEM_NUM:
+        if not _of_user(file):
             return None
         if file in self._assembled:
             self._assembled.move_to_end(file)
@@ -99,6 +101,10 @@ class FileContents:
             )
             stored = [bytes(row[0]) for row in cursor.fetchall()]
         return b"".join([*stored, *(chunk.data for chunk in chunks)]) if stored else None
+
+
+def _of_user(file: int) -> bool:
+    return entity_id.decode(file)[2] > _MAX_SYSTEM_NUM
 
 
 def _of_hex(content: bytes) -> bytes | None:

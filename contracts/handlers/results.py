@@ -1,0 +1,254 @@
+"""What contract calls and creations did: results, logs and the ways to find them, of any transaction whose
+record tells it and whatever its result.
+"""
+
+from typing import Any
+
+from contracts.handlers.gas import gas_consumed
+from contracts.handlers.sidecars import Seen, add_sidecars
+from contracts.models import (
+    Contract,
+    ContractLog,
+    ContractResult,
+    ContractTransaction,
+    ContractTransactionHash,
+)
+from ledger.ingest.batch import Batch
+from ledger.ingest.columns import keys, text
+from ledger.ingest.registry import Order, every_item
+from ledger.models import Entity
+from ledger.stream.item import RecordItem
+from mirror.values import entity_id
+from mirror.values.transaction_types import NUMBERS
+
+CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
+CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
+ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
+CONTRACT_TYPES = frozenset({CONTRACT_CALL, CONTRACT_CREATE, ETHEREUM})
+
+# An Ethereum transaction that failed like this was never run.
+DUPLICATE_TRANSACTION, WRONG_NONCE = 11, 312
+# From here on contracts that a contract creates have records of their own.
+CHILD_RECORDS_SINCE = (0, 23, 0)
+
+_EMPTY_BLOOM = bytes(256)
+_NOTHING_SEEN = Seen()
+
+
+@every_item(Order.CONTRACT_RESULTS)
+def contract_result(item: RecordItem, rows: Batch) -> None:
+    """Source: sidecars; record.contractCallResult or contractCreateResult; the body of calls and creations.
+
+    Rows: those of `add_sidecars`; contract_result, contract_log, contract_transaction and
+    contract_transaction_hash insert; entity versions of contracts created before HAPI 0.23, nonces silently.
+    """
+    result = item.function_result
+    kind = item.transaction_type
+    if result is None and kind not in CONTRACT_TYPES and not item.sidecar_records:
+        return
+    if not rows.persist.contracts:
+        return
+    seen = add_sidecars(item, rows) if item.sidecar_records else _NOTHING_SEEN
+    contracts = set(seen.contracts)
+    if kind in (CONTRACT_CALL, CONTRACT_CREATE):
+        _add_result(item, rows, item.entity_id, result, seen, contracts)
+    elif result is not None:
+        _add_result(item, rows, rows.lookup.contract(result.contractID), result, seen, contracts)
+    elif kind == ETHEREUM:
+        _add_failed_ethereum(item, rows)
+    if contracts and rows.persist.contract_transaction:
+        _add_contract_transactions(item, rows, sorted(contracts))
+
+
+def _add_result(
+    item: RecordItem, rows: Batch, contract: int, result: Any | None, seen: Seen, contracts: set[int]
+) -> None:
+    columns = _requested(item, result)
+    rows.mention(contract)
+    created: list[int] = []
+    if result is not None:
+        created = _created_contracts(item, rows, contract, result)
+        if rows.persist.track_nonce:
+            for nonce in result.contract_nonces:
+                entity = rows.lookup.contract(nonce.contract_id)
+                rows.upsert(Entity, id=entity, ethereum_nonce=nonce.nonce, type="CONTRACT")
+        columns |= {
+            "bloom": b"" if result.bloom == _EMPTY_BLOOM else result.bloom,
+            "call_result": result.contractCallResult,
+            "error_message": text(result.errorMessage),
+            "function_result": result.SerializeToString(),
+            "gas_used": result.gasUsed,
+            "gas_consumed": gas_consumed(
+                item,
+                rows,
+                gas_used=result.gasUsed,
+                seen=seen,
+                function_parameters=columns["function_parameters"],
+            ),
+        }
+    if rows.persist.contract_results:
+        insert_result(
+            item,
+            rows,
+            contract,
+            sender_id=_sender(item, rows, result),
+            created_contract_ids=created,
+            failed_initcode=None if item.successful else _failed_initcode(item, seen),
+            **columns,
+        )
+    if result is not None:
+        _add_logs(item, rows, contract, result, contracts)
+    contracts.update((contract, item.payer_account_id))
+
+
+def insert_result(item: RecordItem, rows: Batch, contract: int, **columns: Any) -> None:
+    """Rows: contract_result and contract_transaction_hash insert."""
+    hash = item.hash
+    rows.insert(
+        ContractResult,
+        consensus_timestamp=item.consensus_timestamp,
+        contract_id=contract,
+        payer_account_id=item.payer_account_id,
+        transaction_hash=hash,
+        transaction_index=item.index,
+        transaction_nonce=item.body.transactionID.nonce,
+        transaction_result=item.result,
+        **columns,
+    )
+    if rows.persist.contract_transaction_hash:
+        rows.insert(
+            ContractTransactionHash,
+            consensus_timestamp=item.consensus_timestamp,
+            entity_id=contract,
+            hash=hash,
+            payer_account_id=item.payer_account_id,
+            transaction_result=item.result,
+        )
+
+
+def _requested(item: RecordItem, result: Any | None) -> dict[str, Any]:
+    """What was asked of the contract: by the body of a call or creation, else as the result repeats it."""
+    if item.transaction_type == CONTRACT_CALL:
+        call = item.body.contractCall
+        amount, gas, parameters = call.amount, call.gas, call.functionParameters
+    elif item.transaction_type == CONTRACT_CREATE:
+        create = item.body.contractCreateInstance
+        amount, gas, parameters = create.initialBalance, create.gas, create.constructorParameters
+    else:
+        assert result is not None
+        amount, gas, parameters = result.amount, result.gas, result.functionParameters
+    return {"amount": amount, "gas_limit": gas, "function_parameters": parameters}
+
+
+def _sender(item: RecordItem, rows: Batch, result: Any | None) -> int | None:
+    if result is None or not result.HasField("sender_id"):
+        return item.payer_account_id
+    sender = entity_id.of_account(result.sender_id)
+    rows.mention(sender)
+    return sender or None
+
+
+def _failed_initcode(item: RecordItem, seen: Seen) -> bytes | None:
+    if item.transaction_type == CONTRACT_CREATE and item.body.contractCreateInstance.HasField("initcode"):
+        initcode: bytes = item.body.contractCreateInstance.initcode
+        return initcode
+    return seen.initcode if seen.creation and seen.has_bytecode else None
+
+
+def _created_contracts(item: RecordItem, rows: Batch, contract: int, result: Any) -> list[int]:
+    """The ids of the contracts the result lists; before HAPI 0.23 that is all that tells of them.
+
+    Rows: entity version, contract upsert.
+    """
+    listed = [rows.lookup.contract(created) for created in result.createdContractIDs]
+    created = [entity for entity in listed if entity]
+    if not item.successful or item.hapi_version >= CHILD_RECORDS_SINCE:
+        return created
+    at = item.consensus_timestamp
+    for entity in created:
+        if entity == contract:
+            continue
+        columns, code = _of_create_body(item) if item.transaction_type == CONTRACT_CREATE else ({}, None)
+        rows.change_entity(
+            item,
+            id=entity,
+            type="CONTRACT",
+            balance=0,
+            balance_timestamp=at,
+            created_timestamp=at,
+            deleted=False,
+            max_automatic_token_associations=0,
+            **columns,
+        )
+        rows.mention(entity)
+        if code is not None:
+            rows.upsert(Contract, id=entity, **code)
+    return created
+
+
+def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What contracts created on the way have in common with the main one: columns of entity, of contract."""
+    body = item.body.contractCreateInstance
+    columns: dict[str, Any] = {"memo": text(body.memo)}
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.HasField("adminKey"):
+        columns |= keys(body.adminKey.SerializeToString())
+    if body.HasField("proxyAccountID"):
+        columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
+    return columns, {"file_id": entity_id.of_file(body.fileID) or None}
+
+
+def _add_logs(item: RecordItem, rows: Batch, root: int, result: Any, contracts: set[int]) -> None:
+    at, payer, hash, position = item.consensus_timestamp, item.payer_account_id, item.hash, item.index
+    for log in result.logInfo:
+        contract = rows.lookup.contract(log.contractID)
+        contracts.add(contract)
+        rows.mention(contract)
+        columns: dict[str, Any] = {}
+        for number, topic in enumerate(log.topic):
+            columns[f"topic{number}"] = topic.lstrip(b"\0") or b"\0"
+        rows.insert(
+            ContractLog,
+            bloom=log.bloom,
+            consensus_timestamp=at,
+            contract_id=contract,
+            data=log.data,
+            index=rows.log_index,
+            payer_account_id=payer,
+            root_contract_id=root,
+            transaction_hash=hash,
+            transaction_index=position,
+            **columns,
+        )
+        rows.log_index += 1
+
+
+def _add_failed_ethereum(item: RecordItem, rows: Batch) -> None:
+    """A result of an Ethereum transaction that failed before any contract ran, so that it can be found."""
+    if item.successful or item.result in (DUPLICATE_TRANSACTION, WRONG_NONCE) or item.ethereum is None:
+        return
+    if rows.persist.contract_results:
+        insert_result(
+            item,
+            rows,
+            0,
+            call_result=b"",
+            created_contract_ids=[],
+            function_parameters=item.ethereum.call_data,
+            gas_limit=item.ethereum.gas_limit,
+            gas_used=0,
+            sender_id=item.payer_account_id,
+        )
+
+
+def _add_contract_transactions(item: RecordItem, rows: Batch, contracts: list[int]) -> None:
+    """One row per contract that takes part, and for the payer; each lists all of them."""
+    for entity in contracts:
+        rows.insert(
+            ContractTransaction,
+            consensus_timestamp=item.consensus_timestamp,
+            entity_id=entity,
+            contract_ids=contracts,
+            payer_account_id=item.payer_account_id,
+        )

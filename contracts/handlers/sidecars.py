@@ -1,0 +1,179 @@
+"""What sidecar files say of a transaction's contracts: state, actions, bytecode; whatever its result."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+from contracts.handlers import hook_calls
+from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
+from ledger.ingest.batch import Batch
+from ledger.stream.item import RecordItem
+from mirror.values import entity_id
+from mirror.values.entity_id import InvalidEntityId
+from mirror.values.hapi import ContractAction as ActionMessage
+
+SLOT_LENGTH = 32
+
+_CREATE_CALL = 2  # enum CallType
+_RESULT_DATA = {
+    member.name: member.number for member in ActionMessage.DESCRIPTOR.oneofs_by_name["result_data"].fields
+}
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the sidecars of an item tell about its contract result.
+
+    `gas_used` is that of the last action of depth 0; `contracts` are those whose state was touched.
+    """
+
+    creation: bool = False
+    gas_used: int | None = None
+    has_bytecode: bool = False
+    initcode: bytes = b""
+    contracts: set[int] = field(default_factory=set)
+
+
+def add_sidecars(item: RecordItem, rows: Batch) -> Seen:
+    """Source: item.sidecar_records.
+
+    Rows: contract_state_change, contract_action insert; contract_state, contract upsert; for state changes
+    of hook calls those of hook storage instead.
+    """
+    seen = Seen()
+    migrated: list[int] = []
+    for sidecar in item.sidecar_records:
+        kind = sidecar.WhichOneof("sidecar_records")
+        if kind == "state_changes":
+            _state_changes(item, rows, sidecar, seen)
+        elif kind == "actions":
+            _actions(item, rows, sidecar.actions.contract_actions, seen)
+        elif kind == "bytecode" and sidecar.migration:
+            migrated.append(_migrate(rows, sidecar.bytecode))
+        elif kind == "bytecode":
+            seen.creation = seen.has_bytecode = True
+            seen.initcode = sidecar.bytecode.initcode
+    if migrated:
+        rows.barrier(partial(_become_contracts, contracts=migrated))
+    return seen
+
+
+def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> None:
+    at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
+    for changes in sidecar.state_changes.contract_state_changes:
+        contract = rows.lookup.contract(changes.contract_id)
+        if hook_calls.is_hook_call(item, contract):
+            hook_calls.add_storage(item, rows, changes.storage_changes)
+            continue
+        seen.contracts.add(contract)
+        rows.mention(contract)
+        for change in changes.storage_changes:
+            slot, written = change.slot, None
+            if change.HasField("value_written"):
+                written = change.value_written.value
+            rows.insert(
+                ContractStateChange,
+                consensus_timestamp=at,
+                contract_id=contract,
+                migration=migration,
+                payer_account_id=payer,
+                slot=slot,
+                value_read=change.value_read,
+                value_written=written,
+            )
+            if written is not None or migration:
+                rows.upsert(
+                    ContractState,
+                    contract_id=contract,
+                    slot=slot.rjust(SLOT_LENGTH, b"\0"),
+                    value=change.value_read if written is None else written,
+                    created_timestamp=at,
+                    modified_timestamp=at,
+                )
+
+
+def _actions(item: RecordItem, rows: Batch, actions: Any, seen: Seen) -> None:
+    at, payer = item.consensus_timestamp, item.payer_account_id
+    for index, action in enumerate(actions):
+        columns = _caller(item, rows, action) | _recipient(item, rows, action)
+        result_data = action.WhichOneof("result_data")
+        if result_data is None:
+            rows.recoverable(item, f"contract action {index} has no result data")
+            columns["result_data_type"] = 0
+        else:
+            columns["result_data"] = getattr(action, result_data)
+            columns["result_data_type"] = _RESULT_DATA[result_data]
+        rows.insert(
+            ContractAction,
+            call_depth=action.call_depth,
+            call_operation_type=action.call_operation_type,
+            call_type=action.call_type,
+            consensus_timestamp=at,
+            gas=action.gas,
+            gas_used=action.gas_used,
+            index=index,
+            input=action.input,
+            payer_account_id=payer,
+            value=action.value,
+            **columns,
+        )
+        if action.call_depth == 0:
+            seen.gas_used = action.gas_used
+            seen.creation = action.call_type == _CREATE_CALL
+
+
+def _caller(item: RecordItem, rows: Batch, action: Any) -> dict[str, Any]:
+    kind = action.WhichOneof("caller")
+    columns: dict[str, Any] = {"caller": None, "caller_type": None}
+    if kind == "calling_contract":
+        caller = _known(item, rows, "caller", entity_id.of_contract, action.calling_contract)
+        columns = {"caller": caller, "caller_type": "CONTRACT"}
+    elif kind == "calling_account":
+        caller = _known(item, rows, "caller", entity_id.of_account, action.calling_account)
+        columns = {"caller": caller, "caller_type": "ACCOUNT"}
+    else:
+        rows.recoverable(item, "a contract action has no caller")
+    return columns
+
+
+def _recipient(item: RecordItem, rows: Batch, action: Any) -> dict[str, Any]:
+    kind = action.WhichOneof("recipient")
+    if kind == "recipient_contract":
+        return {kind: _known(item, rows, "recipient", entity_id.of_contract, action.recipient_contract)}
+    if kind == "recipient_account":
+        return {kind: _known(item, rows, "recipient", entity_id.of_account, action.recipient_account)}
+    if kind == "targeted_address":
+        return {"recipient_address": action.targeted_address}
+    rows.recoverable(item, "a contract action has no recipient")
+    return {}
+
+
+def _known(
+    item: RecordItem, rows: Batch, role: str, encoded: Callable[[Any], int], message: Any
+) -> int | None:
+    """The id, noted as touched; None, and a recoverable problem, when it is impossible."""
+    try:
+        entity = encoded(message)
+    except InvalidEntityId as error:
+        rows.recoverable(item, f"the {role} of a contract action is impossible: {error}")
+        return None
+    rows.mention(entity)
+    return entity or None
+
+
+def _migrate(rows: Batch, bytecode: Any) -> int:
+    """Code of a contract from before there were bytecode sidecars."""
+    contract = rows.lookup.contract(bytecode.contract_id)
+    rows.upsert(Contract, id=contract, runtime_bytecode=bytecode.runtime_bytecode)
+    return contract
+
+
+def _become_contracts(cursor: CursorWrapper, contracts: list[int]) -> None:
+    """Entities with code are contracts, and were before, whatever was known of them."""
+    for table in ("entity", "entity_history"):
+        cursor.execute(
+            f"update {table} set type = 'CONTRACT' where id = any(%s) and type <> 'CONTRACT'", [contracts]
+        )
