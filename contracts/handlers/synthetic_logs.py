@@ -1,0 +1,197 @@
+"""Logs for what the token service did without any contract, so that Ethereum tools see it: transfers and
+approvals with the topics an ERC-20 or ERC-721 contract would have logged.
+
+Accounts stand in topics by their long-zero address, or of transferred units by their EVM address if they
+have one; topics and amounts lose leading zeros.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from contracts.handlers.results import insert_result
+from contracts.models import ContractLog
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import Order, every_item, handles
+from ledger.stream.item import RecordItem
+from mirror.values import entity_id
+from mirror.values.transaction_types import NUMBERS
+
+TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+APPROVAL = bytes.fromhex("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925")
+APPROVAL_FOR_ALL = bytes.fromhex("17307eab39ab6107e8899845ad3d59bd9653f200f220920489ca2b5937696c31")
+
+# Function selectors: transfer(address,uint256), approve(address,uint256).
+_TRANSFER_CALL, _APPROVE_CALL = bytes.fromhex("a9059cbb"), bytes.fromhex("095ea7b3")
+
+FAIL_INVALID = 23
+# Their transfers make or destroy units: the other side is no account.
+ONE_SIDED = frozenset(NUMBERS[name] for name in ("TOKENCREATION", "TOKENMINT", "TOKENBURN", "TOKENWIPE"))
+
+_ZERO = b"\0"
+_UNSIGNED = (1 << 64) - 1
+
+
+@every_item(Order.TOKEN_TRANSFERS)
+def token_transfer_logs(item: RecordItem, rows: Batch) -> None:
+    """Source: record.tokenTransferLists of a transaction without a contract result.
+
+    Rows: contract_log insert; contract_result insert, if configured.
+    """
+    lists = item.record.tokenTransferLists
+    if not lists or not rows.persist.tokens or not (item.successful or item.result == FAIL_INVALID):
+        return
+    if item.record.WhichOneof("body") is not None:
+        return
+    if rows.persist.synthetic_contract_logs:
+        for transfers in lists:
+            token = entity_id.of_token(transfers.token)
+            if transfers.transfers:
+                _units_moved(item, rows, token, transfers.transfers)
+            for transfer in transfers.nftTransfers:
+                sender = _account(entity_id.of_account(transfer.senderAccountID))
+                receiver = _account(entity_id.of_account(transfer.receiverAccountID))
+                _add(item, rows, token, TRANSFER, sender, receiver, topic3=_number(transfer.serialNumber))
+    if rows.persist.synthetic_contract_results:
+        _add_result(item, rows, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
+
+
+@handles("CRYPTOAPPROVEALLOWANCE")
+def allowance_logs(item: RecordItem, rows: Batch) -> None:
+    """Source: body.cryptoApproveAllowance; of entries for one key the last counts.
+
+    Rows: contract_log insert; contract_result insert, if configured.
+    """
+    body = item.body.cryptoApproveAllowance
+    if not (body.nftAllowances or body.tokenAllowances) or item.record.WhichOneof("body") is not None:
+        return
+    if rows.persist.synthetic_contract_logs:
+        _serials_approved(item, rows, body.nftAllowances)
+        granted: set[tuple[int, int, int]] = set()
+        for allowance, owner in _owned(item, rows, body.tokenAllowances):
+            spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+            if (owner, spender, token) not in granted:
+                granted.add((owner, spender, token))
+                amount = _number(allowance.amount)
+                _add(item, rows, token, APPROVAL, _account(owner), _account(spender), data=amount)
+    if rows.persist.synthetic_contract_results:
+        _add_result(item, rows, 0, _APPROVE_CALL)
+
+
+@handles("CRYPTODELETEALLOWANCE")
+def deleted_allowance_logs(item: RecordItem, rows: Batch) -> None:
+    """An approval of no one. Source: body.cryptoDeleteAllowance. Rows: contract_log insert."""
+    if not rows.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
+        return
+    for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
+        owner = entity_id.of_account(allowance.owner) or item.payer_account_id
+        token = entity_id.of_token(allowance.token_id)
+        for serial in allowance.serial_numbers:
+            _add(item, rows, token, APPROVAL, _account(owner), b"", topic3=_number(serial))
+
+
+def _units_moved(item: RecordItem, rows: Batch, token: int, transfers: Any) -> None:
+    """Units of a fungible token: made, destroyed, or moved between two accounts. Who gave what to whom among
+    more than two can't be told.
+    """
+    moved = [(entity_id.of_account(transfer.accountID), transfer.amount) for transfer in transfers]
+    if item.transaction_type in ONE_SIDED:
+        for account, amount in moved:
+            sender, receiver = (account, 0) if amount < 0 else (0, account if amount else 0)
+            _add_transfer(item, rows, token, sender, receiver, abs(amount))
+    elif len(moved) == 2:
+        for (account, amount), (other, _) in (moved, reversed(moved)):
+            if amount > 0:
+                _add_transfer(item, rows, token, other, account, amount)
+
+
+def _add_transfer(item: RecordItem, rows: Batch, token: int, sender: int, receiver: int, amount: int) -> None:
+    log = _add(item, rows, token, TRANSFER, _account(sender), _account(receiver), data=_number(amount))
+    if rows.persist.synthetic_evm_addresses:
+        for column, account in (("topic1", sender), ("topic2", receiver)):
+            if account:
+                rows.evm_addresses.fill(log, column, account)
+
+
+def _serials_approved(item: RecordItem, rows: Batch, allowances: Any) -> None:
+    for_all: set[tuple[int, int, int]] = set()
+    serials: set[tuple[int, int]] = set()
+    for allowance, owner in _owned(item, rows, allowances):
+        spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+        everything = allowance.HasField("approved_for_all")
+        if everything and (owner, spender, token) not in for_all:
+            for_all.add((owner, spender, token))
+            data = b"\1" if allowance.approved_for_all.value else b"\0"
+            _add(item, rows, token, APPROVAL_FOR_ALL, _account(owner), _account(spender), data=data)
+        for serial in allowance.serial_numbers:
+            if (token, serial) in serials:
+                continue
+            serials.add((token, serial))
+            if not everything:
+                number = _number(serial)
+                _add(item, rows, token, APPROVAL, _account(owner), _account(spender), topic3=number)
+
+
+def _owned(item: RecordItem, rows: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
+    """Allowances from the last to the first, with their owners: the payer where none is named. What an
+    unknown alias grants is nothing.
+    """
+    for allowance in reversed(allowances):
+        owner = rows.lookup.account(allowance.owner)
+        if not owner and allowance.owner.WhichOneof("account") == "alias":
+            continue
+        yield allowance, owner or item.payer_account_id
+
+
+def _add(
+    item: RecordItem,
+    rows: Batch,
+    token: int,
+    topic0: bytes,
+    topic1: bytes,
+    topic2: bytes,
+    *,
+    topic3: bytes | None = None,
+    data: bytes = _ZERO,
+) -> dict[str, Any]:
+    index = rows.log_index
+    rows.log_index = index + 1
+    return rows.insert(
+        ContractLog,
+        bloom=_ZERO,
+        consensus_timestamp=item.consensus_timestamp,
+        contract_id=token,
+        data=data,
+        index=index,
+        payer_account_id=item.payer_account_id,
+        root_contract_id=token,
+        topic0=topic0,
+        topic1=topic1,
+        topic2=topic2,
+        topic3=topic3,
+        transaction_hash=item.hash,
+        transaction_index=item.index,
+    )
+
+
+def _add_result(item: RecordItem, rows: Batch, contract: int, selector: bytes) -> None:
+    insert_result(
+        item,
+        rows,
+        contract,
+        call_result=b"\1" if item.successful else b"\0",
+        created_contract_ids=[],
+        function_parameters=selector,
+        gas_limit=0,
+        sender_id=item.payer_account_id,
+    )
+
+
+def _account(account: int) -> bytes:
+    """A topic: the long-zero address without leading zeros; empty for no account."""
+    return _number(account & entity_id.MAX_NUM)
+
+
+def _number(number: int) -> bytes:
+    """Unsigned big-endian without leading zeros; 0 is empty."""
+    number &= _UNSIGNED
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
