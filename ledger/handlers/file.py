@@ -99,4 +99,3 @@ def _store_content(item: RecordItem, rows: Batch, contents: bytes) -> None:
             file_data=contents,
             transaction_type=item.transaction_type,
         )
-        rows.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
