@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class TokensConfig(AppConfig):
     name = "tokens"
+    verbose_name = "Tokens and NFTs"

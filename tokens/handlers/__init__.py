@@ -1,5 +1,5 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from tokens.handlers import relationship, token
+from tokens.handlers import airdrop, allowance, every, nft, relationship, supply, token
 
-__all__ = ["relationship", "token"]
+__all__ = ["airdrop", "allowance", "every", "nft", "relationship", "supply", "token"]

@@ -1,13 +1,34 @@
-"""Token service, the token itself: create, update, delete, fee schedule, pause, supply, metadata of serials.
+"""Token service, the token itself: create, update, delete, pause, fee schedule."""
 
-Which token a transaction is about.
-"""
+from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import names_entity
+from ledger.ingest.columns import keys, text
+from ledger.ingest.registry import handles, names_entity
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id
-from mirror.values.transaction_types import name
+from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
+from mirror.values import entity_id, timestamp
+from mirror.values.transaction_types import NUMBERS, name
+from tokens.handlers.fees import replace_custom_fees
+from tokens.handlers.statuses import FROZEN, GRANTED, NOT_APPLICABLE, REVOKED, UNFROZEN
+from tokens.models import Token, TokenAccount
+
+# Tokens have metadata (HIP-646, HIP-657) in records from this HAPI version on.
+METADATA_SINCE = (0, 49, 0)
+
+TOKEN_PAUSE = NUMBERS["TOKENPAUSE"]
+
+# Column of token -> field of the bodies.
+_KEYS = {
+    "fee_schedule_key": "fee_schedule_key",
+    "freeze_key": "freezeKey",
+    "kyc_key": "kycKey",
+    "pause_key": "pause_key",
+    "supply_key": "supplyKey",
+    "wipe_key": "wipeKey",
+}
+_TYPES = {0: TokenType.FUNGIBLE_COMMON, 1: TokenType.NON_FUNGIBLE_UNIQUE}
+_SUPPLY_TYPES = {0: TokenSupplyType.INFINITE, 1: TokenSupplyType.FINITE}
 
 
 @names_entity("TOKENCREATION")
@@ -15,9 +36,187 @@ def created_token(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_token(item.record.receipt.tokenID)
 
 
+@handles("TOKENCREATION")
+def token_create(item: RecordItem, rows: Batch) -> None:
+    """A new token; its treasury and who collects its fees in the token itself hold it from the start.
+
+    Source: body.tokenCreation, receipt.tokenID, record.automatic_token_associations.
+    Rows: token, custom_fee and entity version; token_account version of each first holder.
+    """
+    # BODY
+    body = item.body.tokenCreation
+    entity = _entity_columns(item, rows, body) | {"memo": text(body.memo)}
+    if entity.get("auto_renew_account_id") == 0:
+        rows.recoverable(item, "the auto renew account of a new token is 0.0.0")
+        del entity["auto_renew_account_id"]
+    # ROWS
+    rows.change_entity(
+        item,
+        id=item.entity_id,
+        type="TOKEN",
+        created_timestamp=item.consensus_timestamp,
+        deleted=False,
+        **entity,
+    )
+    if rows.persist.tokens and item.entity_id:
+        collectors = replace_custom_fees(item, rows, item.entity_id, body.custom_fees)
+        _associate_first_holders(item, rows, [entity_id.of_account(body.treasury), *collectors])
+        _add_token(item, rows)
+
+
+def _add_token(item: RecordItem, rows: Batch) -> None:
+    # BODY
+    body, at = item.body.tokenCreation, item.consensus_timestamp
+    columns = _given_keys(body)
+    if item.hapi_version >= METADATA_SINCE:
+        columns["metadata"] = body.metadata
+        if body.HasField("metadata_key"):
+            columns["metadata_key"] = body.metadata_key.SerializeToString()
+    freeze_status, kyc_status, pause_status = _default_statuses(body)
+    # ROWS
+    rows.upsert(
+        Token,
+        since=at,
+        token_id=item.entity_id,
+        created_timestamp=at,
+        decimals=body.decimals,
+        freeze_default=body.freezeDefault,
+        freeze_status=freeze_status,
+        initial_supply=body.initialSupply,
+        kyc_status=kyc_status,
+        max_supply=body.maxSupply,
+        name=text(body.name),
+        pause_status=pause_status,
+        supply_type=_SUPPLY_TYPES.get(body.supplyType, TokenSupplyType.INFINITE),
+        symbol=text(body.symbol),
+        total_supply=body.initialSupply,
+        treasury_account_id=entity_id.of_account(body.treasury) or None,
+        type=_TYPES.get(body.tokenType, TokenType.FUNGIBLE_COMMON),
+        **columns,
+    )
+
+
+def _associate_first_holders(item: RecordItem, rows: Batch, expected: list[int]) -> None:
+    """Those the record lists; records that list none mean the expected ones."""
+    body, at, token = item.body.tokenCreation, item.consensus_timestamp, item.entity_id
+    listed = [entity_id.of_account(each.account_id) for each in item.record.automatic_token_associations]
+    for account in dict.fromkeys(listed or expected):
+        if not account:
+            continue
+        rows.upsert(
+            TokenAccount,
+            since=at,
+            account_id=account,
+            token_id=token,
+            associated=True,
+            automatic_association=False,
+            balance=0,
+            balance_timestamp=at,
+            created_timestamp=at,
+            freeze_status=UNFROZEN if body.HasField("freezeKey") else NOT_APPLICABLE,
+            kyc_status=GRANTED if body.HasField("kycKey") else NOT_APPLICABLE,
+        )
+        rows.mention(account)
+
+
+def _default_statuses(body: Any) -> tuple[int, int, str]:
+    """(freeze, KYC, pause) of an account or token that nothing was decided about yet."""
+    freeze = NOT_APPLICABLE
+    if body.HasField("freezeKey"):
+        freeze = FROZEN if body.freezeDefault else UNFROZEN
+    kyc = REVOKED if body.HasField("kycKey") else NOT_APPLICABLE
+    pause = TokenPauseStatus.UNPAUSED if body.HasField("pause_key") else TokenPauseStatus.NOT_APPLICABLE
+    return freeze, kyc, pause
+
+
+@handles("TOKENUPDATE")
+def token_update(item: RecordItem, rows: Batch) -> None:
+    """What the body sets of a token; everything else stays, also statuses when their key changes.
+
+    Serials of a replaced treasury move by the record's transfers.
+    Source: body.tokenUpdate. Rows: token version (none of a token never seen whole), entity version.
+    """
+    # BODY
+    body = item.body.tokenUpdate
+    entity = _entity_columns(item, rows, body)
+    if body.HasField("memo"):
+        entity["memo"] = text(body.memo.value)
+    columns = _given_keys(body)
+    if body.HasField("treasury"):
+        columns["treasury_account_id"] = entity_id.of_account(body.treasury) or None
+        rows.mention(columns["treasury_account_id"] or 0)
+    if body.name:
+        columns["name"] = text(body.name)
+    if body.symbol:
+        columns["symbol"] = text(body.symbol)
+    if item.hapi_version >= METADATA_SINCE:
+        if body.HasField("metadata"):
+            columns["metadata"] = body.metadata.value
+        if body.HasField("metadata_key"):
+            columns["metadata_key"] = body.metadata_key.SerializeToString()
+    # ROWS
+    rows.change_entity(item, id=item.entity_id, type="TOKEN", deleted=False, **entity)
+    if rows.persist.tokens and item.entity_id:
+        rows.upsert(Token, since=item.consensus_timestamp, token_id=item.entity_id, **columns)
+
+
+def _given_keys(body: Any) -> dict[str, Any]:
+    return {
+        column: getattr(body, field).SerializeToString()
+        for column, field in _KEYS.items()
+        if body.HasField(field)
+    }
+
+
+def _entity_columns(item: RecordItem, rows: Batch, body: Any) -> dict[str, Any]:
+    """What a body sets of the columns that tokens share with other entities, the memo aside."""
+    columns: dict[str, Any] = {}
+    if body.HasField("adminKey"):
+        columns |= keys(body.adminKey.SerializeToString())
+    if body.HasField("autoRenewAccount"):
+        columns["auto_renew_account_id"] = rows.account(item, body.autoRenewAccount, "auto renew account")
+        rows.mention(columns["auto_renew_account_id"] or 0)
+    if body.HasField("autoRenewPeriod"):
+        columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.HasField("expiry"):
+        columns["expiration_timestamp"] = timestamp.of(body.expiry)
+    return columns
+
+
+@handles("TOKENDELETION")
+def token_delete(item: RecordItem, rows: Batch) -> None:
+    """The token is deleted; its row in token stays as it was. Source: body.tokenDeletion. Rows: entity
+    version.
+    """
+    rows.change_entity(item, id=item.entity_id, type="TOKEN", deleted=True)
+
+
+@handles("TOKENPAUSE", "TOKENUNPAUSE")
+def token_pause(item: RecordItem, rows: Batch) -> None:
+    """No one may move a paused token. Source: body.token_pause, token_unpause. Rows: token version."""
+    if not rows.persist.tokens:
+        return
+    paused = item.transaction_type == TOKEN_PAUSE
+    rows.upsert(
+        Token,
+        since=item.consensus_timestamp,
+        token_id=item.entity_id,
+        pause_status=TokenPauseStatus.PAUSED if paused else TokenPauseStatus.UNPAUSED,
+    )
+
+
 @names_entity("TOKENFEESCHEDULEUPDATE")
 def fee_schedule_token(item: RecordItem, rows: Batch) -> int:
     return entity_id.of_token(item.body.token_fee_schedule_update.token_id)
+
+
+@handles("TOKENFEESCHEDULEUPDATE")
+def token_fee_schedule_update(item: RecordItem, rows: Batch) -> None:
+    """The token's fees are replaced as a whole. Source: body.token_fee_schedule_update. Rows: custom_fee
+    version.
+    """
+    if rows.persist.tokens and item.entity_id:
+        replace_custom_fees(item, rows, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
 
 
 _BODIES = {

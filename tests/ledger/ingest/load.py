@@ -1,5 +1,6 @@
 """From composed transactions to what the tables hold: stream files in a folder, loaded by the pipeline."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.ledger.ingest.tables import contents, empty_tables
 
 Row = tuple[Any, ...]
 
+_JSONB = 3802  # type number in pg_type
 _PERSIST = "importer.parser.record.entity.persist."
 
 
@@ -28,16 +30,22 @@ def load(*blocks: Block) -> Progress:
 
 
 def stored(table: str, columns: str, where: str = "true") -> list[Row]:
-    """The rows of a table, ordered by the columns; bytea as bytes, ranges as text such as `[5,9)`."""
+    """The rows of a table, ordered by the columns.
+
+    Bytea is bytes, jsonb what it says, ranges are text such as `[5,9)`.
+    """
     names = [name.strip() for name in columns.split(",")]
     selected = [f"{name}::text" if name.endswith("_range") else f'"{name}"' for name in names]
     with connection.cursor() as cursor:
         cursor.execute(f"select {', '.join(selected)} from {table} where {where}")
-        rows = [tuple(_plain(value) for value in row) for row in cursor.fetchall()]
+        json_columns = [column.type_code == _JSONB for column in cursor.description]
+        rows = [tuple(map(_plain, row, json_columns)) for row in cursor.fetchall()]
     return sorted(rows, key=lambda row: [(value is not None, str(type(value)), value) for value in row])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, is_json: bool = False) -> Any:
+    if is_json:
+        return value and json.loads(value)
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return bytes(value) if isinstance(value, memoryview) else value

@@ -1,0 +1,132 @@
+"""The pages of tokens, NFTs, who holds and who may spend them."""
+
+from collections.abc import Iterable
+
+from django.contrib import admin
+from django.db.models import BooleanField, Q
+from django.db.models.expressions import RawSQL
+
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+from tokens.models import (
+    AssessedCustomFee,
+    CustomFee,
+    CustomFeeHistory,
+    Nft,
+    NftAllowance,
+    NftAllowanceHistory,
+    NftHistory,
+    Token,
+    TokenAccount,
+    TokenAccountHistory,
+    TokenAirdrop,
+    TokenAirdropHistory,
+    TokenAllowance,
+    TokenAllowanceHistory,
+    TokenBalance,
+    TokenHistory,
+    TokenTransfer,
+)
+
+_FEWEST_LETTERS = 3
+
+
+@admin.register(Token)
+class TokenAdmin(ReadOnlyAdmin):
+    shown = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
+    search_also = "part of a name"
+    related = (
+        Related(TokenAccount, same("token_id"), "Holders"),
+        Related(Nft, same("token_id"), "Serials"),
+        Related(CustomFee, same(entity_id="token_id"), "Custom fees"),
+        Related(TokenHistory, same("token_id"), "Earlier versions"),
+    )
+
+    def search(self, text: str) -> Iterable[Q]:
+        yield from super().search(text)
+        if len(text) >= _FEWEST_LETTERS and "\0" not in text:
+            escaped = text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+            # Index: token__name, trigrams; it can't find fewer than three letters.
+            yield Q(RawSQL("token.name ilike %s", (f"%{escaped}%",), output_field=BooleanField()))
+
+
+@admin.register(TokenAccount)
+class TokenAccountAdmin(CompositeKeyAdmin):
+    label = "Token holdings"
+    shown = ("account_id", "token_id", "balance", "associated", "automatic_association", "created_timestamp")
+    related = (Related(TokenAccountHistory, same("account_id", "token_id"), "Earlier versions"),)
+
+
+@admin.register(TokenAccountHistory)
+class TokenAccountHistoryAdmin(CompositeKeyAdmin):
+    label = "Token holdings: history"
+    shown = ("account_id", "token_id", "timestamp_range", "balance", "associated")
+
+
+@admin.register(Nft)
+class NftAdmin(CompositeKeyAdmin):
+    label = "NFTs"
+    shown = ("token_id", "serial_number", "account_id", "metadata", "created_timestamp", "deleted", "spender")
+    related = (Related(NftHistory, same("token_id", "serial_number"), "Earlier versions"),)
+
+
+@admin.register(NftHistory)
+class NftHistoryAdmin(CompositeKeyAdmin):
+    label = "NFTs: history"
+    shown = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
+
+
+@admin.register(TokenTransfer)
+class TokenTransferAdmin(CompositeKeyAdmin):
+    shown = ("consensus_timestamp", "token_id", "account_id", "amount", "payer_account_id", "is_approval")
+
+
+@admin.register(NftAllowance)
+class NftAllowanceAdmin(CompositeKeyAdmin):
+    label = "NFT allowances"
+    related = (Related(NftAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
+
+
+@admin.register(NftAllowanceHistory)
+class NftAllowanceHistoryAdmin(CompositeKeyAdmin):
+    label = "NFT allowances: history"
+
+
+@admin.register(TokenAllowance)
+class TokenAllowanceAdmin(CompositeKeyAdmin):
+    related = (Related(TokenAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
+
+
+@admin.register(TokenAllowanceHistory)
+class TokenAllowanceHistoryAdmin(CompositeKeyAdmin):
+    label = "Token allowances: history"
+
+
+@admin.register(TokenBalance)
+class TokenBalanceAdmin(CompositeKeyAdmin):
+    label = "Token balances at snapshots"
+
+
+@admin.register(TokenHistory)
+class TokenHistoryAdmin(CompositeKeyAdmin):
+    label = "Tokens: history"
+    shown = ("token_id", "timestamp_range", "name", "symbol", "type", "total_supply", "treasury_account_id")
+
+
+@admin.register(CustomFee)
+class CustomFeeAdmin(ReadOnlyAdmin):
+    related = (Related(CustomFeeHistory, same("entity_id"), "Earlier fee schedules"),)
+    shown = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
+
+
+@admin.register(CustomFeeHistory)
+class CustomFeeHistoryAdmin(CompositeKeyAdmin):
+    label = "Custom fees: history"
+
+
+@admin.register(TokenAirdropHistory)
+class TokenAirdropHistoryAdmin(CompositeKeyAdmin):
+    label = "Token airdrops: history"
+
+
+admin.site.register((AssessedCustomFee, TokenAirdrop), CompositeKeyAdmin)

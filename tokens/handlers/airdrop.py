@@ -1,0 +1,107 @@
+"""Token service, airdrops (HIP-904): tokens offered to accounts that are not associated yet."""
+
+from typing import Any
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import handles
+from ledger.stream.item import RecordItem
+from mirror.db.enums import AirdropState
+from mirror.values import entity_id
+from tokens.models import TokenAccount, TokenAirdrop
+
+
+@handles("TOKENAIRDROP")
+def token_airdrop(item: RecordItem, rows: Batch) -> None:
+    """What could not be transferred waits for its receiver; the amount is all that waits of the token.
+
+    Source: record.new_pending_airdrops. Rows: token_airdrop version.
+    """
+    if not rows.persist.token_airdrops:
+        return
+    for pending in item.record.new_pending_airdrops:
+        identifier = pending.pending_airdrop_id
+        fungible = identifier.WhichOneof("token_reference") == "fungible_token_type"
+        _change(
+            item,
+            rows,
+            identifier,
+            receiver=entity_id.of_account(identifier.receiver_id),
+            sender=entity_id.of_account(identifier.sender_id),
+            state=AirdropState.PENDING,
+            amount=pending.pending_airdrop_value.amount if fungible else None,
+        )
+
+
+@handles("TOKENCANCELAIRDROP")
+def token_cancel_airdrop(item: RecordItem, rows: Batch) -> None:
+    """The sender takes airdrops back. Source: body.tokenCancelAirdrop. Rows: token_airdrop version."""
+    if rows.persist.token_airdrops:
+        for identifier in item.body.tokenCancelAirdrop.pending_airdrops:
+            _end(item, rows, identifier, AirdropState.CANCELLED)
+
+
+@handles("TOKENCLAIMAIRDROP")
+def token_claim_airdrop(item: RecordItem, rows: Batch) -> None:
+    """Receivers take airdrops, which associates them if they are not; the tokens come by transfers.
+
+    Source: body.tokenClaimAirdrop. Rows: token_airdrop version; token_account version of who is not
+    associated.
+    """
+    if not rows.persist.token_airdrops:
+        return
+    at = item.consensus_timestamp
+    for identifier in item.body.tokenClaimAirdrop.pending_airdrops:
+        ended = _end(item, rows, identifier, AirdropState.CLAIMED)
+        if ended:
+            receiver, token = ended
+            rows.establish(
+                TokenAccount,
+                since=at,
+                account_id=receiver,
+                token_id=token,
+                associated=True,
+                automatic_association=False,
+                balance=0,
+                balance_timestamp=at,
+                created_timestamp=at,
+            )
+
+
+def _end(item: RecordItem, rows: Batch, identifier: Any, state: str) -> tuple[int, int] | None:
+    """A pending airdrop is over: its receiver and token; None when an account of it is not known."""
+    receiver = rows.account(item, identifier.receiver_id, "receiver of an airdrop")
+    sender = rows.account(item, identifier.sender_id, "sender of an airdrop")
+    if not receiver or not sender:
+        return None
+    token = _change(item, rows, identifier, receiver=receiver, sender=sender, state=state)
+    return receiver, token
+
+
+def _change(
+    item: RecordItem,
+    rows: Batch,
+    identifier: Any,
+    *,
+    receiver: int,
+    sender: int,
+    state: str,
+    amount: int | None = None,
+) -> int:
+    """A new state of the airdrop a PendingAirdropId names; its token. Fungible ones have serial number 0."""
+    if identifier.WhichOneof("token_reference") == "non_fungible_token":
+        token = entity_id.of_token(identifier.non_fungible_token.token_ID)
+        serial = identifier.non_fungible_token.serial_number
+    else:
+        token, serial = entity_id.of_token(identifier.fungible_token_type), 0
+    rows.upsert(
+        TokenAirdrop,
+        since=item.consensus_timestamp,
+        receiver_account_id=receiver,
+        sender_account_id=sender,
+        serial_number=serial,
+        token_id=token,
+        state=state,
+        amount=amount,
+    )
+    rows.mention(receiver, sender, token)
+    return token

@@ -1,0 +1,72 @@
+"""Token service, how much of a token there is: mint, burn, wipe."""
+
+from collections.abc import Iterable
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import handles
+from ledger.stream.item import RecordItem
+from tokens.models import Nft, Token
+
+
+@handles("TOKENMINT")
+def token_mint(item: RecordItem, rows: Batch) -> None:
+    """More of a token, or new serials; who owns them, the transfers of the transaction tell.
+
+    Source: body.tokenMint (metadata per serial), receipt.newTotalSupply, receipt.serialNumbers.
+    Rows: token supply, silently; nft version per serial.
+    """
+    if not rows.persist.tokens:
+        return
+    # BODY
+    serials, metadata = item.record.receipt.serialNumbers, item.body.tokenMint.metadata
+    if len(serials) > len(metadata):
+        rows.recoverable(item, f"{len(serials)} serials are minted with metadata for {len(metadata)}")
+    # ROWS
+    at = item.consensus_timestamp
+    _set_supply(item, rows)
+    for serial, data in zip(serials, metadata, strict=False):
+        rows.upsert(
+            Nft,
+            since=at,
+            token_id=item.entity_id,
+            serial_number=serial,
+            created_timestamp=at,
+            deleted=False,
+            metadata=data,
+        )
+
+
+@handles("TOKENBURN")
+def token_burn(item: RecordItem, rows: Batch) -> None:
+    """Less of a token, or the end of serials, from the treasury.
+
+    Source: body.tokenBurn, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
+    """
+    if rows.persist.tokens:
+        _set_supply(item, rows)
+        _end_serials(item, rows, item.body.tokenBurn.serialNumbers)
+
+
+@handles("TOKENWIPE")
+def token_wipe(item: RecordItem, rows: Batch) -> None:
+    """As a burn, from any account.
+
+    Source: body.tokenWipe, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
+    """
+    if not rows.persist.tokens:
+        return
+    body = item.body.tokenWipe
+    rows.mention(rows.account(item, body.account, "account to wipe") or 0)
+    _set_supply(item, rows)
+    _end_serials(item, rows, body.serialNumbers)
+
+
+def _set_supply(item: RecordItem, rows: Batch) -> None:
+    rows.upsert(Token, token_id=item.entity_id, total_supply=item.record.receipt.newTotalSupply)
+
+
+def _end_serials(item: RecordItem, rows: Batch, serials: Iterable[int]) -> None:
+    for serial in serials:
+        rows.upsert(
+            Nft, since=item.consensus_timestamp, token_id=item.entity_id, serial_number=serial, deleted=True
+        )
