@@ -46,7 +46,8 @@ def test_every_record_file_is_loaded_with_its_known_hashes_and_counts(group: str
         cursor.execute(
             """
             select name, version, size, count, consensus_start, consensus_end, prev_hash, hash, file_hash,
-                hapi_version_major, hapi_version_minor, hapi_version_patch, gas_used, encode(logs_bloom, 'hex') as logs_bloom, sidecar_count, index,
+                hapi_version_major, hapi_version_minor, hapi_version_patch,
+                gas_used, encode(logs_bloom, 'hex') as logs_bloom, sidecar_count, index,
                 (select count(*) from transaction t where t.consensus_timestamp
                     between f.consensus_start and f.consensus_end) as transactions,
                 (select count(*) from crypto_transfer t where t.consensus_timestamp
