@@ -5,6 +5,7 @@ An alias is a 20-byte EVM address or a serialized `Key` with a single primitive 
 
 import re
 from base64 import b32decode, b32encode
+from typing import overload
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -22,6 +23,12 @@ class InvalidAlias(ValueError):
     """Text is not base32 of an alias; the message says why."""
 
 
+@overload
+def text(alias: None) -> None: ...
+@overload
+def text(alias: bytes) -> str: ...
+@overload
+def text(alias: bytes | None) -> str | None: ...
 def text(alias: bytes | None) -> str | None:
     """Upper-case base32 without padding; None for None."""
     return None if alias is None else b32encode(alias).decode("ascii").rstrip("=")

@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from typing import overload
 
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})*)")
 
@@ -10,6 +11,12 @@ class InvalidHex(ValueError):
     """Text is not hex of whole bytes."""
 
 
+@overload
+def text(data: None) -> None: ...
+@overload
+def text(data: bytes) -> str: ...
+@overload
+def text(data: bytes | None) -> str | None: ...
 def text(data: bytes | None) -> str | None:
     """Lower-case hex with `0x`; `0x` alone for no bytes; None for None."""
     return None if data is None else "0x" + data.hex()

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 NANOS_PER_SECOND = 1_000_000_000
 NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
@@ -17,6 +17,12 @@ class InvalidTimestamp(ValueError):
     """Text is not a time, or a time does not fit 64 bits; the message says which."""
 
 
+@overload
+def text(nanoseconds: None) -> None: ...
+@overload
+def text(nanoseconds: int) -> str: ...
+@overload
+def text(nanoseconds: int | None) -> str | None: ...
 def text(nanoseconds: int | None) -> str | None:
     """`seconds.nnnnnnnnn`, always nine fraction digits; None for None."""
     if nanoseconds is None:

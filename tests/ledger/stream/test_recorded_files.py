@@ -130,6 +130,7 @@ def test_every_signature_of_a_node_verifies_with_its_key(fact):
         assert signature.version in fact["signature_version"]
         assert signature.file_hash.hex() == fact["file_hash"]
         if signature.version >= 5:
+            assert signature.metadata_hash is not None
             assert signature.metadata_hash.hex() == fact["metadata_hash"]
         assert any(signature.is_signed_by(book[node_id(path)]) for book in keys)
 
