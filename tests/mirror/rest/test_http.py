@@ -30,6 +30,7 @@ BLOCKS = "/api/v1/blocks"
         "/api/v1/%FF",
         "/api/v1/%zz",
         "/api/v2/blocks",
+        "/api/v1/bloc%E2%84%AAs",
     ],
 )
 def test_unknown_routes_are_not_found(api, path):
