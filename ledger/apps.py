@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class LedgerConfig(AppConfig):
     name = "ledger"
+    verbose_name = "Blocks, transactions, entities, topics"

@@ -152,6 +152,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("web.allowedHosts", ("*",), "Host names the node answers to; * is any."),
     Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.",
             secret=True),
+    Setting("web.adminOrigins", (),
+            "Addresses such as https://mirror.example.org at which a proxy serves /admin over HTTPS; the "
+            "admin's cookies are then for HTTPS only."),
     # Loading record files
     Setting("importer.startBlockNumber", 0,
             "Number of the first block when the files carry none (before format 6)."),

@@ -24,7 +24,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django.contrib.admin",
+    "mirror.admin.apps.MirrorAdminConfig",
     "django_filters",
     "rest_framework",
     "mirror",
@@ -36,6 +36,8 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "mirror.rest.middleware.ApiMiddleware",
+    "mirror.admin.middleware.AdminSecurityMiddleware",
+    "mirror.admin.middleware.AdminFrameMiddleware",
     "mirror.admin.middleware.AdminSessionMiddleware",
     "mirror.admin.middleware.AdminAuthenticationMiddleware",
     "mirror.admin.middleware.AdminMessageMiddleware",
@@ -48,6 +50,18 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 STATIC_URL = "/static/"
+
+# The admin's cookies, which browsers send to the admin alone. Behind a proxy that speaks HTTPS they are for
+# HTTPS only, and forms are taken from the proxy's addresses.
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin"
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "ledger_mirror_session", "ledger_mirror_csrf"
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+CSRF_TRUSTED_ORIGINS = list(config.value("web.adminOrigins"))
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(CSRF_TRUSTED_ORIGINS)
+X_FRAME_OPTIONS = "DENY"
+LOGIN_URL = "/admin/login/"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TEMPLATES = [

@@ -1,37 +1,60 @@
+from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
+from django.views.generic import RedirectView
 
-from ledger.api import allowances, blocks, rewards, schedules, topic_messages, topics, transactions
+from ledger.api import (
+    accounts,
+    allowances,
+    balances,
+    blocks,
+    rewards,
+    schedules,
+    topic_messages,
+    topics,
+    transactions,
+)
 from mirror import health
 from mirror.rest.accounts import NEWER_ACCOUNT
-from mirror.rest.routes import route, unknown_route
+from mirror.rest.routes import Routes, route, unknown_route
 from tokens.api import account_nfts, relationships
 from tokens.api import allowances as token_allowances
 
+_ROUTES = Routes(
+    [
+        route("accounts", accounts.Accounts),
+        route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=NEWER_ACCOUNT),
+        route("accounts/{idOrAliasOrEvmAddress}", accounts.AccountOfIdOrAlias),
+        route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
+        route("accounts/{idOrAliasOrEvmAddress}/allowances/tokens", token_allowances.TokenAllowances),
+        route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
+        route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
+        route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
+        route("balances", balances.Balances),
+        route("blocks", blocks.Blocks),
+        route("blocks/{hashOrNumber}", blocks.Block),
+        route("schedule/{scheduleId}", schedules.Schedule),
+        route("schedules", schedules.Schedules),
+        route("schedules/{scheduleId}", schedules.Schedule),
+        route("topics/messages/{timestamp}", topic_messages.MessageAt),
+        route("topics/{id}", topics.Topic, id=r"(?:[0-9]+\.){0,2}[0-9]+"),
+        route("topics/{topicId}/messages", topic_messages.Messages),
+        route("topics/{topicId}/messages/{sequenceNumber}", topic_messages.MessageOfNumber),
+        route("transactions", transactions.Transactions),
+        # A hash in base64 may have slashes.
+        route(
+            "transactions/{transactionIdOrHash}",
+            transactions.TransactionsOfIdOrHash,
+            transaction_id_or_hash="[^/]+|[A-Za-z0-9+/]{64}",
+        ),
+    ]
+)
+
 urlpatterns: list[URLPattern | URLResolver] = [
-    route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=NEWER_ACCOUNT),
-    route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
-    route("accounts/{idOrAliasOrEvmAddress}/allowances/tokens", token_allowances.TokenAllowances),
-    route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
-    route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
-    route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
-    route("blocks", blocks.Blocks),
-    route("blocks/{hashOrNumber}", blocks.Block),
+    _ROUTES,
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
-    route("schedule/{scheduleId}", schedules.Schedule),
-    route("schedules", schedules.Schedules),
-    route("schedules/{scheduleId}", schedules.Schedule),
-    route("topics/messages/{timestamp}", topic_messages.MessageAt),
-    route("topics/{id}", topics.Topic, id=r"(?:[0-9]+\.){0,2}[0-9]+"),
-    route("topics/{topicId}/messages", topic_messages.Messages),
-    route("topics/{topicId}/messages/{sequenceNumber}", topic_messages.MessageOfNumber),
-    route("transactions", transactions.Transactions),
-    # A hash in base64 may have slashes.
-    route(
-        "transactions/{transactionIdOrHash}",
-        transactions.TransactionsOfIdOrHash,
-        transaction_id_or_hash="[^/]+|[A-Za-z0-9+/]{64}",
-    ),
     unknown_route(),
 ]
 

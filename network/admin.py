@@ -46,7 +46,13 @@ class NodeAdmin(ReadOnlyAdmin):
 @admin.register(NetworkStake)
 class NetworkStakeAdmin(ReadOnlyAdmin):
     label = "Network stake"
-    shown = ("consensus_timestamp", "epoch_day", "stake_total", "max_total_reward", "reserved_staking_rewards")
+    shown = (
+        "consensus_timestamp",
+        "epoch_day",
+        "stake_total",
+        "max_total_reward",
+        "reserved_staking_rewards",
+    )
     related = (Related(NodeStake, same("consensus_timestamp"), "Nodes", most=50),)
 
 

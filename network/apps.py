@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class NetworkConfig(AppConfig):
     name = "network"
+    verbose_name = "Nodes and staking"

@@ -1,11 +1,19 @@
-"""Sessions, users and messages exist for /admin alone: a request to the API pays for none of them."""
+"""Sessions, users, messages and headers for pages exist for /admin alone: the API pays for none of them."""
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
+
+# Scripts and images are files of the node; Django's admin writes some styles into its pages.
+_CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
 
 
 class _OnlyAdmin(MiddlewareMixin):
@@ -13,6 +21,17 @@ class _OnlyAdmin(MiddlewareMixin):
         if request.path_info.startswith("/admin"):
             return super().__call__(request)  # type: ignore[return-value]
         return self.get_response(request)  # type: ignore[return-value]
+
+
+class AdminSecurityMiddleware(_OnlyAdmin, SecurityMiddleware):
+    """nosniff, referrers and openers of the same origin only, and what a page may load."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response.headers.setdefault("Content-Security-Policy", _CONTENT_SECURITY_POLICY)
+        return super().process_response(request, response)
+
+
+class AdminFrameMiddleware(_OnlyAdmin, XFrameOptionsMiddleware): ...
 
 
 class AdminSessionMiddleware(_OnlyAdmin, SessionMiddleware): ...

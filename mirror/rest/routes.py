@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, re_path
 from django.urls.resolvers import RegexPattern
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import get_language
 
 from mirror.rest.views import NewerReadView, ReadView, UnknownRoute
 
@@ -53,6 +55,14 @@ class Routes(URLResolver):
             if match := each.resolve(path):
                 return match
         raise Resolver404({"path": path, "tried": []})
+
+    def _populate(self) -> None:
+        """What `reverse` finds here: nothing. It would take each pattern apart, and these are beyond it."""
+        language = get_language()
+        for found in (self._namespace_dict, self._app_dict):  # type: ignore[attr-defined]
+            found[language] = {}
+        self._reverse_dict[language] = MultiValueDict()
+        self._populated = True
 
 
 def snake_case(name: str) -> str:

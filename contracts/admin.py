@@ -1,0 +1,126 @@
+"""The pages of contracts, their results, logs, actions and state, and of hooks."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+
+from contracts.models import (
+    Contract,
+    ContractAction,
+    ContractLog,
+    ContractResult,
+    ContractState,
+    ContractStateChange,
+    ContractTransaction,
+    ContractTransactionHash,
+    EthereumTransaction,
+    Hook,
+    HookHistory,
+    HookStorage,
+    HookStorageChange,
+)
+from mirror.admin.filters import conditions
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+
+
+@admin.register(Contract)
+class ContractAdmin(ReadOnlyAdmin):
+    shown = ("id", "file_id")
+    related = (
+        Related(ContractResult, same(contract_id="id"), "Results"),
+        Related(ContractLog, same(contract_id="id"), "Logs"),
+        Related(ContractState, same(contract_id="id"), "State"),
+    )
+
+
+@admin.register(ContractResult)
+class ContractResultAdmin(ReadOnlyAdmin):
+    shown = (
+        "consensus_timestamp",
+        "contract_id",
+        "sender_id",
+        "transaction_result",
+        "amount",
+        "gas_used",
+        "gas_limit",
+        "error_message",
+    )
+    search_also = "32 byte transaction or Ethereum hash in hex"
+    related = (
+        Related(EthereumTransaction, same("consensus_timestamp"), "Ethereum transaction"),
+        Related(ContractLog, same("consensus_timestamp"), "Logs", most=50),
+        Related(ContractAction, same("consensus_timestamp"), "Actions", most=50),
+        Related(ContractStateChange, same("consensus_timestamp"), "State read and written", most=50),
+    )
+
+    def search(self, text: str) -> Iterable[Q]:
+        for condition in conditions(ContractTransactionHash, ("hash",), text):
+            # Index: contract_transaction_hash__hash (hash).
+            found = ContractTransactionHash.objects.filter(condition)
+            yield Q(consensus_timestamp__in=list(found.values_list("consensus_timestamp", flat=True)[:25]))
+        yield from super().search(text)
+
+
+@admin.register(ContractTransactionHash)
+class ContractTransactionHashAdmin(CompositeKeyAdmin):
+    shown = ("hash", "consensus_timestamp", "entity_id", "payer_account_id", "transaction_result")
+    searched = ("hash",)
+
+
+@admin.register(ContractLog)
+class ContractLogAdmin(CompositeKeyAdmin):
+    shown = ("consensus_timestamp", "index", "contract_id", "topic0", "topic1", "topic2", "topic3", "data")
+
+
+@admin.register(ContractAction)
+class ContractActionAdmin(CompositeKeyAdmin):
+    shown = (
+        "consensus_timestamp",
+        "index",
+        "call_depth",
+        "caller",
+        "recipient_contract",
+        "recipient_account",
+        "value",
+        "gas_used",
+    )
+
+
+@admin.register(ContractStateChange)
+class ContractStateChangeAdmin(CompositeKeyAdmin):
+    shown = ("consensus_timestamp", "contract_id", "slot", "value_read", "value_written")
+
+
+@admin.register(ContractState)
+class ContractStateAdmin(CompositeKeyAdmin):
+    shown = ("contract_id", "slot", "value", "modified_timestamp")
+
+
+@admin.register(EthereumTransaction)
+class EthereumTransactionAdmin(ReadOnlyAdmin):
+    shown = ("consensus_timestamp", "hash", "type", "to_address", "nonce", "gas_limit", "payer_account_id")
+    related: Any = (Related(ContractResult, same("consensus_timestamp"), "Contract result"),)
+
+
+@admin.register(Hook)
+class HookAdmin(CompositeKeyAdmin):
+    shown = ("owner_id", "hook_id", "contract_id", "type", "extension_point", "created_timestamp", "deleted")
+    related = (Related(HookStorage, same("owner_id", "hook_id"), "Storage"),)
+
+
+@admin.register(HookStorage)
+class HookStorageAdmin(CompositeKeyAdmin):
+    label = "Hook storage"
+    shown = ("owner_id", "hook_id", "key", "value", "modified_timestamp", "deleted")
+    related = (Related(HookStorageChange, same("owner_id", "hook_id", "key"), "Changes"),)
+
+
+@admin.register(HookStorageChange)
+class HookStorageChangeAdmin(CompositeKeyAdmin):
+    shown = ("owner_id", "hook_id", "key", "consensus_timestamp", "value_read", "value_written")
+
+
+admin.site.register((ContractTransaction, HookHistory), CompositeKeyAdmin)

@@ -1,0 +1,289 @@
+"""Pages of tables that only ingest writes: a list and a page for each row. There is no form, nor a way to add
+or delete.
+
+Nothing is counted, and rows come in an order that an index delivers. Searches and filters compare columns
+that an index begins with; `mirror.admin.columns` reads the indexes off the model, so that a registration
+says only what is particular to its table.
+"""
+
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial, update_wrapper
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import models
+from django.db.models import Field, Q, QuerySet
+from django.forms import Media
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.text import capfirst
+from django.views.decorators.http import require_safe
+
+from mirror.admin import columns, filters
+from mirror.admin.addresses import NoSuchKey, key_condition, key_text
+from mirror.admin.kinds import linked
+from mirror.admin.related import Related, Section, section
+from mirror.admin.rowlist import RowList
+from mirror.db.fields import BytesField
+
+_COLUMNS_OF_A_LIST = 8
+
+
+class Cell:
+    """A column of a list."""
+
+    def __init__(self, field: Any, *, sortable: bool) -> None:
+        self.__name__ = field.name
+        self.short_description = capfirst(str(field.verbose_name))
+        self.admin_order_field = field.name if sortable else None
+        self._field = field
+        self._kind = columns.kind(field)
+
+    def __call__(self, row: models.Model) -> str:
+        return linked(self._kind, self._field.value_from_object(row), False)
+
+
+class KeyCell(Cell):
+    """The column that is a table's key, which leads to the page of the row."""
+
+    def __call__(self, row: models.Model) -> str:
+        return _to_page(row, self._kind.html(self._field.value_from_object(row), False))
+
+
+class RowCell:
+    """The way to the page of a row whose key has several columns."""
+
+    __name__ = "row"
+    short_description = ""
+    admin_order_field = None
+
+    def __call__(self, row: models.Model) -> str:
+        return _to_page(row, "View")
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A table with a key of one column."""
+
+    label = ""
+    """The rows in plain words, as a heading; the model's name in the plural if empty."""
+    shown: Sequence[str] = ()
+    """Columns of the list; the key and the first of the others if empty."""
+    searched: Sequence[str] | None = None
+    """Columns that the search field compares, the likeliest first; those that indexes begin with if None."""
+    search_also = ""
+    """What else the search field finds, by `search`."""
+    related: Sequence[Related] = ()
+
+    list_per_page = 50
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_display_links = None
+    actions = None
+    change_list_template = "mirror/admin/list.html"
+
+    def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
+        super().__init__(model, admin_site)
+        self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
+        self.order = columns.order(model)
+        self.searched = columns.leading(model) if self.searched is None else self.searched
+        self.search_help_text = self._search_help()  # type: ignore[misc]
+
+    @property
+    def media(self) -> Media:
+        return Media(css={"all": ["mirror/admin.css"]})
+
+    @property
+    def description(self) -> str:
+        """What a row means: the beginning of the model's docstring."""
+        return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ")  # type: ignore[union-attr]
+
+    # LIST
+
+    @cached_property
+    def shown_columns(self) -> tuple[str, ...]:
+        if self.shown:
+            return tuple(self.shown)
+        lean = [field.name for field in self._fields if not isinstance(field, BytesField | models.JSONField)]
+        key = columns.key_columns(self.model)
+        return (*key, *(name for name in lean if name not in key))[:_COLUMNS_OF_A_LIST]
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """What a list must read of a row."""
+        return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.shown_columns)))
+
+    @cached_property
+    def cells(self) -> list[Any]:
+        """The columns of the list, each a function of the row."""
+        first = next(iter(self.order), "").lstrip("-")
+        return [
+            (KeyCell if name == self.opts.pk.name else Cell)(
+                self.opts.get_field(name), sortable=name == first
+            )
+            for name in self.shown_columns
+        ]
+
+    @property
+    def _fields(self) -> list["Field[Any, Any]"]:
+        return [field for field in self.opts.concrete_fields if field.column is not None]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self.cells
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        return self.order
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return [partial(filters.ColumnFilter, name) for name in columns.indexed(self.model)]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
+        return RowList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return super().changelist_view(request, {"subtitle": self.description})
+
+    # SEARCH
+
+    def search(self, text: str) -> Iterable[Q]:
+        """The conditions that what was typed may mean, the likeliest first; each must use an index."""
+        return filters.conditions(self.model, self.searched or (), text)
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        return tuple(self.searched or ()) or ((self.search_also,) if self.search_also else ())
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """The rows of the first condition that finds any: one condition can use an index, several at once
+        can't.
+        """
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        conditions = list(self.search(text))
+        if not conditions:
+            messages.error(request, f"“{text}” is not something to search for here. {self.search_help_text}")
+            return queryset.none(), False
+        for condition in conditions[:-1]:
+            if queryset.filter(condition).exists():
+                return queryset.filter(condition), False
+        return queryset.filter(conditions[-1]), False
+
+    def _search_help(self) -> str:
+        ways = []
+        for name in self.searched or ():
+            field: Any = self.opts.get_field(name)
+            if example := columns.kind(field).example:
+                ways.append(f"{field.verbose_name}: {example}")
+        return "; ".join([*([self.search_also] if self.search_also else []), *ways])
+
+    # ROW
+
+    def facts(self, row: Any) -> Iterator[tuple[str, str]]:
+        """Label and HTML of what the page of a row says before its columns."""
+        yield from ()
+
+    def sections(self, row: Any) -> Iterator[Section | None]:
+        """Tables on the page of a row."""
+        for related in self.related:
+            yield section(related, row, self.admin_site)
+
+    def row_title(self, row: Any) -> str:
+        return " · ".join(
+            columns.kind(field).text(value)
+            for field in self.opts.pk_fields
+            if (value := field.value_from_object(row)) is not None
+        )
+
+    def row(self, key: str) -> Any:
+        """The row of a key in an address, None when there is none.
+
+        Where nothing forbids equal rows, the first of them.
+        """
+        try:
+            found = self.model._default_manager.filter(self.key_condition(key))[:1]
+        except NoSuchKey:
+            return None
+        return next(iter(found), None)
+
+    def key_condition(self, key: str) -> Q:
+        """What finds the row of a key in an address. Errors: NoSuchKey."""
+        return key_condition(self.model, key)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        row = self.row(object_id)
+        if row is None:
+            raise Http404(f"There is no row {object_id} in {self.opts.db_table}.")
+        title = self.row_title(row)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{capfirst(str(self.opts.verbose_name))} {title}",
+            "subtitle": self.description,
+            "opts": self.opts,
+            "label": self.label,
+            "row_title": title,
+            "media": self.media,
+            "facts": list(self.facts(row)),
+            "columns": [self._column(field, row) for field in self._fields],
+            "sections": [found for found in self.sections(row) if found],
+        }
+        request.current_app = self.admin_site.name
+        return TemplateResponse(request, "mirror/admin/row.html", context)
+
+    def _column(self, field: "Field[Any, Any]", row: models.Model) -> tuple[str, str, bool]:
+        """Label, HTML, and whether there is a value."""
+        value, kind = field.value_from_object(row), columns.kind(field)
+        if value is not None and field is self.opts.pk:
+            return str(field.verbose_name), format_html("{}", kind.html(value, True)), True
+        return str(field.verbose_name), linked(kind, value, True), value is not None
+
+    # ACCESS
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+
+        def page(view: Any) -> Any:
+            return update_wrapper(require_safe(self.admin_site.admin_view(view)), view)
+
+        return [
+            path("", page(self.changelist_view), name=f"{name}_changelist"),
+            path("<path:object_id>/", page(self.change_view), name=f"{name}_change"),
+        ]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Everyone who may sign in: the API tells the same to anyone."""
+        return self.admin_site.has_permission(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.admin_site.has_permission(request)
+
+
+class CompositeKeyAdmin(ReadOnlyAdmin):
+    """A table whose key has several columns, or whose rows nothing tells apart but all that they say.
+
+    Django refuses to register such a model, since its forms can't deal with the key; here are none, and
+    `mirror.admin.site` lets it in.
+    """
+
+    @cached_property
+    def cells(self) -> list[Any]:
+        return [RowCell(), *super().cells]
+
+
+def _to_page(row: models.Model, shown: str) -> str:
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
+    return format_html('<a href="{}">{}</a>', reverse(name, args=[key_text(row)]), shown)

@@ -1,0 +1,68 @@
+"""A page of rows, which never asks how many there are."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.views.main import ORDER_VAR, ChangeList
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from mirror.admin import columns
+
+# Skipping rows costs as much as reading them.
+LAST_PAGE = 200
+
+
+class RowList(ChangeList):
+    """Django's list of rows, with page numbers that go as far as somebody looks.
+
+    A page reads one row more than it shows, which tells whether there is a next one.
+    """
+
+    model_admin: Any
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.title = self.model_admin.label
+
+    def get_filters_params(self, params: Any = None) -> Any:
+        """Parameters that are no column with an index are passed over."""
+        given = super().get_filters_params(params)
+        return {name: given[name] for name in columns.indexed(self.model) if name in given}
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        rows = super().get_queryset(request, exclude_parameters)
+        given = self.get_filters_params()
+        if given and not set(given) & set(columns.leading(self.model)):
+            by = " or ".join(columns.leading(self.model))
+            messages.error(request, f"{self.model_admin.label} can be narrowed by {by} only.")
+            return rows.none()
+        # Whole rows may have megabytes that a list doesn't show.
+        return rows.only(*self.model_admin.read_columns)
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """The one order an index delivers, forwards or backwards."""
+        ordering: list[Any] = list(self.model_admin.order)
+        wanted = self.params.get(ORDER_VAR, "")
+        if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
+            ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
+        return ordering
+
+    def get_results(self, request: HttpRequest) -> None:
+        self.page_num = min(max(self.page_num, 1), LAST_PAGE)
+        first = (self.page_num - 1) * self.list_per_page
+        rows = list(self.queryset[first : first + self.list_per_page + 1])
+        self.has_next = len(rows) > self.list_per_page
+        self.at_last_page = self.page_num == LAST_PAGE
+        self.result_list = rows[: self.list_per_page]
+        self.result_count = self.full_result_count = len(self.result_list)
+        self.show_full_result_count = self.show_admin_actions = False
+        self.can_show_all = self.multi_page = False
+
+    @property
+    def next_page(self) -> str:
+        return self.get_query_string({"p": self.page_num + 1})
+
+    @property
+    def previous_page(self) -> str:
+        return self.get_query_string({"p": self.page_num - 1})

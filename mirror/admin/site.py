@@ -1,0 +1,140 @@
+"""The site at /admin: what it is called, what its pages have in common, and what goes wrong on them."""
+
+import logging
+from typing import Any
+
+import psycopg
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError, connection
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.urls import Resolver404, resolve
+
+from mirror import clock, config
+from mirror.admin.kinds import utc
+from mirror.admin.readonly import CompositeKeyAdmin
+
+log = logging.getLogger("mirror.admin")
+
+_APPS = ("ledger", "tokens", "contracts", "network", "auth")
+
+
+class MirrorAdminSite(admin.AdminSite):
+    site_header = "Ledger Mirror"
+    site_title = "Ledger Mirror"
+    index_title = "What this node knows"
+    site_url = None
+    index_template = "mirror/admin/index.html"
+    app_index_template = "mirror/admin/app_index.html"
+
+    def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
+        """Also registers models with a composite key, for an admin class that can deal with it."""
+        if admin_class is None or not issubclass(admin_class, CompositeKeyAdmin):
+            super().register(model_or_iterable, admin_class, **options)
+            return
+        given = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
+        for model in given:
+            self._registry[model] = admin_class(model, self)
+
+    # PAGES
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """The apps in the order of how much people look at them; their tables by name."""
+        apps = self._build_app_dict(request, app_label)
+        found = sorted(apps.values(), key=lambda app: _APPS.index(app["app_label"]))
+        for app in found:
+            for table in app["models"]:
+                page = self._registry[table["model"]]
+                table["name"] = getattr(page, "label", table["name"])
+                table["description"] = getattr(page, "description", "")
+            app["models"].sort(key=lambda table: table["name"].lower())
+        return found
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+        return super().index(request, {"last_block": last_block()})
+
+    # ERRORS AND LIMITS
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Gives the page's statements as long as those of the API, and shows errors as pages."""
+
+        def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                _limit_statements()
+                response: HttpResponse = view(request, *args, **kwargs)
+                # Not later, outside of all this.
+                if isinstance(response, SimpleTemplateResponse):
+                    response.render()
+                return response
+            except Http404 as error:
+                return self._problem(request, 404, "Not found", str(error))
+            except PermissionDenied:
+                return self._problem(request, 403, "Not allowed", "Your account may not see or do this.")
+            except OperationalError as error:
+                if not isinstance(error.__cause__, psycopg.errors.QueryCanceled):
+                    return self._failed(request, error)
+                allowed = config.value("rest.db.statementTimeout")
+                return self._problem(
+                    request,
+                    503,
+                    "This took too long",
+                    f"The database needed more than {allowed:g} seconds. Look for fewer rows: add a time or "
+                    "an entity, or open the row itself.",
+                )
+            except Exception as error:
+                return self._failed(request, error)
+
+        careful.__dict__.update(view.__dict__)
+        return super().admin_view(careful, cacheable)
+
+    def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
+        """An address without its last slash is completed; what else is unknown has a page that says so."""
+        if not request.path_info.endswith("/") and request.method in ("GET", "HEAD"):
+            try:
+                found = resolve(f"{request.path_info}/")
+            except Resolver404:
+                found = None
+            if found and found.url_name:
+                return HttpResponseRedirect(f"{request.path}/")
+        raise Http404("There is no such page.")
+
+    def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
+        log.error("event=unexpected_error path=%s", request.get_full_path(), exc_info=error)
+        return self._problem(request, 500, "This went wrong", "The node's log says why.")
+
+    def _problem(self, request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+        context = {**self.each_context(request), "title": title, "text": text}
+        return render(request, "mirror/admin/problem.html", context, status=status)
+
+
+def last_block() -> dict[str, Any] | None:
+    """Number, time and age of the last block; None before there is one."""
+    with connection.cursor() as cursor:
+        # Index: the primary key (consensus_end).
+        cursor.execute("select index, consensus_end from record_file order by consensus_end desc limit 1")
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    number, end = row
+    return {"number": number, "key": end, "time": utc(end)[:19], "age": _age(clock.now_ns() - end)}
+
+
+def _age(nanoseconds: int) -> str:
+    """In the largest unit that is not 0."""
+    seconds = max(nanoseconds // 1_000_000_000, 0)
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            count = seconds // length
+            return f"{count:,} {unit}{'s' if count > 1 else ''}"
+    return f"{seconds} second{'' if seconds == 1 else 's'}"
+
+
+def _limit_statements() -> None:
+    timeout = round(config.value("rest.db.statementTimeout") * 1000)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select set_config('statement_timeout', %s, false), set_config('jit', 'off', false)",
+            [str(timeout)],
+        )
