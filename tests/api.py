@@ -43,6 +43,13 @@ def _one_connection() -> Iterator[None]:
             signal.connect(close_old_connections)
 
 
+def assert_answer(answer: Answer, expected: Any) -> None:
+    """The answer is a success with exactly this JSON, members in this order."""
+    assert answer.status == 200, answer
+    assert answer.json() == expected
+    assert json.dumps(answer.json()) == json.dumps(expected)
+
+
 class Api:
     @cached_property
     def _application(self) -> Any:

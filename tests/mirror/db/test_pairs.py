@@ -1,0 +1,71 @@
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mirror.db.bounds import Bounds
+from mirror.db.pairs import NO_PAIRS, PairBounds, among_pairs, page_of_pairs
+from mirror.db.sql import MAX_INT64, Where, fetch
+
+GRID = [(a, b) for a in range(6) for b in range(6)]
+SELECT = "select a, b from (select a, b from generate_series(0, 5) a, generate_series(0, 5) b) grid"
+
+ends = st.one_of(st.none(), st.integers(0, 6))
+bounds = st.one_of(
+    st.builds(Bounds, lower=ends, upper=ends),
+    st.integers(0, 6).map(lambda value: Bounds(equal=frozenset({value}))),
+)
+
+
+def holds(pair, first, second):
+    """What the range of pairs means, said without ranges of an index."""
+    a, b = pair
+    if first.equal:
+        return a in first.equal and within(b, second)
+    if second.equal:
+        return within(a, first) and b in second.equal
+    lowest = (first.lower, second.lower if second.lower is not None else -1)
+    highest = (first.upper, second.upper if second.upper is not None else 99)
+    return (first.lower is None or pair >= lowest) and (first.upper is None or pair <= highest)
+
+
+def within(value, bounds):
+    if bounds.equal:
+        return value in bounds.equal
+    above = bounds.lower is None or value >= bounds.lower
+    return above and (bounds.upper is None or value <= bounds.upper)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=bounds, second=bounds, descending=st.booleans(), limit=st.integers(1, 40))
+def test_a_page_has_the_first_pairs_of_the_range_in_order(db, first, second, descending, limit):
+    expected = sorted((pair for pair in GRID if holds(pair, first, second)), reverse=descending)
+    range_ = PairBounds(first, second)
+
+    page = page_of_pairs(SELECT, Where(), range_, ("a", "b"), descending=descending, limit=limit)
+    assert fetch(page.sql, page.values) == expected[:limit]
+
+    among = among_pairs(range_, ("a", "b"))
+    assert fetch(f"{SELECT} {among.sql} order by a, b", among.values) == sorted(expected)
+
+
+def test_at_most_three_parts_that_name_their_ends():
+    range_ = PairBounds(Bounds(lower=2, upper=5), Bounds(lower=3, upper=1))
+    assert range_.parts("a", "b") == [
+        Where(("a = %s", "b >= %s"), (2, 3)),
+        Where(("a = %s", "b <= %s"), (5, 1)),
+        Where(("a >= %s", "a <= %s"), (3, 4)),
+    ]
+
+
+def test_ends_next_to_each_other_leave_nothing_between():
+    assert len(PairBounds(Bounds(lower=2, upper=3), Bounds(lower=3, upper=1)).parts("a", "b")) == 2
+
+
+def test_the_largest_number_is_an_end_like_others(db):
+    range_ = PairBounds(Bounds(lower=MAX_INT64), Bounds(lower=1))
+    page = page_of_pairs(SELECT, Where(), range_, ("a", "b"), descending=False, limit=5)
+    assert fetch(page.sql, page.values) == []
+
+
+def test_an_empty_range_has_no_pairs(db):
+    page = page_of_pairs(SELECT, Where(("a > %s",), (1,)), NO_PAIRS, ("a", "b"), descending=True, limit=5)
+    assert NO_PAIRS.parts("a", "b") == [] and fetch(page.sql, page.values) == []
