@@ -1,5 +1,7 @@
 """Mint, burn and wipe of tokens and serials."""
 
+from typing import Any
+
 import pytest
 
 from ledger.stream.compose import TREASURY, account
@@ -152,7 +154,7 @@ def test_a_wipe_takes_serials_from_any_account() -> None:
 
 @pytest.mark.checklist("TOK-15", "TOK-18", "TOK-19")
 def test_a_failed_mint_burn_or_wipe_changes_nothing() -> None:
-    failed = {"result": 7}
+    failed: dict[str, Any] = {"result": 7}
     stream = TokenStream()
     stream.create_nft(TOKEN)
     stream.happen("tokenMint", {"token": token(TOKEN), "metadata": [b"x"]}, **failed)
