@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 import psycopg
 import pytest
-import pytest_django
 from django.db import connection
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
@@ -35,13 +34,10 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def database(
-    django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker
-) -> Iterator[dict[str, str]]:
+def database(transactional_db: None) -> Iterator[dict[str, str]]:
     """Connection parameters of a copy of the tests' database."""
-    with django_db_blocker.unblock():
-        given = connection.get_connection_params()
-        connection.close()
+    given = connection.get_connection_params()
+    connection.close()
     server = {name: str(given[name]) for name in ("user", "password", "host", "port") if given.get(name)}
     original = given["dbname"]
     copy = f"{original}_conformance"
@@ -55,6 +51,8 @@ def database(
         admin.execute(drop)
 
 
+# The mark has the tests' database made, also when nothing else that runs needs it.
+@pytest.mark.django_db(transaction=True)
 def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_path: Path) -> None:
     port = _free_port()
     log = tmp_path / "server.log"
