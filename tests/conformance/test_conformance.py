@@ -22,8 +22,10 @@ RUNNER = CONFORMANCE / "run_cases.py"
 
 # What is finished: regular expressions on the ids of cases.
 AREAS = (
+    r"^accounts/[^{]",
+    r"^accounts/\{id\}/[^/]+$",
     r"^accounts/\{id\}/(allowances|nfts|rewards|tokens)",
-    *("^blocks", "^route", "^schedules", "^topics", "^transactions"),
+    *("^balances", "^blocks", "^route", "^schedules", "^topics", "^transactions"),
 )
 # Endpoints that don't exist yet.
 NOT_YET = ("/stateproof/",)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 ACCOUNT = "accounts/{}"
 PATHS = [
+    *["accounts", ACCOUNT, "accounts/1001", "balances"],
     *[f"{ACCOUNT}/{list}" for list in ("nfts", "rewards", "tokens")],
     *[f"{ACCOUNT}/allowances/{kind}" for kind in ("crypto", "nfts", "tokens")],
     *["accounts/1001/nfts", "accounts/1001/allowances/nfts", "accounts/1001/allowances/tokens"],
@@ -17,6 +18,7 @@ PATHS = [
     *["transactions", "transactions/{}"],
 ]
 NAMES = [
+    *["account.balance", "account.publickey", "balance", "transactions"],
     *["account.id", "block.number", "limit", "nonce", "order", "result", "scheduled", "timestamp", "type"],
     *["encoding", "owner", "schedule.id", "sequencenumber", "serialnumber", "spender.id", "token.id"],
     *["transactiontype", "foo", "", "limit[]", "timestamp[gt]", "__proto__"],

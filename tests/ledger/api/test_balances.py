@@ -1,0 +1,387 @@
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.build import SECOND, START, insert
+
+BALANCES = "/api/v1/balances"
+ADDRESS = bytes.fromhex("ac384c53f03855fa1b3616052f8ba32c6c2a2fec")
+KEY_ALIAS = b"\x12\x20" + b"\xa5" * 32
+KEY_ALIAS_TEXT = "CIQKLJNFUWS2LJNFUWS2LJNFUWS2LJNFUWS2LJNFUWS2LJNFUWS2LJI"
+MAY, JUNE = 1_682_899_200, 1_685_577_600  # the first seconds of these months of 2023
+KEYS = {number: f"{number:064x}" for number in range(10, 20)}
+
+
+def rows(answer):
+    assert answer.status == 200, answer
+    return " ".join(
+        f"{row['account'].removeprefix('0.0.')}:{row['balance']}" for row in answer.json()["balances"]
+    )
+
+
+def snapshot(seconds, *balances, treasury=1):
+    """A snapshot with these (account, balance), and the treasury as each has it."""
+    for account, balance in ((2, treasury), *balances):
+        insert("account_balance", consensus_timestamp=seconds * SECOND, account_id=account, balance=balance)
+
+
+def token(seconds, account, token_id, balance):
+    insert(
+        "token_balance",
+        consensus_timestamp=seconds * SECOND,
+        account_id=account,
+        token_id=token_id,
+        balance=balance,
+    )
+
+
+@pytest.fixture
+def five(build):
+    """Accounts 11 to 15 with balances 110 to 150; 14 is a contract, 13 deleted and without balance."""
+    for number in (11, 12, 15):
+        build.entity(number, balance=number * 10, balance_timestamp=number, public_key=KEYS[number])
+    build.entity(13, deleted=True, public_key=KEYS[13])
+    build.entity(14, type="CONTRACT", balance=140, balance_timestamp=START, public_key=KEYS[14])
+    build.entity(16, type="TOKEN", public_key=KEYS[16])
+
+
+@pytest.fixture
+def two_months(build, settings_of):
+    """Snapshots of May and June; each first one has all accounts, the others what changed."""
+    settings_of({"clock.now": JUNE + 20 * 86_400.0})
+    snapshot(MAY + 1, (11, 1), (12, 2), (13, 3))
+    snapshot(MAY + 900, (12, 20))
+    snapshot(JUNE + 1, (11, 1), (12, 200))
+    snapshot(JUNE + 900, (11, 100))
+    snapshot(JUNE + 1800, (12, 2000), (14, 4))
+
+
+def test_balances_have_all_members_in_order(api, build):
+    build.entity(11, balance=9_007_199_254_740_993, balance_timestamp=START + 5)
+    build.entity(12, balance=None)
+    build.entity(2, memo="Mirror node created synthetic treasury account", balance=7, balance_timestamp=START)
+    build.holding(7001, account=11, balance=3)
+    build.holding(7002, account=11, balance=0)
+    build.holding(7003, account=11, balance=5, associated=False)
+    answer = api.get(BALANCES)
+    expected = {
+        "timestamp": "1700000000.000000005",
+        "balances": [
+            {"account": "0.0.12", "balance": None, "tokens": []},
+            {
+                "account": "0.0.11",
+                "balance": 9_007_199_254_740_993,
+                "tokens": [
+                    {"token_id": "0.0.7002", "balance": 0},
+                    {"token_id": "0.0.7001", "balance": 3},
+                ],
+            },
+            {"account": "0.0.2", "balance": 7, "tokens": []},
+        ],
+        "links": {"next": None},
+    }
+    assert answer.json() == expected
+    assert list(answer.json()) == list(expected)
+    assert list(answer.json()["balances"][0]) == ["account", "balance", "tokens"]
+    assert answer.headers["cache-control"] == "public, max-age=1"
+    assert len(answer.statements) == 1
+
+
+def test_no_balances_are_an_empty_list(api):
+    empty = {"timestamp": None, "balances": [], "links": {"next": None}}
+    assert api.get(BALANCES).json() == empty
+    assert api.get(f"{BALANCES}?timestamp=5").json() == empty
+
+
+@pytest.mark.usefixtures("five")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", "15:150 14:140 13:None 12:120 11:110"),
+        ("order=asc", "11:110 12:120 13:None 14:140 15:150"),
+        ("order=asc&order=desc&limit=1", "15:150"),
+        ("limit=eq:1", "15:150"),
+        ("account.id=12", "12:120"),
+        ("account.id=0.12&account.id=0.0.14", "14:140 12:120"),
+        ("account.id=ne:12&account.id=ne:13", "15:150 14:140 11:110"),
+        ("account.id=gt:13", "15:150 14:140"),
+        ("account.id=gte:14&account.id=lt:15", "14:140"),
+        ("account.id=lte:11", "11:110"),
+        ("account.id=gt:13&account.id=lt:12", ""),
+        (f"account.id=0x{12:040x}", "12:120"),
+        (f"account.id={12:040X}&account.id=14", "14:140 12:120"),
+        (f"account.id={ADDRESS.hex()}", ""),
+        (f"account.id={KEY_ALIAS_TEXT}&account.id=eq:11", "11:110"),
+        ("account.id=99", ""),
+        ("account.balance=120", "12:120"),
+        ("account.balance=ne:120", "15:150 14:140 11:110"),
+        ("account.balance=gt:110&account.balance=lte:140", "14:140 12:120"),
+        ("account.balance=gte:150", "15:150"),
+        ("account.balance=lt:120", "11:110"),
+        (f"account.publickey={KEYS[12]}", "12:120"),
+        (f"account.publickey={KEYS[16]}", ""),
+        (f"account.publickey={KEYS[12]}&account.publickey={KEYS[13]}", ""),
+        (f"account.publickey=gt:{KEYS[12]}&account.publickey=lt:{KEYS[15]}", "14:140 13:None"),
+        (f"account.publickey=ne:{KEYS[12]}&account.publickey=gte:{KEYS[14]}", "15:150 14:140"),
+        (f"account.publickey=lte:{KEYS[11]}", "11:110"),
+    ],
+)
+def test_parameters_narrow_and_order_the_list(api, query, expected):
+    assert rows(api.get(f"{BALANCES}?{query}")) == expected
+
+
+@pytest.mark.usefixtures("five")
+@pytest.mark.parametrize(
+    ("query", "timestamp"),
+    [
+        ("", "1700000000.000000000"),
+        ("account.id=12&account.id=13", "0.000000012"),
+        ("account.id=13", None),
+        ("account.id=99", None),
+    ],
+)
+def test_the_time_is_that_of_the_latest_change_on_the_page(api, query, timestamp):
+    assert api.get(f"{BALANCES}?{query}").json()["timestamp"] == timestamp
+
+
+@pytest.mark.parametrize("at", ["", "&timestamp=1685580000"])
+def test_an_account_is_found_by_alias_or_evm_address_of_a_live_one(api, build, settings_of, at):
+    settings_of({"clock.now": JUNE + 86_400.0})
+    snapshot(JUNE, (11, 1), (12, 2), (13, 3))
+    build.entity(11, balance=1, alias=KEY_ALIAS)
+    build.entity(12, balance=2, evm_address=ADDRESS)
+    build.entity(13, balance=3, evm_address=b"\x77" * 20, deleted=True)
+    for name, found in (
+        *((KEY_ALIAS_TEXT, "11:1"), (ADDRESS.hex(), "12:2"), ("0x" + ADDRESS.hex().upper(), "12:2")),
+        *(("77" * 20, ""), (f"{ADDRESS.hex()}&account.id=11", "12:2 11:1"), ("AAAA", "")),
+        (f"{ADDRESS.hex()}&account.id=gt:12", ""),
+    ):
+        assert rows(api.get(f"{BALANCES}?account.id={name}{at}")) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "problems"),
+    [
+        (f"account.id=gt:{ADDRESS.hex()}", "equals"),
+        (f"account.id=ne:{KEY_ALIAS_TEXT}", "equals"),
+        (f"account.id=lte:0x{8:040x}", "equals"),
+        (f"account.id={ADDRESS.hex()}&account.id=0x{8:040x}", "one"),
+        (f"account.id={KEY_ALIAS_TEXT}&account.id=5&account.id={KEY_ALIAS_TEXT}", "one"),
+        (f"account.id=0.0.{ADDRESS.hex()}", "form"),
+        (f"account.id=0.{KEY_ALIAS_TEXT}", "form"),
+        ("account.id=foo", "form"),
+        ("account.id=AB", "form"),
+        ("account.id=", "form"),
+        ("account.id=0.0.0.1", "form"),
+    ],
+)
+def test_at_most_one_account_is_named_by_alias_or_address(api, query, problems):
+    details = {
+        "equals": {"detail": "EVM address or alias only supports equals operator"},
+        "one": {"detail": "Only one EVM address or alias is allowed."},
+        "form": {},
+    }
+    answer = api.get(f"{BALANCES}?{query}")
+    assert answer.status == 400
+    assert answer.json()["_status"]["messages"] == [
+        {"message": "Invalid parameter: account.id", **details[problems]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "messages"),
+    [
+        ("account.id=foo&limit=0", ["Invalid parameter: limit"]),
+        ("account.id=like:5&limit=0", ["Invalid parameter: account.id", "Invalid parameter: limit"]),
+        ("account.id=eq:gt:5", ["Invalid parameter: account.id"]),
+        ("account.id=-5", ['Invalid entity ID "0.0.-5"']),
+        ("account.id=1024.0.5", ['Invalid entity ID "1024.0.5"']),
+        (
+            "timestamp=-1.2&token.id=5&token.id=6",
+            ["Invalid parameter: timestamp", "Unknown query parameter: token.id"],
+        ),
+        ("timestamp=12345678901", ["Invalid parameter: timestamp"]),
+        (
+            "account.balance=x&account.publickey=-2",
+            ["Invalid parameter: account.balance", "Invalid parameter: account.publickey"],
+        ),
+        ("order=any,", ["Invalid parameter: order"]),
+        ("balance=true", ["Unknown query parameter: balance"]),
+    ],
+)
+def test_every_problem_of_the_query_is_named(api, query, messages):
+    answer = api.get(f"{BALANCES}?{query}")
+    assert (answer.status, answer.messages) == (400, messages)
+
+
+@pytest.mark.usefixtures("two_months")
+@pytest.mark.parametrize(
+    ("timestamp", "at", "expected"),
+    [
+        (f"{MAY + 1}", MAY + 1, "2:1 11:1 12:2 13:3"),
+        (f"{MAY + 900}", MAY + 900, "2:1 11:1 12:20 13:3"),
+        (f"lt:{MAY + 900}", MAY + 1, "2:1 11:1 12:2 13:3"),
+        (f"lte:{MAY + 900}", MAY + 900, "2:1 11:1 12:20 13:3"),
+        (f"{JUNE}", MAY + 900, "2:1 11:1 12:20 13:3"),
+        (f"{JUNE + 1000}", JUNE + 900, "2:1 11:100 12:200"),
+        (f"gt:{JUNE}", JUNE + 1800, "2:1 11:100 12:2000 14:4"),
+        (f"gte:{MAY}&timestamp=lt:{JUNE}", MAY + 900, "2:1 11:1 12:20 13:3"),
+        (f"ne:{JUNE + 1800}", JUNE + 900, "2:1 11:100 12:200"),
+        (f"ne:{JUNE + 1800}&timestamp=ne:{JUNE + 900}", JUNE + 1, "2:1 11:1 12:200"),
+        ("gt:9999999998&timestamp=lt:9999999999", None, ""),
+        ("lt:9999999999", JUNE + 1800, "2:1 11:100 12:2000 14:4"),
+        (f"{JUNE + 900}&timestamp={MAY + 1}", MAY + 1, "2:1 11:1 12:2 13:3"),
+        ("0", None, ""),
+        ("lt:0", None, ""),
+        (f"gt:{JUNE + 1800}", None, ""),
+        (f"gt:{JUNE}&timestamp=lt:{MAY}", None, ""),
+    ],
+)
+def test_balances_are_the_latest_of_the_month_of_the_last_snapshot(api, timestamp, at, expected):
+    answer = api.get(f"{BALANCES}?order=asc&timestamp={timestamp}")
+    assert rows(answer) == expected
+    assert answer.json()["timestamp"] == (at and f"{at}.000000000")
+
+
+@pytest.mark.parametrize(("day", "found"), [(30, "2:1"), (31, "")])
+def test_snapshots_older_than_the_month_before_do_not_count(api, settings_of, day, found):
+    settings_of({"clock.now": JUNE + 29 * 86_400.0 + 86_400 * (day - 30)})
+    snapshot(MAY + 1)
+    assert rows(api.get(f"{BALANCES}?timestamp=gt:0")) == found
+    assert rows(api.get(f"{BALANCES}?timestamp={JUNE}")) == "2:1"
+
+
+@pytest.mark.usefixtures("two_months", "five")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", "14:4 12:2000 11:100 2:1"),
+        ("limit=2", "14:4 12:2000"),
+        ("account.id=12", "12:2000"),
+        ("account.id=99", ""),
+        ("account.id=12&account.id=2&account.id=12", "12:2000 2:1"),
+        ("account.id=12&account.id=2&account.id=gt:2", "12:2000"),
+        ("account.id=ne:12", "14:4 11:100 2:1"),
+        ("account.id=gt:2&account.id=lt:14", "12:2000 11:100"),
+        ("account.id=gte:14", "14:4"),
+        ("account.id=lte:2&order=asc", "2:1"),
+        ("account.balance=gt:1000", "12:2000"),
+        ("account.balance=200", "12:200"),
+        ("account.balance=ne:2000&account.balance=gte:100", "12:200 11:100"),
+        ("account.balance=lt:5&account.id=gt:2", "14:4 11:1"),
+        ("account.balance=gt:1&account.balance=lt:0", ""),
+        (f"account.publickey={KEYS[12]}", "12:2000"),
+        (f"account.publickey=gt:{KEYS[12]}", "12:2000"),
+        (f"account.publickey={KEYS[12]}&account.publickey={KEYS[12]}", "12:2000"),
+        (f"account.publickey={KEYS[12]}&account.balance=lt:2000", "12:200"),
+        (f"account.publickey={KEYS[12]}&account.id=12&account.id=11", "12:2000"),
+    ],
+)
+def test_parameters_narrow_the_balances_at_a_time(api, query, expected):
+    answer = api.get(f"{BALANCES}?timestamp={JUNE + 2000}&{query}")
+    assert rows(answer) == expected
+    assert answer.json()["timestamp"] == f"{JUNE + 1800}.000000000"
+
+
+@pytest.mark.usefixtures("two_months", "five")
+@pytest.mark.parametrize(
+    ("query", "at"),
+    [
+        (f"account.publickey={KEYS[17]}", None),
+        (f"account.publickey={KEYS[16]}", None),
+        (f"account.publickey={KEYS[12]}&account.publickey={KEYS[11]}", None),
+        (f"account.publickey={KEYS[15]}", f"{JUNE + 1800}.000000000"),
+    ],
+)
+def test_a_key_of_no_account_has_no_balances_at_any_time(api, query, at):
+    answer = api.get(f"{BALANCES}?timestamp={JUNE + 2000}&{query}")
+    assert answer.json() == {"timestamp": at, "balances": [], "links": {"next": None}}
+
+
+@pytest.mark.usefixtures("two_months")
+def test_tokens_are_the_latest_of_the_month_in_the_order_of_the_list_and_limited(api, settings_of):
+    token(MAY + 1, 11, 7001, 1)
+    token(JUNE + 1, 11, 7002, 2)
+    token(JUNE + 1, 11, 7003, 3)
+    token(JUNE + 900, 11, 7003, 30)
+    token(JUNE + 1800, 11, 7003, 300)
+
+    def tokens(query):
+        (account,) = api.get(f"{BALANCES}?account.id=11&{query}").json()["balances"]
+        return [(one["token_id"], one["balance"]) for one in account["tokens"]]
+
+    assert tokens(f"timestamp={MAY + 900}") == [("0.0.7001", 1)]
+    assert tokens(f"timestamp={JUNE + 900}") == [("0.0.7003", 30), ("0.0.7002", 2)]
+    assert tokens(f"timestamp={JUNE + 900}&order=asc") == [("0.0.7002", 2), ("0.0.7003", 30)]
+    settings_of({"rest.response.limit.tokenBalance.multipleAccounts": 1})
+    assert tokens(f"timestamp={JUNE + 900}") == [("0.0.7003", 30)]
+
+
+def test_the_treasury_of_the_configured_shard_and_realm_marks_the_snapshots(api, settings_of):
+    settings_of({"common.realm": 1, "clock.now": JUNE + 86_400.0})
+    treasury = (1 << 38) + 2
+    snapshot(JUNE + 1)
+    insert("account_balance", consensus_timestamp=JUNE * SECOND, account_id=treasury, balance=5)
+    answer = api.get(f"{BALANCES}?timestamp={JUNE + 5}").json()
+    assert (answer["timestamp"], answer["balances"][0]["account"]) == (f"{JUNE}.000000000", "0.1.2")
+
+
+@pytest.mark.usefixtures("two_months", "five")
+@pytest.mark.parametrize(
+    ("query", "following"),
+    [
+        ("limit=2", "limit=2&account.id=lt:0.0.14"),
+        ("limit=2&order=asc", "limit=2&order=asc&account.id=gt:0.0.12"),
+        (f"limit=2&timestamp={JUNE}", f"limit=2&timestamp={JUNE}&account.id=lt:0.0.12"),
+        ("account.id=gt:11&limit=1", "account.id=gt:11&account.id=lt:0.0.15&limit=1"),
+        (f"account.id={12:040x}&limit=1", f"account.id={12:040x}&limit=1"),
+        ("account.id=gte:15&account.id=lte:15&limit=1", None),
+        ("limit=6", None),
+    ],
+)
+def test_a_full_page_links_to_the_next_one(api, query, following):
+    link = following and f"{BALANCES}?{following}"
+    assert api.get(f"{BALANCES}?{query}").json()["links"]["next"] == link
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.sets(st.tuples(st.integers(3, 20), st.integers(1, 9)), max_size=40),
+    until=st.integers(0, 10),
+    limit=st.integers(1, 5),
+    order=st.sampled_from(["asc", "desc"]),
+    least=st.sampled_from(["", "&account.balance=gte:5"]),
+)
+def test_paging_gives_every_account_of_a_snapshot_once_with_its_latest_balance(
+    api, build, settings_of, changes, until, limit, order, least
+):
+    settings_of({"clock.now": JUNE + 86_400.0})
+    with transaction.atomic():
+        for number in range(10):
+            snapshot(JUNE + number, *[(account, at) for account, at in changes if at == number])
+        url = f"{BALANCES}?timestamp={JUNE + until}&limit={limit}&order={order}{least}"
+        found = api.pages(f"{url}&account.id=gt:2", "balances")
+        transaction.set_rollback(True)
+    latest = {}
+    for account, at in sorted(changes, key=lambda change: change[1]):
+        if at <= until and (at >= 5 or not least):
+            latest[f"0.0.{account}"] = at
+    expected = sorted(latest.items(), key=lambda row: int(row[0][4:]), reverse=order == "desc")
+    assert [(row["account"], row["balance"]) for row in found] == expected
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    numbers=st.sets(st.integers(1, 60), max_size=12),
+    limit=st.integers(1, 5),
+    order=st.sampled_from(["asc", "desc"]),
+)
+def test_paging_gives_every_account_once(api, build, numbers, limit, order):
+    with transaction.atomic():
+        for number in numbers:
+            build.entity(number, type=("ACCOUNT", "CONTRACT", "FILE")[number % 3])
+        found = api.pages(f"{BALANCES}?limit={limit}&order={order}", "balances")
+        transaction.set_rollback(True)
+    expected = sorted((number for number in numbers if number % 3 < 2), reverse=order == "desc")
+    assert [row["account"] for row in found] == [f"0.0.{number}" for number in expected]
