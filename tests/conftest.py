@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import pytest_django
 from django.db import connections
+from django.test.utils import setup_databases, teardown_databases
 
 from mirror import config
 from mirror.db.embedded import Server
@@ -96,9 +97,25 @@ def django_db_modify_db_settings(
         yield
 
 
+@pytest.fixture(scope="session")
+def _test_database(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """The test database, which pytest-django only makes if some test of the run is marked with django_db."""
+    if connections["default"].settings_dict["NAME"].startswith("test_"):
+        yield
+        return
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False, aliases={"default"})
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
+
+
 @pytest.fixture
-def ledger_tables(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """The tables, empty, for tests whose rows are committed by another thread: the loader's writer."""
+def ledger_tables(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """The tables, empty, for tests whose rows are committed by another thread: the loader's writer.
+
+    Ten times faster than django_db(transaction=True), which truncates every partition of every table.
+    """
     with django_db_blocker.unblock():
         yield
         empty_tables()

@@ -1,0 +1,62 @@
+"""Transactions for tests: what a body and a record say, as plain values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ledger.stream.compose import Composer
+from mirror.values.hapi import TransactionBody, TransactionRecord
+
+KEY = {"ed25519": bytes(range(32))}
+OTHER_KEY = {"ed25519": bytes(range(1, 33))}
+DAY = 86_400 * 10**9
+
+INSUFFICIENT_PAYER_BALANCE, FAIL_INVALID = 10, 23
+
+
+class Stream(Composer):
+    """A stream of any transactions; they cost nothing, so that balances are what the test moves."""
+
+    def happen(
+        self,
+        kind: str,
+        body: Mapping[str, Any] | None = None,
+        record: Mapping[str, Any] | None = None,
+        *,
+        whole: Mapping[str, Any] | None = None,
+        fee: int = 0,
+        **options: Any,
+    ) -> int:
+        """Add a transaction: `kind` is a field of TransactionBody, `body` what it holds, `whole` other
+        fields. Returns the consensus timestamp.
+        """
+        message = TransactionBody(**(whole or {}))
+        data = getattr(message, kind)
+        data.SetInParent()
+        data.MergeFrom(type(data)(**(body or {})))
+        composed = self.transaction(message, TransactionRecord(**(record or {})), fee=fee, **options)
+        return composed.consensus_timestamp
+
+    def create(self, number: int, balance: int = 0, **options: Any) -> int:
+        """A new account."""
+        composed = self.crypto_create(number, initial_balance=balance, fee=0, **options)
+        return composed.consensus_timestamp
+
+    def send(self, transfers: Mapping[int, int], **options: Any) -> int:
+        """A transfer without fee."""
+        return self.crypto_transfer(transfers, fee=0, **options).consensus_timestamp
+
+
+def num(account: int) -> dict[str, int]:
+    """An AccountID."""
+    return {"accountNum": account}
+
+
+def receipt(**fields: Any) -> dict[str, Any]:
+    """A record with this in its receipt: `receipt(accountID=num(1001))`."""
+    return {"receipt": fields}
+
+
+def seconds(nanoseconds: int) -> dict[str, int]:
+    """A Timestamp or TimestampSeconds."""
+    whole, nanos = divmod(nanoseconds, 10**9)
+    return {"seconds": whole, "nanos": nanos}
