@@ -153,12 +153,17 @@ def _page(where: Where, *, by_key: bool, descending: bool, limit: int) -> _Page:
         return _Page(
             f"with keyed as materialized ({keyed}) select * from keyed e {order}", where.values, order
         )
-    # Index: entity__type_id (type, id), once per type, so that other entities between don't count.
+    # Index: entity__type_id (type, id), once per type, so that other entities between don't count. By `any`
+    # and an order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
+    direction = "desc" if descending else "asc"
     parts = (
-        f"(select * from entity e where type = '{kind}' {where.and_sql} {order})"
+        f"""(
+            select * from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}
+            order by type {direction}, id {direction} limit {limit:d}
+        )"""
         for kind in ("ACCOUNT", "CONTRACT")
     )
-    return _Page(" union all ".join(parts), where.values * 2, order)
+    return _Page(f"select * from ({' union all '.join(parts)}) e {order}", where.values * 2, order)
 
 
 def _held(most: int, *, descending: bool) -> str:

@@ -39,17 +39,18 @@ def window(timestamps: Bounds, *, treasury: int, now: int) -> Window | None:
     if upper < lower:
         return None
     lower = max(lower, month_start(min(upper, now), -1))
-    # Index: the primary key (account_id, consensus_timestamp), from its end.
+    # Index: the primary key (account_id, consensus_timestamp), from its end. The account stands in the text:
+    # PostgreSQL knows that it has far more rows than others, and that sorting them would be a mistake.
     bounds = Bounds(lower, upper, unequal=timestamps.unequal).where("consensus_timestamp")
     months = f"consensus_timestamp >= {month_start(lower)}"
     if upper < now:
         months += f" and consensus_timestamp < {month_start(upper, 1)}"
     statement = f"""
         select consensus_timestamp from account_balance
-        where account_id = %s and {months} {bounds.and_sql}
+        where account_id = {treasury:d} and {months} {bounds.and_sql}
         order by consensus_timestamp desc limit 1
     """
-    row = fetch_one(statement, (treasury, *bounds.values))
+    row = fetch_one(statement, bounds.values)
     return None if row is None else Window(month_start(row[0]), row[0])
 
 
