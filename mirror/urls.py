@@ -15,7 +15,7 @@ from ledger.api import (
 )
 from mirror import health
 from mirror.rest.accounts import NEWER_ACCOUNT
-from mirror.rest.routes import Routes, route, unknown_route
+from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from tokens.api import account_nfts, relationships
 from tokens.api import allowances as token_allowances
 
@@ -55,6 +55,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
+    newer_unknown_route(f"accounts/{NEWER_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
     unknown_route(),
 ]
 

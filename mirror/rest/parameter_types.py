@@ -104,6 +104,16 @@ class PublicKeyParameter(Parameter[list[Comparison]]):
         return digits.removeprefix(_ED25519_DER) if len(digits) == _DER_DIGITS else digits
 
 
+class TokenIdParameter(EntityIdParameter):
+    """A token's id in any form; no EVM address that is not long-zero, as tokens have no other."""
+
+    def read(self, text: str) -> int:
+        found = super().read(text)
+        if found is None:
+            raise InvalidValue(text)
+        return found
+
+
 class ChoiceParameter(Parameter[Any]):
     """One of some words in any case; becomes what the word stands for. The last one counts."""
 

@@ -13,7 +13,7 @@ from django.urls.resolvers import RegexPattern
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import get_language
 
-from mirror.rest.views import NewerReadView, ReadView, UnknownRoute
+from mirror.rest.views import NewerReadView, NewerUnknownRoute, ReadView, UnknownRoute
 
 PREFIX = "api/v1/"
 
@@ -72,3 +72,8 @@ def snake_case(name: str) -> str:
 def unknown_route() -> URLPattern:
     """The last line: all other paths."""
     return re_path("", UnknownRoute.as_view({"get": "answer"}))
+
+
+def newer_unknown_route(pattern: str) -> URLPattern:
+    """Paths that begin like this, below /api/v1/, and are none of the lines before."""
+    return re_path(rf"^{re.escape(PREFIX)}{pattern}", NewerUnknownRoute.as_view({"get": "answer"}))

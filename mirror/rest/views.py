@@ -158,3 +158,10 @@ class UnknownRoute(ReadView):
 
     def answer(self, request: Request, **path: str) -> Response:
         raise NotFound(NOT_FOUND)
+
+
+class NewerUnknownRoute(NewerReadView):
+    """Answers the paths near newer endpoints that are none."""
+
+    def answer(self, request: Request, **path: str) -> Response:
+        raise NotFound(f"No static resource {request.path.removeprefix('/')}.")

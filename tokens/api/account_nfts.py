@@ -13,7 +13,13 @@ from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
 from mirror.rest.errors import BadRequest
 from mirror.rest.pairs import classic_pair
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, NumberParameter, OrderParameter
+from mirror.rest.parameter_types import (
+    EntityIdParameter,
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    TokenIdParameter,
+)
 from mirror.rest.parameters import ParameterSet, refuse_ne
 from mirror.rest.views import Answer
 from mirror.values import entity_id, hexes, timestamp
@@ -27,7 +33,7 @@ class AccountNftParameters(ParameterSet):
     order = OrderParameter("desc")
     serial_number = NumberParameter("serialnumber", low=1, help="Serial number, within the range of tokens.")
     spender_id = EntityIdParameter("spender.id", help="Who may transfer the serial for its owner.")
-    token_id = EntityIdParameter("token.id", help="Token of the serial.")
+    token_id = TokenIdParameter("token.id", help="Token of the serial.")
 
 
 def check_spender(comparisons: Sequence[Comparison]) -> None:

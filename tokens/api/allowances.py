@@ -20,7 +20,7 @@ from mirror.rest.newer_parameters import (
     NewerParameterSet,
 )
 from mirror.rest.pairs import classic_pair, newer_pair
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter, TokenIdParameter
 from mirror.rest.parameters import ParameterSet
 from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
@@ -31,7 +31,7 @@ class TokenAllowanceParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("asc")
     spender_id = EntityIdParameter("spender.id", help="Who may spend.")
-    token_id = EntityIdParameter("token.id", help="Token, within the range of spenders.")
+    token_id = TokenIdParameter("token.id", help="Token, within the range of spenders.")
 
 
 class NftAllowanceParameters(NewerParameterSet):

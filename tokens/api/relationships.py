@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
+from mirror.rest.parameter_types import LimitParameter, OrderParameter, TokenIdParameter
 from mirror.rest.parameters import ParameterSet, refuse_ne
 from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
@@ -22,7 +22,7 @@ _KYC_STATUS = ("NOT_APPLICABLE", "GRANTED", "REVOKED")
 class RelationshipParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("asc")
-    token_id = EntityIdParameter("token.id", column="token_id", help="Token of the relationship.")
+    token_id = TokenIdParameter("token.id", column="token_id", help="Token of the relationship.")
 
 
 # QUERY

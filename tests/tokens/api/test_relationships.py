@@ -1,0 +1,137 @@
+import pytest
+
+from tests.api import assert_answer
+from tests.build import START
+
+TOKENS = "/api/v1/accounts/1001/tokens"
+
+
+def tokens(answer):
+    assert answer.status == 200, answer
+    return [int(token["token_id"].removeprefix("0.0.")) for token in answer.json()["tokens"]]
+
+
+@pytest.fixture
+def five(build):
+    """Account 1001 with tokens 31 to 35; it left 36."""
+    build.entity(1001)
+    for token in range(31, 37):
+        build.holding(build.token(token), account=1001, associated=token != 36)
+    build.holding(33, account=1002)
+
+
+def test_a_relationship_has_all_members_in_order(api, build):
+    build.entity(1001)
+    build.token(31, decimals=8, freeze_status=1, kyc_status=2)
+    build.holding(31, account=1001, balance=2**60 + 1, since=START + 1, automatic_association=True)
+    answer = api.get(TOKENS)
+    token = {
+        "automatic_association": True,
+        "balance": 2**60 + 1,
+        "created_timestamp": "1700000000.000000001",
+        "decimals": 8,
+        "token_id": "0.0.31",
+        "freeze_status": "FROZEN",
+        "kyc_status": "REVOKED",
+    }
+    assert_answer(answer, {"tokens": [token], "links": {"next": None}})
+    assert answer.headers["cache-control"] == "public, max-age=1"
+    assert len(answer.statements) <= 2
+
+
+@pytest.mark.parametrize(
+    ("own", "of_token", "freeze_status", "kyc_status"),
+    [
+        (0, 1, "NOT_APPLICABLE", "NOT_APPLICABLE"),
+        (1, 0, "FROZEN", "GRANTED"),
+        (2, 1, "UNFROZEN", "REVOKED"),
+        (None, 2, "UNFROZEN", "REVOKED"),
+    ],
+)
+def test_a_status_of_its_own_counts_more_than_the_tokens(
+    api, build, own, of_token, freeze_status, kyc_status
+):
+    build.entity(1001)
+    build.token(31, freeze_status=of_token, kyc_status=of_token)
+    build.holding(31, account=1001, freeze_status=own, kyc_status=own)
+    (token,) = api.get(TOKENS).json()["tokens"]
+    assert (token["freeze_status"], token["kyc_status"]) == (freeze_status, kyc_status)
+
+
+def test_of_a_token_that_is_not_known_only_the_relationship_is_told(api, build):
+    build.entity(1001)
+    build.holding(31, account=1001, created_timestamp=None, automatic_association=None)
+    (token,) = api.get(TOKENS).json()["tokens"]
+    assert token == {
+        "automatic_association": None,
+        "balance": 0,
+        "created_timestamp": None,
+        "decimals": None,
+        "token_id": "0.0.31",
+        "freeze_status": None,
+        "kyc_status": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [31, 32, 33, 34, 35]),
+        ("order=desc&limit=3", [35, 34, 33]),
+        ("token.id=32", [32]),
+        ("token.id=32&token.id=eq:0.0.34&token.id=36", [32, 34]),
+        ("token.id=32&token.id=34&token.id=lt:33", [32]),
+        ("token.id=gt:32&token.id=gt:33", [34, 35]),
+        ("token.id=gte:32&token.id=lt:34", [32, 33]),
+        ("token.id=lte:0.32", [31, 32]),
+        ("token.id=gt:5&token.id=lt:4", []),
+    ],
+)
+def test_parameters_narrow_the_list(api, five, query, expected):
+    assert tokens(api.get(f"{TOKENS}?{query}")) == expected
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("narrow", ["", "&token.id=gt:31&token.id=lte:34"])
+def test_all_pages_together_have_every_token_once(api, five, order, narrow):
+    whole = api.get(f"{TOKENS}?order={order}{narrow}").json()["tokens"]
+    assert api.pages(f"{TOKENS}?order={order}{narrow}&limit=1", "tokens") == whole
+
+
+def test_the_next_page_begins_after_the_last_token(api, five):
+    assert api.get(f"{TOKENS}?limit=2").json()["links"]["next"] == f"{TOKENS}?limit=2&token.id=gt:0.0.32"
+
+
+def test_an_account_without_tokens_has_an_empty_list(api, build):
+    build.entity(1001)
+    assert_answer(api.get(TOKENS), {"tokens": [], "links": {"next": None}})
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "messages"),
+    [
+        ("9999/tokens?foo=1", 404, ["Not found"]),
+        (f"{'ab' * 20}/tokens", 404, ["Not found"]),
+        ("AAAAAAAA/tokens", 404, ["No account with a matching alias found"]),
+        ("zz/tokens?foo=1", 400, ["Invalid parameter: idOrAliasOrEvmAddress"]),
+        (
+            "1001/tokens?token.id=ne:5",
+            400,
+            ["Not equal (ne) comparison operator is not supported for token.id"],
+        ),
+        (
+            "1001/tokens?spender.id=1&token.id=x&order=up",
+            400,
+            [
+                "Invalid parameter: token.id",
+                "Invalid parameter: order",
+                "Unknown query parameter: spender.id",
+            ],
+        ),
+        (f"1001/tokens?token.id={'ab' * 20}", 400, ["Invalid parameter: token.id"]),
+        ("1001/tokens?token.id=274877906944", 400, ['Invalid entity ID "0.0.274877906944"']),
+    ],
+)
+def test_problems_are_told(api, five, url, status, messages):
+    answer = api.get(f"/api/v1/accounts/{url}")
+    assert (answer.status, answer.messages) == (status, messages)
