@@ -26,7 +26,7 @@ from tests.ledger.ingest.tables import contents
 pytestmark = pytest.mark.django_db(transaction=True)
 
 KEY = {"ed25519": bytes(range(32))}
-KEY_BYTES = Key(**KEY).SerializeToString()  # type: ignore[arg-type]
+KEY_BYTES = Key(**KEY).SerializeToString()
 ADDRESS = b"\xab" * 20
 REVERTED = 33
 DAY = 86_400 * 10**9

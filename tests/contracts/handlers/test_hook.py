@@ -23,7 +23,7 @@ from tests.ledger.ingest.load import load, load_in_any_batches, stored
 pytestmark = pytest.mark.django_db(transaction=True)
 
 KEY = {"ed25519": bytes(range(32))}
-KEY_BYTES = Key(**KEY).SerializeToString()  # type: ignore[arg-type]
+KEY_BYTES = Key(**KEY).SerializeToString()
 ADDRESS = b"\xab" * 20
 HOOKS = 365  # the hook system contract
 FAILED = 15
