@@ -32,7 +32,6 @@ from mirror.rest.views import Answer, ReadView
 from mirror.values import alias, entity_id, hexes, keys, timestamp
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
-_TREASURY_NUM = 2
 _NO_NODE = -1
 _NO_PERIOD = -1
 
@@ -78,23 +77,11 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> tuple[Account,
     )
     if account is None:
         raise NotFound
-    window = balances.window(snapshot_bounds(comparisons), treasury=treasury(), now=now_ns())
+    window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account, balance_json(account.balance, account.balance_timestamp, None)
     found = balances.balance_at(account_id, window, tokens=_most_tokens())
     return account, balance_json(found.balance, window.snapshot, found.tokens)
-
-
-def snapshot_bounds(comparisons: list[Comparison]) -> Bounds:
-    """When a snapshot may be from: a moment itself stands for all up to it."""
-    return Bounds.of(
-        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
-    )
-
-
-def treasury() -> int:
-    """The encoded id of the network's treasury account."""
-    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
 
 
 def _most_tokens() -> int:

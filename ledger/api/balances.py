@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rest_framework.response import Response
 
-from ledger.api.accounts import snapshot_bounds, tokens_json, treasury
+from ledger.api.accounts import tokens_json
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
 from ledger.queries.accounts import Holdings
@@ -107,7 +107,7 @@ def balances_now(given: BalanceParameters, accounts: list[Comparison]) -> tuple[
 
 def balances_at(given: BalanceParameters, accounts: list[Comparison]) -> tuple[int | None, list[Answer]]:
     """The time of the snapshot, and a page of it. Operators of the public key count for nothing here."""
-    window = snapshots.window(snapshot_bounds(given.timestamp), treasury=treasury(), now=now_ns())
+    window = snapshots.window(given.timestamp, now=now_ns())
     wanted = {key for _, key in given.account_publickey}
     if window is None or len(wanted) > 1:
         return None, []

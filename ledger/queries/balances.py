@@ -11,9 +11,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ledger.queries.accounts import Holdings
+from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
+from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_SECOND
+
+_TREASURY_NUM = 2
 
 
 class Window(NamedTuple):
@@ -22,6 +26,14 @@ class Window(NamedTuple):
     month: int
     snapshot: int
 
+    @property
+    def rows(self) -> Where:
+        """The condition of these rows, in account_balance and in token_balance."""
+        months = (
+            f"consensus_timestamp >= {self.month:d} and consensus_timestamp < {month_start(self.month, 1):d}"
+        )
+        return Where((months, "consensus_timestamp <= %s"), (self.snapshot,))
+
 
 class BalanceAt(NamedTuple):
     account_id: int
@@ -29,11 +41,15 @@ class BalanceAt(NamedTuple):
     tokens: Holdings | None
 
 
-def window(timestamps: Bounds, *, treasury: int, now: int) -> Window | None:
-    """The latest snapshot within the bounds, but not before the month that precedes their end or now.
+def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
+    """The latest snapshot at these times, but not before the month that precedes their end or now.
 
-    The treasury account is part of every snapshot.
+    A moment itself stands for all up to it. The treasury account is part of every snapshot.
     """
+    timestamps = Bounds.of(
+        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
+    )
+    treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
     lower = max(timestamps.lower or 0, 0)
     upper = MAX_INT64 if timestamps.upper is None else min(timestamps.upper, MAX_INT64)
     if upper < lower:
@@ -64,11 +80,11 @@ def month_start(nanoseconds: int, months_later: int = 0) -> int:
 def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
     """One account's balance, 0 if the snapshots don't know it, and so many of its tokens."""
     # Index: the primary key (account_id, consensus_timestamp).
-    rows = _rows(at)
+    rows = at.rows
     statement = f"""
         select a.id, coalesce((
             select balance from account_balance
-            where account_id = a.id and {rows.sql} order by consensus_timestamp desc limit 1
+            where account_id = a.id {rows.and_sql} order by consensus_timestamp desc limit 1
         ), 0), {_held(rows, tokens, descending=False)}
         from (select %s::bigint as id) a
     """
@@ -88,7 +104,7 @@ def balances_at(
     selection: Selection, at: Window, *, tokens: int, descending: bool, limit: int
 ) -> list[BalanceAt]:
     """A page of the accounts in the snapshots of the window, each with so many tokens."""
-    rows = _rows(at)
+    rows = at.rows
     balances = compare("balance", selection.balances, any_equal=False)
     direction = "desc" if descending else "asc"
     known = _known(selection, rows, balances, descending=descending, limit=limit)
@@ -98,7 +114,7 @@ def balances_at(
         select a.id, latest.balance, {_held(rows, tokens, descending=descending)}
         from known a cross join lateral (
             select balance from account_balance
-            where account_id = a.id and {rows.sql} {balances.and_sql}
+            where account_id = a.id {rows.and_sql} {balances.and_sql}
             order by consensus_timestamp desc limit 1
         ) latest
         order by a.id {direction} limit {limit:d}
@@ -112,13 +128,7 @@ class _Part(NamedTuple):
     values: tuple[object, ...]
 
 
-def _rows(at: Window) -> _Part:
-    """The condition of the rows of a window."""
-    months = f"consensus_timestamp >= {at.month:d} and consensus_timestamp < {month_start(at.month, 1):d}"
-    return _Part(f"{months} and consensus_timestamp <= %s", (at.snapshot,))
-
-
-def _known(selection: Selection, rows: _Part, balances: Where, *, descending: bool, limit: int) -> _Part:
+def _known(selection: Selection, rows: Where, balances: Where, *, descending: bool, limit: int) -> _Part:
     """`with known (id)`: the accounts of the page in its order, or more."""
     if selection.public_key is not None:
         # Index: entity__public_key_type (public_key, type).
@@ -142,34 +152,34 @@ def _known(selection: Selection, rows: _Part, balances: Where, *, descending: bo
         )
     # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next one:
     # busy accounts have a row per snapshot.
-    where = compare("account_id", selection.accounts) + balances
+    where = rows + compare("account_id", selection.accounts) + balances
     next_row = f"order by account_id {'desc' if descending else 'asc'} limit 1"
     return _Part(
         f"""
         with recursive known (id, number) as (
-            (select account_id, 1 from account_balance where {rows.sql} {where.and_sql} {next_row})
+            (select account_id, 1 from account_balance {where.sql} {next_row})
             union all
             select following.account_id, known.number + 1
             from known cross join lateral (
                 select account_id from account_balance
-                where {rows.sql} {where.and_sql} and account_id {"<" if descending else ">"} known.id
+                {where.sql} and account_id {"<" if descending else ">"} known.id
                 {next_row}
             ) following
             where known.number < {limit:d}
         )
         """,
-        (*rows.values, *where.values) * 2,
+        where.values * 2,
     )
 
 
-def _held(rows: _Part, most: int, *, descending: bool) -> str:
+def _held(rows: Where, most: int, *, descending: bool) -> str:
     """The tokens of the account a, as an array of pairs of id and balance."""
     # Index: the primary key (account_id, token_id, consensus_timestamp).
     direction = "desc" if descending else "asc"
     return f"""(
         select array_agg(array[token_id, balance]) from (
             select distinct on (token_id) token_id, balance from token_balance
-            where account_id = a.id and {rows.sql}
+            where account_id = a.id {rows.and_sql}
             order by token_id {direction}, consensus_timestamp desc limit {most:d}
         ) held
     )"""
