@@ -20,6 +20,7 @@ from mirror.values.transaction_types import NUMBERS
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 CRYPTO_CREATE = NUMBERS["CRYPTOCREATEACCOUNT"]
 CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
+SUBMIT_MESSAGE = NUMBERS["CONSENSUSSUBMITMESSAGE"]
 # Their signed bytes are the only source of a node's certificates and endpoints.
 NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "NODEDELETE"))
 
@@ -69,7 +70,10 @@ def transaction(item: RecordItem, rows: Batch) -> None:
         max_custom_fees=_max_custom_fees(item, rows),
         batch_key=body.batch_key.SerializeToString() if body.HasField("batch_key") else None,
     )
-    rows.mention(item.entity_id, node, item.payer_account_id)
+    if rows.mentioned is not None:
+        # The messages of a topic are found by the topic; that many rows would serve nothing.
+        entity = 0 if item.transaction_type == SUBMIT_MESSAGE else item.entity_id
+        rows.mention(entity, node, item.payer_account_id)
 
 
 def _max_custom_fees(item: RecordItem, rows: Batch) -> list[bytes] | None:
