@@ -31,7 +31,7 @@ class Change:
         self, columns: dict[str, Any], since: int | None = None, given: Iterable[str] | None = None
     ) -> None:
         self.columns = columns
-        self.given = {name for name in (given or columns) if columns[name] is not None}
+        self.given = {name for name in (given or columns) if columns.get(name) is not None}
         self.since = since
         self.until: int | None = None
 
