@@ -1,7 +1,6 @@
 """The pages of contracts, their results, logs, actions and state, and of hooks."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
@@ -48,7 +47,7 @@ class ContractResultAdmin(ReadOnlyAdmin):
         "gas_limit",
         "error_message",
     )
-    search_also = "32 byte transaction or Ethereum hash in hex"
+    search_also = "transaction or Ethereum hash (32 bytes in hex)"
     related = (
         Related(EthereumTransaction, same("consensus_timestamp"), "Ethereum transaction"),
         Related(ContractLog, same("consensus_timestamp"), "Logs", most=50),
@@ -102,7 +101,7 @@ class ContractStateAdmin(CompositeKeyAdmin):
 @admin.register(EthereumTransaction)
 class EthereumTransactionAdmin(ReadOnlyAdmin):
     shown = ("consensus_timestamp", "hash", "type", "to_address", "nonce", "gas_limit", "payer_account_id")
-    related: Any = (Related(ContractResult, same("consensus_timestamp"), "Contract result"),)
+    related = (Related(ContractResult, same("consensus_timestamp"), "Contract result"),)
 
 
 @admin.register(Hook)
@@ -123,4 +122,9 @@ class HookStorageChangeAdmin(CompositeKeyAdmin):
     shown = ("owner_id", "hook_id", "key", "consensus_timestamp", "value_read", "value_written")
 
 
-admin.site.register((ContractTransaction, HookHistory), CompositeKeyAdmin)
+@admin.register(HookHistory)
+class HookHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Hooks: history", "Earlier version of"
+
+
+admin.site.register(ContractTransaction, CompositeKeyAdmin)

@@ -32,12 +32,11 @@ class HookCall(NamedTuple):
     owner: Any
 
 
-def is_hook_call(item: RecordItem, contract: int) -> bool:
-    """Whether a state change of `contract` in the item's sidecar is that of a hook."""
+def is_hook_call(item: RecordItem) -> bool:
+    """Whether state changes of the contract the item calls are those of a hook."""
     return (
         item.child
         and item.transaction_type == _CONTRACT_CALL
-        and entity_id.decode(contract)[2] == HOOK_CONTRACT_NUM
         and entity_id.decode(item.entity_id)[2] == HOOK_CONTRACT_NUM
     )
 

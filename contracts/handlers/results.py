@@ -200,6 +200,8 @@ def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _add_logs(item: RecordItem, rows: Batch, root: int, result: Any, contracts: set[int]) -> None:
+    if not result.logInfo:
+        return
     at, payer, hash, position = item.consensus_timestamp, item.payer_account_id, item.hash, item.index
     for log in result.logInfo:
         contract = rows.lookup.contract(log.contractID)

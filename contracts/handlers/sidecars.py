@@ -63,9 +63,11 @@ def add_sidecars(item: RecordItem, rows: Batch) -> Seen:
 
 def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
+    hook_call = hook_calls.is_hook_call(item)
+    insert, upsert = rows.insert, rows.upsert
     for changes in sidecar.state_changes.contract_state_changes:
         contract = rows.lookup.contract(changes.contract_id)
-        if hook_calls.is_hook_call(item, contract):
+        if hook_call and contract == item.entity_id:
             hook_calls.add_storage(item, rows, changes.storage_changes)
             continue
         seen.contracts.add(contract)
@@ -74,7 +76,7 @@ def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> N
             slot, written = change.slot, None
             if change.HasField("value_written"):
                 written = change.value_written.value
-            rows.insert(
+            insert(
                 ContractStateChange,
                 consensus_timestamp=at,
                 contract_id=contract,
@@ -85,7 +87,7 @@ def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> N
                 value_written=written,
             )
             if written is not None or migration:
-                rows.upsert(
+                upsert(
                     ContractState,
                     contract_id=contract,
                     slot=slot.rjust(SLOT_LENGTH, b"\0"),

@@ -1,16 +1,27 @@
 """Contract storage."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.db import models
 
 from mirror.db.fields import BytesField
 from mirror.db.indexes import Index
-from mirror.db.merge import MergeRule
+from mirror.db.merge import Change, MergeRule
+
+
+class StateRule(MergeRule):
+    """The most frequent change of all, so without the general rule's loop over columns."""
+
+    def fold(self, target: Change, change: Mapping[str, Any]) -> None:
+        target.columns["value"] = change["value"]
+        target.columns["modified_timestamp"] = change["modified_timestamp"]
 
 
 class ContractState(models.Model):
     """The value of a storage slot now. Written from state sidecars; slots are 32 bytes."""
 
-    merge = MergeRule(key=("contract_id", "slot"), fixed=frozenset({"created_timestamp"}), history=False)
+    merge = StateRule(key=("contract_id", "slot"), fixed=frozenset({"created_timestamp"}), history=False)
 
     pk = models.CompositePrimaryKey("contract_id", "slot")
     contract_id = models.BigIntegerField()
