@@ -16,8 +16,9 @@ from ledger.api import (
 from mirror import health
 from mirror.rest.accounts import NEWER_ACCOUNT
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
-from tokens.api import account_nfts, relationships
+from tokens.api import account_nfts, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
+from tokens.api import balances as token_balances
 
 _ROUTES = Routes(
     [
@@ -35,6 +36,12 @@ _ROUTES = Routes(
         route("schedule/{scheduleId}", schedules.Schedule),
         route("schedules", schedules.Schedules),
         route("schedules/{scheduleId}", schedules.Schedule),
+        route("tokens", tokens.Tokens),
+        route("tokens/{tokenId}", tokens.Token),
+        route("tokens/{tokenId}/balances", token_balances.TokenBalances),
+        route("tokens/{tokenId}/nfts", nfts.Nfts),
+        route("tokens/{tokenId}/nfts/{serialNumber}", nfts.Nft),
+        route("tokens/{tokenId}/nfts/{serialNumber}/transactions", nfts.NftTransactions),
         route("topics/messages/{timestamp}", topic_messages.MessageAt),
         route("topics/{id}", topics.Topic, id=r"(?:[0-9]+\.){0,2}[0-9]+"),
         route("topics/{topicId}/messages", topic_messages.Messages),

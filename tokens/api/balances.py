@@ -1,0 +1,75 @@
+"""GET /api/v1/tokens/{tokenId}/balances: the accounts that hold a token, now or at a time.
+
+Source: token_account; at a time the snapshots in token_balance. Decimals: token.
+Amounts: int64 in the token's smallest unit.
+Errors: 400 malformed parameter or id. An unknown token is held by nobody: an empty list.
+"""
+
+from rest_framework.response import Response
+
+from ledger.queries import balances as snapshots
+from mirror.clock import now_ns
+from mirror.rest.parameter_types import (
+    EntityIdParameter,
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    PublicKeyParameter,
+    TimestampParameter,
+)
+from mirror.rest.parameters import ParameterSet
+from mirror.rest.tokens import OfToken
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+from tokens.queries import holdings
+from tokens.queries.holdings import Holders, Holding
+
+
+# PARAMETERS
+class TokenBalanceParameters(ParameterSet):
+    account_balance = NumberParameter("account.balance", help="Balance in the token's smallest unit.")
+    account_id = EntityIdParameter("account.id", help="Account id, or long-zero EVM address.")
+    account_publickey = PublicKeyParameter(
+        "account.publickey", help="Public key of the account; the last value counts."
+    )
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter("timestamp", help="Time of the balances: the last snapshot counts.")
+
+
+# QUERY
+def holders(token_id: int, given: TokenBalanceParameters) -> tuple[int | None, list[Holding]]:
+    """When the latest of the page's balances changed, or the time of the snapshot, and the page."""
+    keys = given.account_publickey
+    wanted = Holders(token_id, given.account_id, given.account_balance, keys[-1].value if keys else None)
+    if not given.timestamp:
+        found = holdings.holders_now(wanted, descending=given.descending, limit=given.limit)
+        changed = [one.balance_timestamp for one in found if one.balance_timestamp is not None]
+        return max(changed, default=None), found
+    window = snapshots.window(given.timestamp, now=now_ns())
+    if window is None:
+        return None, []
+    found = holdings.holders_at(wanted, window.rows, descending=given.descending, limit=given.limit)
+    return window.snapshot if found else None, found
+
+
+# JSON
+def holding_json(holding: Holding) -> Answer:
+    return {
+        "account": entity_id.text(holding.account_id),
+        "balance": holding.balance,
+        "decimals": holding.decimals,
+    }
+
+
+# VIEW
+class TokenBalances(OfToken):
+    """List the accounts that hold a token."""
+
+    parameters, max_age = TokenBalanceParameters, 1
+    paging = {"account.id": "account"}
+
+    def read(self, given: TokenBalanceParameters, token_id: int) -> Response:
+        at, found = holders(token_id, given)
+        rows = [holding_json(holding) for holding in found]
+        return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

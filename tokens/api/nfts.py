@@ -1,0 +1,114 @@
+"""GET /api/v1/tokens/{tokenId}/nfts, /nfts/{serialNumber} and /nfts/{serialNumber}/transactions.
+
+Source: nft, with entity for the token's deletion; for the transactions also nft_history, and of each
+transaction its nft_transfer. Errors: 400 malformed parameter, id or serial number; 404 no such serial. An
+unknown token has no serials, and an unknown serial no transactions: empty lists.
+"""
+
+from typing import Any
+
+from rest_framework.response import Response
+
+from mirror.rest.errors import InvalidParameter, NotFound
+from mirror.rest.parameter_types import (
+    EntityIdParameter,
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    TimestampParameter,
+    read_number,
+)
+from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet
+from mirror.rest.tokens import OfToken
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp, transaction_id, transaction_types
+from tokens.api.account_nfts import nft_json
+from tokens.queries import nfts as queries
+from tokens.queries.nfts import Transaction
+
+
+# PARAMETERS
+class NftParameters(ParameterSet):
+    account_id = EntityIdParameter("account.id", help="Who holds the serial.")
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    serial_number = NumberParameter("serialnumber", low=1, help="Serial number.")
+
+
+class NftTransactionParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
+
+
+# JSON
+def nft_transaction_json(transaction: Transaction, token_id: int, serial_number: int) -> Answer:
+    """Without a transfer of the serial, as for an allowance, there is neither sender nor receiver."""
+    transfer: dict[str, Any] = next(
+        (
+            one
+            for one in transaction.nft_transfer or ()
+            if one.get("token_id") == token_id and one.get("serial_number") == serial_number
+        ),
+        {},
+    )
+    return {
+        "consensus_timestamp": timestamp.text(transaction.consensus_timestamp),
+        "is_approval": bool(transfer.get("is_approval")),
+        "nonce": transaction.nonce,
+        "receiver_account_id": entity_id.text(transfer.get("receiver_account_id")),
+        "sender_account_id": entity_id.text(transfer.get("sender_account_id")),
+        "transaction_id": transaction_id.text(transaction.payer_account_id, transaction.valid_start_ns),
+        "type": transaction_types.name(transaction.type),
+    }
+
+
+# VIEWS
+class Nfts(OfToken):
+    """List the serials of a token."""
+
+    parameters, max_age = NftParameters, 1
+    paging = {"serialnumber": "serial_number"}
+
+    def read(self, given: NftParameters, token_id: int) -> Response:
+        rows = queries.nfts(
+            token_id, given.serial_number, given.account_id, descending=given.descending, limit=given.limit
+        )
+        return self.page("nfts", [nft_json(row) for row in rows])
+
+
+class OfNft(OfToken):
+    """An endpoint of one serial or below it; `read` gets `token_id` and `serial_number`."""
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        found = super().resolve(**path)
+        try:
+            return {**found, "serial_number": read_number(path["serial_number"], 1)}
+        except InvalidValue:
+            raise InvalidParameter("serialnumber") from None
+
+
+class Nft(OfNft):
+    """One serial of a token."""
+
+    path_first = False
+
+    def read(self, given: NoParameters, token_id: int, serial_number: int) -> Answer:
+        row = queries.nft(token_id, serial_number)
+        if row is None:
+            raise NotFound
+        return nft_json(row)
+
+
+class NftTransactions(OfNft):
+    """List the transactions that changed a serial."""
+
+    parameters, max_age = NftTransactionParameters, 1
+    paging = {"timestamp": "consensus_timestamp"}
+
+    def read(self, given: NftTransactionParameters, token_id: int, serial_number: int) -> Response:
+        found = queries.transactions(
+            token_id, serial_number, given.timestamp, descending=given.descending, limit=given.limit
+        )
+        rows = [nft_transaction_json(one, token_id, serial_number) for one in found]
+        return self.page("transactions", rows)

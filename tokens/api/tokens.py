@@ -1,0 +1,263 @@
+"""GET /api/v1/tokens and /api/v1/tokens/{tokenId}: tokens, and one of them now or at a time.
+
+Source: token with its entity; of one token also its custom fees (custom_fee). At a time each of the three is
+the latest version that began by then. Amounts and supplies: int64 in the token's smallest unit, as text where
+it is a supply. Errors: 400 malformed parameter or id; 404 no such token, or none at the time.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.response import Response
+
+from mirror.db.sql import Comparison
+from mirror.rest.entities import EvmAddress, read_entity_id
+from mirror.rest.errors import BadRequest, InvalidParameter, NotFound
+from mirror.rest.parameter_types import (
+    ChoicesParameter,
+    EntityIdParameter,
+    LimitParameter,
+    OrderParameter,
+    PublicKeyParameter,
+    TimestampParameter,
+    TokenIdParameter,
+)
+from mirror.rest.parameters import ONLY_EQ, InvalidValue, Parameter, ParameterSet
+from mirror.rest.query import Query
+from mirror.rest.tokens import OfToken
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, timestamp
+from mirror.values.keys import key_json
+from mirror.values.timestamp import NANOS_PER_SECOND
+from tokens.queries import tokens as queries
+from tokens.queries.tokens import ListedToken, Selection
+from tokens.queries.tokens import Token as TokenRow
+
+_SHORTEST_NAME, _LONGEST_NAME = 3, 100  # bytes
+_NON_FUNGIBLE = "NON_FUNGIBLE_UNIQUE"
+
+
+# PARAMETERS
+class NameParameter(Parameter[list[str]]):
+    """A part of a name; becomes a pattern for ILIKE, where % and _ stand for any text and any letter."""
+
+    schema = {"type": "string", "minLength": _SHORTEST_NAME, "maxLength": _LONGEST_NAME}
+
+    def __init__(self) -> None:
+        super().__init__(
+            "name",
+            operators=ONLY_EQ,
+            help="A part of the name in any case. Not together with account.id or token.id; there is no "
+            "next page.",
+        )
+
+    def read(self, text: str) -> str:
+        if not _SHORTEST_NAME <= len(text.encode()) <= _LONGEST_NAME:
+            raise InvalidValue(text)
+        return "%" + text.replace("\\", "\\\\") + "%"
+
+    def combined(self, comparisons: list[Comparison]) -> list[str]:
+        return [comparison.value for comparison in comparisons]
+
+
+class TokenParameters(ParameterSet):
+    account_id = EntityIdParameter("account.id", help="An account that is associated with the token.")
+    limit = LimitParameter()
+    name = NameParameter()
+    order = OrderParameter("asc")
+    publickey = PublicKeyParameter("publickey", help="The public key in the admin key.")
+    token_id = TokenIdParameter("token.id", help="Token id, or long-zero EVM address.")
+    type = ChoicesParameter(
+        "type",
+        {"all": None, "fungible_common": "FUNGIBLE_COMMON", "non_fungible_unique": _NON_FUNGIBLE},
+        operators=ONLY_EQ,
+        help="Only fungible, or only non-fungible tokens.",
+    )
+
+    def __init__(self, query: Query, path: str = "") -> None:
+        if "name" in query:
+            if "token.id" in query:
+                raise BadRequest(
+                    "token.id and name can not be used together. Use a more specific name instead."
+                )
+            if "account.id" in query:
+                raise BadRequest("account.id and name cannot be used together")
+        super().__init__(query, path)
+
+
+class TokenAtParameters(ParameterSet):
+    timestamp = TimestampParameter(
+        "timestamp",
+        operators=frozenset({"eq", "lt", "lte"}),
+        help="The token as it was at, before, or by then; the last value counts.",
+    )
+
+
+# QUERIES
+def tokens_of(given: TokenParameters) -> list[ListedToken]:
+    account_id = None
+    if texts := given.query.get("account.id"):
+        account_id = _account_id(texts)
+        if account_id is None:
+            return []
+    types = {type for type in given.type if type is not None}
+    if len(types) > 1:
+        return []
+    selection = Selection(
+        tokens=given.token_id,
+        types=list(types),
+        names=given.name,
+        public_keys=given.publickey,
+        account_id=account_id,
+    )
+    return queries.tokens(selection, descending=given.descending, limit=given.limit)
+
+
+def _account_id(texts: list[str]) -> int | None:
+    """One account without operator; None for an EVM address that is not looked up. Errors: BadRequest."""
+    if len(texts) > 1:
+        raise BadRequest(f'Entity ID "{",".join(texts)}" is not a string')
+    (text,) = texts
+    if ":" in text:
+        raise InvalidParameter("account.id")
+    found = read_entity_id(text)
+    return None if isinstance(found, EvmAddress) else found
+
+
+# JSON
+def listed_token_json(token: ListedToken) -> Answer:
+    return {
+        "admin_key": key_json(token.admin_key),
+        "metadata": _base64(token.metadata),
+        "name": token.name,
+        "symbol": token.symbol,
+        "token_id": entity_id.text(token.token_id),
+        "type": token.type,
+        "decimals": token.decimals,
+    }
+
+
+def token_json(token: TokenRow) -> Answer:
+    return {
+        "admin_key": key_json(token.admin_key),
+        "auto_renew_account": entity_id.text(token.auto_renew_account_id),
+        "auto_renew_period": token.auto_renew_period,
+        "created_timestamp": timestamp.text(token.created_timestamp),
+        "custom_fees": custom_fees_json(token),
+        "decimals": str(token.decimals),
+        "deleted": token.deleted,
+        "expiry_timestamp": _expiry(token),
+        "fee_schedule_key": key_json(token.fee_schedule_key),
+        "freeze_default": token.freeze_default,
+        "freeze_key": key_json(token.freeze_key),
+        "initial_supply": str(token.initial_supply),
+        "kyc_key": key_json(token.kyc_key),
+        "max_supply": str(token.max_supply),
+        "memo": token.memo,
+        "metadata": _base64(token.metadata),
+        "metadata_key": key_json(token.metadata_key),
+        "modified_timestamp": timestamp.text(max(token.token_since, token.entity_since)),
+        "name": token.name,
+        "pause_key": key_json(token.pause_key),
+        "pause_status": token.pause_status,
+        "supply_key": key_json(token.supply_key),
+        "supply_type": token.supply_type,
+        "symbol": token.symbol,
+        "token_id": entity_id.text(token.token_id),
+        "total_supply": str(token.total_supply),
+        "treasury_account_id": entity_id.text(token.treasury_account_id),
+        "type": token.type,
+        "wipe_key": key_json(token.wipe_key),
+    }
+
+
+def custom_fees_json(token: TokenRow) -> Answer:
+    fees: Answer = {
+        "created_timestamp": timestamp.text(token.fees_since),
+        "fixed_fees": [_fixed_fee_json(fee) for fee in token.fixed_fees or ()],
+    }
+    if token.type == _NON_FUNGIBLE:
+        return {**fees, "royalty_fees": [_royalty_fee_json(fee) for fee in token.royalty_fees or ()]}
+    fractional = [_fractional_fee_json(fee, token.token_id) for fee in token.fractional_fees or ()]
+    return {**fees, "fractional_fees": fractional}
+
+
+def _fixed_fee_json(fee: Mapping[str, Any]) -> Answer:
+    return {
+        "all_collectors_are_exempt": bool(fee.get("all_collectors_are_exempt")),
+        "amount": fee.get("amount"),
+        "collector_account_id": entity_id.text(fee.get("collector_account_id")),
+        "denominating_token_id": entity_id.text(fee.get("denominating_token_id")),
+    }
+
+
+def _fractional_fee_json(fee: Mapping[str, Any], token_id: int) -> Answer:
+    return {
+        "all_collectors_are_exempt": bool(fee.get("all_collectors_are_exempt")),
+        "amount": {"numerator": fee.get("numerator"), "denominator": fee.get("denominator")},
+        "collector_account_id": entity_id.text(fee.get("collector_account_id")),
+        "denominating_token_id": entity_id.text(token_id),
+        "maximum": fee.get("maximum_amount") or None,
+        "minimum": fee.get("minimum_amount"),
+        "net_of_transfers": bool(fee.get("net_of_transfers")),
+    }
+
+
+def _royalty_fee_json(fee: Mapping[str, Any]) -> Answer:
+    fallback = fee.get("fallback_fee") or {}
+    return {
+        "all_collectors_are_exempt": bool(fee.get("all_collectors_are_exempt")),
+        "amount": {"denominator": fee.get("denominator"), "numerator": fee.get("numerator")},
+        "collector_account_id": entity_id.text(fee.get("collector_account_id")),
+        "fallback_fee": {
+            "amount": fallback["amount"],
+            "denominating_token_id": entity_id.text(fallback.get("denominating_token_id")),
+        }
+        if fallback.get("amount")
+        else None,
+    }
+
+
+def _expiry(token: TokenRow) -> int | None:
+    """Nanoseconds as a number: unlike every other time of the API."""
+    if token.expiration_timestamp is not None:
+        return token.expiration_timestamp
+    if token.auto_renew_period is None:
+        return None
+    return token.created_timestamp + token.auto_renew_period * NANOS_PER_SECOND
+
+
+def _base64(metadata: bytes | None) -> str:
+    return b64encode(metadata or b"").decode()
+
+
+# VIEWS
+class Tokens(ReadView):
+    """List the tokens."""
+
+    parameters, max_age = TokenParameters, 10
+    paging = {"token.id": "token_id"}
+
+    def read(self, given: TokenParameters) -> Response | Answer:
+        rows = [listed_token_json(token) for token in tokens_of(given)]
+        if given.name:
+            return {"tokens": rows, "links": {"next": None}}
+        return self.page("tokens", rows)
+
+
+class Token(OfToken):
+    """One token, now or as it was at a time."""
+
+    parameters, max_age = TokenAtParameters, 5
+
+    def read(self, given: TokenAtParameters, token_id: int) -> Answer:
+        found = queries.token_at(token_id, _until(given)) if given.timestamp else queries.token(token_id)
+        if found is None:
+            raise NotFound
+        return token_json(found)
+
+
+def _until(given: TokenAtParameters) -> Comparison:
+    operator, moment = given.timestamp[-1]
+    return Comparison("lt" if operator == "lt" else "lte", moment)

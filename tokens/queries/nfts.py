@@ -1,0 +1,83 @@
+"""Serials of a token: pages of them, one of them, and the transactions that changed it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+
+
+class Transaction(NamedTuple):
+    consensus_timestamp: int
+    nonce: int
+    payer_account_id: int
+    valid_start_ns: int
+    type: int
+    nft_transfer: list[dict[str, Any]] | None
+
+
+def nfts(
+    token_id: int,
+    serial_numbers: Sequence[Comparison],
+    accounts: Sequence[Comparison],
+    *,
+    descending: bool,
+    limit: int,
+) -> list[Row]:
+    """A page of the token's serials by number: rows of an NFT as `nft` gives one."""
+    # Index: the primary key (token_id, serial_number); for the serials of one account
+    # nft__account_token_serialnumber (account_id, token_id, serial_number).
+    where = compare("token_id", [Comparison("eq", token_id)])
+    where += compare("serial_number", serial_numbers, any_equal=False)
+    where += compare("account_id", accounts, any_equal=False)
+    order = f"order by serial_number {'desc' if descending else 'asc'}"
+    page = f"select * from nft {where.sql} {order} limit {limit:d}"
+    return fetch(f"{_with_entity(page)} {order}", where.values)
+
+
+def nft(token_id: int, serial_number: int) -> Row | None:
+    """(account_id, created_timestamp, delegating_spender, deleted, metadata, start of the version,
+    serial_number, spender, token_id).
+    """
+    # Index: the primary key (token_id, serial_number).
+    page = "select * from nft where token_id = %s and serial_number = %s"
+    return fetch_one(_with_entity(page), (token_id, serial_number))
+
+
+def _with_entity(page: str) -> str:
+    # Index: the primary key of entity.
+    return f"""
+        select n.account_id, n.created_timestamp, n.delegating_spender,
+            n.deleted or coalesce(e.deleted, false), n.metadata, lower(n.timestamp_range), n.serial_number,
+            n.spender, n.token_id
+        from ({page}) n left join entity e on e.id = n.token_id
+    """
+
+
+def transactions(
+    token_id: int, serial_number: int, timestamps: Sequence[Comparison], *, descending: bool, limit: int
+) -> list[Transaction]:
+    """The transactions with which a version of the serial began, and the one that deleted the token."""
+    # Indexes: the primary key of nft, nft_history__token_serial_lower_timestamp (token_id, serial_number,
+    # lower(timestamp_range)) and the primary key of entity; then the primary key of transaction.
+    serial = compare("token_id", [Comparison("eq", token_id)])
+    serial += compare("serial_number", [Comparison("eq", serial_number)])
+    entity = compare("id", [Comparison("eq", token_id)]) + Where(("deleted",))
+    since = compare("lower(timestamp_range)", timestamps, any_equal=False)
+    order = f"{'desc' if descending else 'asc'} limit {limit:d}"
+    current, history, deleted = (
+        f"select lower(timestamp_range) as at from {table} {(where + since).sql}"
+        for table, where in (("nft", serial), ("nft_history", serial), ("entity", entity))
+    )
+    statement = f"""
+        with page as materialized (
+            select at from (
+                {current} union ({history} order by lower(timestamp_range) {order}) union {deleted}
+            ) version order by at {order}
+        )
+        select consensus_timestamp, nonce, payer_account_id, valid_start_ns, type, nft_transfer
+        from transaction
+        where consensus_timestamp = any(array(select at from page))
+        order by consensus_timestamp {order}
+    """
+    values = (*serial.values, *since.values) * 2 + (*entity.values, *since.values)
+    return [Transaction(*row) for row in fetch(statement, values)]

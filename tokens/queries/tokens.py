@@ -1,0 +1,226 @@
+"""Tokens: pages of them, one now, one as it was at a time."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
+
+# So many tokens are searched for a name in their order before the index of names is asked.
+_SEARCHED_FIRST = 1000
+
+
+class Selection(NamedTuple):
+    """Which tokens a page has.
+
+    `names`: patterns for ILIKE, all of which must match. `account_id`: of an account associated with them.
+    """
+
+    tokens: Sequence[Comparison] = ()
+    types: Sequence[str] = ()
+    names: Sequence[str] = ()
+    public_keys: Sequence[Comparison] = ()
+    account_id: int | None = None
+
+
+class ListedToken(NamedTuple):
+    decimals: int
+    admin_key: bytes | None
+    metadata: bytes | None
+    name: str
+    symbol: str
+    token_id: int
+    type: str
+
+
+class _Source(NamedTuple):
+    """`from ...` that gives tokens t, with their id, in the order of the column `order`."""
+
+    sql: str
+    values: tuple[Any, ...]
+    order: str = "chosen.id"
+
+
+# One id at a time: a join with the whole table would begin far below the first id.
+_TOKEN_OF_CHOSEN = """
+    cross join lateral (select chosen.id, * from token where token_id = chosen.id limit 1) t
+"""
+
+
+def tokens(selection: Selection, *, descending: bool, limit: int) -> list[ListedToken]:
+    """A page of the tokens that have an entity, by id."""
+    direction = "desc" if descending else "asc"
+    if any(operator == "eq" for operator, _ in selection.public_keys):
+        # Index: entity__public_key_type (public_key, type).
+        where = _public_key("public_key", selection) + Where(("type = 'TOKEN'",))
+        where += compare("id", selection.tokens) + _associated("id", selection)
+        source = _chosen("select id from entity", where, direction)
+    elif selection.account_id is not None:
+        # Index: the primary key (account_id, token_id).
+        where = Where(("account_id = %s", "associated"), (selection.account_id,))
+        where += compare("token_id", selection.tokens)
+        ids = f"select token_id as id from token_account {where.sql}"
+        source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", where.values)
+    elif selection.names:
+        return _tokens_of_name(selection, direction, limit)
+    else:
+        # Index: the primary key (token_id).
+        where = compare("token_id", selection.tokens)
+        source = _Source(f"from (select token_id as id, * from token {where.sql}) t", where.values, "t.id")
+    return _page(source, selection, direction, limit)
+
+
+def _tokens_of_name(selection: Selection, direction: str, limit: int) -> list[ListedToken]:
+    """A name that many tokens have fills the page soon in their order; another one the index finds."""
+    # Index: the primary key (token_id).
+    first = f"select token_id as id, * from token order by token_id {direction} limit {_SEARCHED_FIRST}"
+    found = _page(_Source(f"from ({first}) t", (), "t.id"), selection, direction, limit)
+    if len(found) == limit:
+        return found
+    # Index: token__name, trigrams of the name.
+    named = _chosen("select token_id as id from token", _like("name", selection), direction)
+    return _page(named, selection, direction, limit)
+
+
+def _chosen(ids: str, where: Where, direction: str) -> _Source:
+    """The tokens of these ids, of which all are read first.
+
+    Materialized, as the order and limit would otherwise lead PostgreSQL along all tokens.
+    """
+    source = f"""
+        from (
+            with chosen as materialized ({ids} {where.sql})
+            select id from chosen order by id {direction} offset 0
+        ) chosen {_TOKEN_OF_CHOSEN}
+    """
+    return _Source(source, where.values)
+
+
+def _page(source: _Source, selection: Selection, direction: str, limit: int) -> list[ListedToken]:
+    # Index: the primary key of entity (id).
+    where = Where(("t.type = %s",) * len(selection.types), tuple(selection.types))
+    where += _like("t.name", selection) + _public_key("e.public_key", selection)
+    statement = f"""
+        select t.decimals, e.key, t.metadata, t.name, t.symbol, t.token_id, t.type::text
+        {source.sql}
+        cross join lateral (select key, public_key from entity where id = t.id limit 1) e
+        {where.sql}
+        order by {source.order} {direction} limit {limit:d}
+    """
+    return [ListedToken(*row) for row in fetch(statement, (*source.values, *where.values))]
+
+
+def _like(column: str, selection: Selection) -> Where:
+    return Where((f"{column} ilike %s",) * len(selection.names), tuple(selection.names))
+
+
+def _public_key(column: str, selection: Selection) -> Where:
+    return compare(column, selection.public_keys, any_equal=False)
+
+
+def _associated(column: str, selection: Selection) -> Where:
+    """The condition that the account, if there is one, is associated with the token."""
+    if selection.account_id is None:
+        return Where()
+    # Index: the primary key (account_id, token_id).
+    account = f"select from token_account where account_id = %s and token_id = {column} and associated"
+    return Where((f"exists ({account})",), (selection.account_id,))
+
+
+Fees = list[dict[str, Any]]
+
+
+class Token(NamedTuple):
+    """One token: what it has of its own, of its entity, and its custom fees. `..._since` in ns."""
+
+    created_timestamp: int
+    decimals: int
+    fee_schedule_key: bytes | None
+    freeze_default: bool
+    freeze_key: bytes | None
+    initial_supply: int
+    kyc_key: bytes | None
+    max_supply: int
+    metadata: bytes | None
+    metadata_key: bytes | None
+    name: str
+    pause_key: bytes | None
+    pause_status: str
+    supply_key: bytes | None
+    supply_type: str
+    symbol: str
+    token_id: int
+    total_supply: int
+    treasury_account_id: int
+    type: str
+    wipe_key: bytes | None
+    token_since: int
+    auto_renew_account_id: int | None
+    auto_renew_period: int | None
+    deleted: bool | None
+    expiration_timestamp: int | None
+    admin_key: bytes | None
+    memo: str
+    entity_since: int
+    fixed_fees: Fees | None
+    fractional_fees: Fees | None
+    royalty_fees: Fees | None
+    fees_since: int
+
+
+class _Part(NamedTuple):
+    """A table that has a part of a token, beside {table}_history; the key and the columns."""
+
+    table: str
+    key: str
+    columns: tuple[str, ...]
+
+
+_TOKEN = _Part("token", "token_id", Token._fields[: Token._fields.index("token_since")])
+_ENTITY = _Part(
+    "entity",
+    "id",
+    ("auto_renew_account_id", "auto_renew_period", "deleted", "expiration_timestamp", "key", "memo"),
+)
+_FEES = _Part("custom_fee", "entity_id", ("fixed_fees", "fractional_fees", "royalty_fees"))
+
+
+def token(token_id: int) -> Token | None:
+    """The token as it is; None if its entity or its custom fees are not known."""
+    # Index: the primary keys.
+    return _token([_select(part, part.table) for part in _PARTS], (token_id,))
+
+
+def token_at(token_id: int, until: Comparison) -> Token | None:
+    """The same from the latest versions of each part that began before (lt) or by (lte) a time."""
+    since = compare("lower(timestamp_range)", [until])
+    return _token([_version(part, since) for part in _PARTS], (token_id, *since.values) * 2)
+
+
+_PARTS = (_TOKEN, _ENTITY, _FEES)
+_ENUMS = ("pause_status", "supply_type", "type")
+
+
+def _token(parts: Sequence[str], values: tuple[Any, ...]) -> Token | None:
+    joined = " cross join ".join(f"({part}) part{number}" for number, part in enumerate(parts))
+    row = fetch_one(f"select * from {joined}", values * len(parts))
+    return None if row is None else Token(*row)
+
+
+def _select(part: _Part, table: str) -> str:
+    columns = ", ".join(f"{name}::text" if name in _ENUMS else name for name in part.columns)
+    return f"select {columns}, lower(timestamp_range) as since from {table} where {part.key} = %s"
+
+
+def _version(part: _Part, since: Where) -> str:
+    # Indexes: the primary key, and in the history the key and lower(timestamp_range).
+    return f"""
+        select * from (
+            ({_select(part, part.table)} {since.and_sql})
+            union all
+            (
+                {_select(part, f"{part.table}_history")} {since.and_sql}
+                order by lower(timestamp_range) desc limit 1
+            )
+        ) version
+        order by since desc limit 1
+    """
