@@ -41,5 +41,4 @@ class EvmAddresses:
         )
         addresses = {entity: bytes(address).lstrip(b"\0") for entity, address in cursor.fetchall()}
         for row, column, account in self._wanted:
-            if address := addresses.get(account):
-                row[column] = address
+            row[column] = addresses.get(account, row[column])
