@@ -74,6 +74,7 @@ def whole_files() -> tuple[int, int]:
     return len(files), transactions
 
 
+@pytest.mark.checklist("FILE-01")
 @pytest.mark.django_db(transaction=True)
 def test_killed_at_random_moments_it_ends_where_an_undisturbed_load_ends(tmp_path: Path) -> None:
     compose(tmp_path)

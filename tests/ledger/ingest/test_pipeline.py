@@ -48,6 +48,7 @@ def query(statement: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
+@pytest.mark.checklist("FILE-04", "FILE-10")
 def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:
     stream(tmp_path)
 
@@ -58,6 +59,7 @@ def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:
     assert query("select count(*) from transaction") == [(15,)]
 
 
+@pytest.mark.checklist("FILE-02")
 def test_loading_again_changes_nothing(tmp_path: Path) -> None:
     stream(tmp_path)
     load(tmp_path)
@@ -69,6 +71,7 @@ def test_loading_again_changes_nothing(tmp_path: Path) -> None:
     assert contents() == before
 
 
+@pytest.mark.checklist("MRG-04")
 def test_the_size_of_batches_makes_no_difference(tmp_path: Path) -> None:
     stream(tmp_path, blocks=6)
     results = []
@@ -94,6 +97,7 @@ def test_both_bucket_layouts_are_read_and_tell_the_node(tmp_path: Path, layout: 
     assert query("select node_id from record_file") == [(0,)]
 
 
+@pytest.mark.checklist("FILE-03", "FILE-08")
 def test_a_missing_file_breaks_the_chain_and_what_precedes_it_is_kept(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     names = sorted(tmp_path.iterdir())
@@ -119,6 +123,7 @@ def test_a_gap_is_passed_when_the_operator_says_so(tmp_path: Path) -> None:
     assert query("select index from record_file order by 1") == [(0,), (2,), (3,)]
 
 
+@pytest.mark.checklist("FILE-01")
 def test_nothing_of_a_corrupt_file_is_loaded(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     broken = sorted(tmp_path.iterdir())[2]
@@ -132,6 +137,7 @@ def test_nothing_of_a_corrupt_file_is_loaded(tmp_path: Path) -> None:
     assert query("select count(*) from transaction") == [(10,)]
 
 
+@pytest.mark.checklist("FILE-01", "FILE-05")
 def test_loading_goes_on_where_it_stopped_once_the_file_is_whole(tmp_path: Path) -> None:
     stream(tmp_path, blocks=4)
     broken = sorted(tmp_path.iterdir())[2]
@@ -180,6 +186,7 @@ def test_a_sidecar_of_another_content_is_refused(tmp_path: Path) -> None:
     assert query("select count(*) from record_file") == [(0,)]
 
 
+@pytest.mark.checklist("FILE-13")
 def test_sidecar_files_are_rows_with_their_counts(tmp_path: Path) -> None:
     composer = Composer()
     composer.crypto_transfer({1001: -5, 2: 5}, payer=1001, sidecars=[_bytecode_sidecar()])
@@ -219,6 +226,7 @@ def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.Monk
         other.close()
 
 
+@pytest.mark.checklist("ID-05")
 def test_an_account_created_in_the_batch_is_found_by_its_alias(tmp_path: Path) -> None:
     alias = Key(ed25519=bytes(32)).SerializeToString()
     record = TransactionRecord(alias=alias)

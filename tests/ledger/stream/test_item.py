@@ -45,6 +45,7 @@ def item(at=1, *, transaction=None, previous=None, **fields):
     )
 
 
+@pytest.mark.checklist("PARSE-01")
 def test_the_body_is_that_of_the_signed_transaction_first():
     signatures = SignatureMap(sigPair=[SignaturePair(pubKeyPrefix=b"inner")])
     transaction = signed(body_bytes(memo="signed"), sigMap=signatures)
@@ -57,6 +58,7 @@ def test_the_body_is_that_of_the_signed_transaction_first():
     assert read.signature_map == signatures
 
 
+@pytest.mark.checklist("PARSE-01")
 def test_without_a_signed_transaction_it_is_that_of_the_body_bytes():
     signatures = SignatureMap(sigPair=[SignaturePair(pubKeyPrefix=b"outer")])
     transaction = Transaction(bodyBytes=body_bytes(memo="bytes"), sigMap=signatures)
@@ -68,15 +70,18 @@ def test_without_a_signed_transaction_it_is_that_of_the_body_bytes():
     assert read.signature_map == signatures
 
 
+@pytest.mark.checklist("PARSE-01")
 def test_the_deprecated_body_comes_last():
     assert item(transaction=Transaction(body=TransactionBody(memo="deprecated"))).body.memo == "deprecated"
 
 
+@pytest.mark.checklist("PARSE-01")
 def test_a_transaction_without_any_body_is_refused():
     with pytest.raises(InvalidItem, match="has no body"):
         item(transaction=Transaction())
 
 
+@pytest.mark.checklist("PARSE-02")
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -95,6 +100,7 @@ def test_the_type_is_the_number_of_the_data_or_of_the_only_unknown_field(body, e
     assert item(transaction=transaction).transaction_type == expected
 
 
+@pytest.mark.checklist("TX-09")
 def test_a_memo_that_is_not_utf8_keeps_its_bytes():
     read = item(transaction=signed(wire.length_delimited(6, b"caf\xe9")))
 
@@ -115,6 +121,7 @@ def test_payer_and_valid_start_come_from_the_transaction_id():
     assert read.valid_start_ns == 5_000_000_006
 
 
+@pytest.mark.checklist("ENC-03")
 @pytest.mark.parametrize(
     "transaction_id",
     [
@@ -133,6 +140,7 @@ def test_a_record_without_consensus_timestamp_is_refused():
         RecordItem(0, signed(body_bytes(memo="memo")), TransactionRecord())
 
 
+@pytest.mark.checklist("PARSE-05")
 def test_a_child_is_linked_to_the_item_before_it():
     parent = item(1)
     child = item(2, parent=1, previous=parent)
@@ -142,6 +150,7 @@ def test_a_child_is_linked_to_the_item_before_it():
     assert child.parent_consensus_timestamp == 10**9
 
 
+@pytest.mark.checklist("PARSE-05")
 def test_a_second_child_is_linked_to_the_parent_of_the_first():
     parent = item(1)
     first = item(2, parent=1, previous=parent)
@@ -149,6 +158,7 @@ def test_a_second_child_is_linked_to_the_parent_of_the_first():
     assert item(3, parent=1, previous=first).parent is parent
 
 
+@pytest.mark.checklist("PARSE-05")
 def test_the_next_inner_transaction_of_a_batch_is_linked_past_the_children_of_the_one_before():
     batch = item(1)
     inner = item(2, parent=1, previous=batch)
@@ -157,6 +167,7 @@ def test_the_next_inner_transaction_of_a_batch_is_linked_past_the_children_of_th
     assert item(4, parent=1, previous=child_of_inner).parent is batch
 
 
+@pytest.mark.checklist("PARSE-05")
 def test_a_child_of_an_item_further_away_or_in_another_file_is_not_linked():
     first = item(1)
     second = item(2, previous=first)
@@ -170,11 +181,13 @@ def test_an_item_without_parent_timestamp_is_not_linked():
     assert item(2, previous=item(1)).parent is None
 
 
+@pytest.mark.checklist("PARSE-03")
 @pytest.mark.parametrize("status", [22, 104, 220])
 def test_three_results_count_as_success(status):
     assert item(status=status).successful
 
 
+@pytest.mark.checklist("PARSE-03")
 @pytest.mark.parametrize("status", [0, 21, 10, 23, 9999])
 def test_any_other_result_is_a_failure(status):
     read = item(status=status)
@@ -183,6 +196,7 @@ def test_any_other_result_is_a_failure(status):
     assert read.result == status
 
 
+@pytest.mark.checklist("PARSE-04")
 def test_children_of_a_failed_parent_failed_whatever_their_own_result():
     parent = item(1, status=INSUFFICIENT_PAYER_BALANCE)
     child = item(2, parent=1, previous=parent)
@@ -191,6 +205,7 @@ def test_children_of_a_failed_parent_failed_whatever_their_own_result():
     assert not item(3, parent=2, previous=child).successful
 
 
+@pytest.mark.checklist("FILE-11")
 @pytest.mark.parametrize(
     ("transaction_id", "fields", "parent", "expected"),
     [

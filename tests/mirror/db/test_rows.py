@@ -41,6 +41,7 @@ def account(entity: int, since: int, **columns: Any) -> dict[str, Any]:
     } | columns
 
 
+@pytest.mark.checklist("ENT-06", "MRG-05")
 def test_a_created_row_is_open_ended_and_has_its_defaults() -> None:
     write(account(1001, 5, memo="first", balance=0))
 
@@ -56,6 +57,7 @@ def test_the_parts_of_an_id_are_stored_beside_it() -> None:
     assert stored("entity", "shard, realm, num") == [(1023, 65535, 7)]
 
 
+@pytest.mark.checklist("MRG-02", "MRG-11")
 def test_a_new_version_closes_the_stored_one_where_it_starts() -> None:
     write(account(1001, 5, memo="first", balance=10))
     write({"id": 1001, "since": 9, "memo": "second"})
@@ -64,6 +66,7 @@ def test_a_new_version_closes_the_stored_one_where_it_starts() -> None:
     assert stored("entity_history") == [(1001, "[5,9)", "first", 10, False, None)]
 
 
+@pytest.mark.checklist("MRG-03", "MRG-11")
 def test_several_versions_of_one_batch_leave_no_gap() -> None:
     write(
         account(1001, 5, memo="first"),
@@ -78,6 +81,7 @@ def test_several_versions_of_one_batch_leave_no_gap() -> None:
     ]
 
 
+@pytest.mark.checklist("MRG-10")
 def test_two_changes_of_one_transaction_are_one_version() -> None:
     write(account(1001, 5, memo="kept", balance=0), {"id": 1001, "since": 5, "memo": "ignored", "key": b"k"})
 
@@ -85,6 +89,7 @@ def test_two_changes_of_one_transaction_are_one_version() -> None:
     assert stored("entity_history") == []
 
 
+@pytest.mark.checklist("MRG-01", "ENT-11")
 def test_a_silent_change_moves_the_balance_and_starts_no_version() -> None:
     write(account(1001, 5, balance=10))
     write(
@@ -96,6 +101,7 @@ def test_a_silent_change_moves_the_balance_and_starts_no_version() -> None:
     assert stored("entity_history") == []
 
 
+@pytest.mark.checklist("MRG-01")
 def test_a_silent_change_of_an_unknown_object_is_dropped() -> None:
     write({"id": 1001, "balance": 5})
     write({"id": 1002, "balance": 5}, {"id": 1002, "since": 7, "type": "ACCOUNT"})
@@ -103,6 +109,7 @@ def test_a_silent_change_of_an_unknown_object_is_dropped() -> None:
     assert stored("entity", "id, balance") == [(1002, 0)]
 
 
+@pytest.mark.checklist("MRG-09")
 def test_an_archived_version_has_the_balance_it_ended_with() -> None:
     write(account(1001, 5, balance=10))
     write({"id": 1001, "balance": 7}, {"id": 1001, "since": 9, "memo": "second"}, {"id": 1001, "balance": 2})
@@ -111,6 +118,7 @@ def test_an_archived_version_has_the_balance_it_ended_with() -> None:
     assert stored("entity_history", "timestamp_range, balance") == [("[5,9)", 17)]
 
 
+@pytest.mark.checklist("MRG-06", "ENT-01", "ENT-02")
 def test_what_is_fixed_at_creation_stays() -> None:
     write(account(1001, 5, alias=b"alias", evm_address=b"address"))
     write({"id": 1001, "since": 9, "alias": b"other", "evm_address": b"other", "created_timestamp": 9})
@@ -118,6 +126,7 @@ def test_what_is_fixed_at_creation_stays() -> None:
     assert stored("entity", "created_timestamp, alias, evm_address") == [(5, b"alias", b"address")]
 
 
+@pytest.mark.checklist("ENT-08")
 def test_a_key_without_a_single_public_key_clears_the_stored_one() -> None:
     write(account(1001, 5, public_key="aa"), account(1002, 5, public_key="bb"))
     write({"id": 1001, "since": 9, "public_key": ""}, {"id": 1002, "since": 9, "memo": "x"})
@@ -125,12 +134,14 @@ def test_a_key_without_a_single_public_key_clears_the_stored_one() -> None:
     assert stored("entity", "id, public_key") == [(1001, None), (1002, "bb")]
 
 
+@pytest.mark.checklist("MRG-07")
 def test_an_object_first_seen_by_an_update_is_kept_in_part() -> None:
     write({"id": 1001, "since": 9, "type": "ACCOUNT", "memo": "seen late"})
 
     assert stored("entity", "id, created_timestamp, memo, balance") == [(1001, None, "seen late", 0)]
 
 
+@pytest.mark.checklist("ENT-04")
 def test_only_accounts_and_contracts_start_to_have_a_balance() -> None:
     write({"id": 7, "since": 5, "type": "TOPIC"})
     write({"id": 7, "balance": 5})
@@ -177,6 +188,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.checklist("MRG-04", "MRG-11")
 @given(
     steps=steps,
     sizes=st.lists(st.integers(1, 6), min_size=1),

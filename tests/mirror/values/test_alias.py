@@ -39,6 +39,7 @@ def test_no_alias_has_no_text():
     assert alias.text(None) is None
 
 
+@pytest.mark.checklist("ID-08")
 def test_an_ecdsa_key_alias_stands_for_the_keccak_address_of_its_point():
     assert alias.evm_address(Key(ECDSA_secp256k1=ONE).SerializeToString()) == ADDRESS_OF_ONE
 
@@ -56,6 +57,7 @@ def test_an_alias_of_twenty_bytes_is_an_evm_address_itself():
     assert alias.evm_address(ADDRESS_OF_ONE) == ADDRESS_OF_ONE
 
 
+@pytest.mark.checklist("ID-08")
 @pytest.mark.parametrize(
     "data",
     [

@@ -10,6 +10,7 @@ REALMS = st.integers(0, entity_id.MAX_REALM)
 NUMS = st.integers(0, entity_id.MAX_NUM)
 
 
+@pytest.mark.checklist("ENC-01")
 @given(SHARDS, REALMS, NUMS)
 def test_decoding_what_was_encoded_gives_the_parts_back(shard, realm, num):
     encoded = entity_id.encode(shard, realm, num)
@@ -19,6 +20,7 @@ def test_decoding_what_was_encoded_gives_the_parts_back(shard, realm, num):
     assert (encoded < 0) == (shard >= 512)
 
 
+@pytest.mark.checklist("ENC-01")
 @pytest.mark.parametrize(
     ("text", "encoded"),
     [
@@ -36,6 +38,7 @@ def test_known_ids_have_their_known_encoding(text, encoded):
     assert entity_id.parse(text) == encoded
 
 
+@pytest.mark.checklist("ENC-01")
 @pytest.mark.parametrize(
     "parts", [(1024, 0, 1), (0, 65536, 1), (0, 0, 1 << 38), (-1, 0, 1), (0, -1, 1), (0, 0, -1)]
 )

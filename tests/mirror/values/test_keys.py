@@ -56,6 +56,7 @@ def test_no_key_and_the_empty_key_list_show_as_nothing():
     assert keys.key_json(of_list()) is None
 
 
+@pytest.mark.checklist("ENT-07")
 @pytest.mark.parametrize(
     ("key", "expected"),
     [
@@ -69,6 +70,7 @@ def test_every_primitive_key_has_a_public_key(key, expected):
     assert keys.public_key(key) == expected
 
 
+@pytest.mark.checklist("ENT-08")
 @pytest.mark.parametrize(
     "key",
     [

@@ -49,6 +49,7 @@ def test_an_open_range_has_no_end():
     assert timestamp.range_json(1, 2) == {"from": "0.000000001", "to": "0.000000002"}
 
 
+@pytest.mark.checklist("ENC-03")
 @given(INT64, INT32)
 def test_a_message_saturates_to_64_bits(seconds, nanos):
     exact = seconds * 10**9 + nanos
@@ -56,6 +57,7 @@ def test_a_message_saturates_to_64_bits(seconds, nanos):
     assert timestamp.of(Timestamp(seconds=seconds, nanos=nanos)) == min(max(exact, -(1 << 63)), (1 << 63) - 1)
 
 
+@pytest.mark.checklist("ENC-03")
 @given(INT64, INT32)
 def test_the_strict_conversion_refuses_what_does_not_fit(seconds, nanos):
     exact = seconds * 10**9 + nanos
