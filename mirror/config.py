@@ -263,6 +263,27 @@ SETTINGS: tuple[Setting, ...] = (
             "Numbers of the transaction types whose synthetic records are listed for their payer."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the topic_message_lookup table (partitioned databases)."),
+    Setting("rest.response.compression", True, "Compress answers for clients that accept it."),
+    Setting("rest.response.includeHostInLink", False,
+            "Let links to the next page begin with the scheme, the host and the configured port."),
+    Setting("rest.cache.response.enabled", True,
+            "Keep answers for as long as their clients may keep them: in Redis if there is one, otherwise in "
+            "each web server process."),
+    Setting("rest.cache.response.compress", True, "Keep them in gzip."),
+    Setting("rest.cache.response.compressThreshold", 150, "Those of fewer bytes are kept as they are.",
+            unit="bytes", low=0),
+    Setting("rest.cache.response.maxSize", 16, "Most memory of a process for them, without Redis.",
+            unit="MB", low=1, high=4096),
+    Setting("rest.redis.uri", None,
+            "Redis or Valkey to share kept answers through (redis://host:6379/0). Without it each web server "
+            "process keeps its own.",
+            environment="REDIS_URL", secret=True),
+    Setting("rest.redis.connectTimeout", "100ms", "Longest wait for a connection to Redis.",
+            unit="duration", low=0.001, high=60),
+    Setting("rest.redis.commandTimeout", "100ms",
+            "Longest wait for an answer of Redis. One that fails or is slower is left alone for 5 s, and "
+            "requests are answered without it.",
+            unit="duration", low=0.001, high=60),
     Setting("rest.db.statementTimeout", "20s",
             "Longest database statement of a request; beyond it the answer is 503.", unit="duration"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from mirror import access, config
+from mirror import access, config, redis
 from mirror.db.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -111,3 +111,4 @@ def _database(url: str | None) -> dict[str, Any]:
 
 
 DATABASES = {"default": _database(config.value("db.url"))}
+CACHES = redis.caches()

@@ -14,6 +14,8 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connection
 from django.test.utils import CaptureQueriesContext
 
+from mirror import config
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -51,9 +53,18 @@ def assert_answer(answer: Answer, expected: Any) -> None:
 
 
 class Api:
+    """`cached`: whether the response cache is on, as the settings want it when the first request is made."""
+
+    def __init__(self, cached: bool = False) -> None:
+        self.cached = cached
+
     @cached_property
     def _application(self) -> Any:
-        return get_wsgi_application()
+        restore = config.overridden({"rest.cache.response.enabled": self.cached})
+        try:
+            return get_wsgi_application()
+        finally:
+            restore()
 
     def get(self, url: str, **headers: str) -> Answer:
         """`headers` with underscores: `if_none_match="*"`."""

@@ -1,18 +1,24 @@
-"""HTTP around every answer of the API: cross-origin requests, entity tags, conditional requests.
+"""HTTP around every answer of the API: the response cache, cross-origin requests, entity tags, conditional
+requests, compression.
 
-The place of the shared response cache and of compression is here too, outside of them all.
+It stands outside of everything else: an answer from the cache takes neither the router nor the database.
 """
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.response import Response
 
+from mirror import config
+from mirror.rest import cache, compression
+from mirror.rest.stores import Kept
+
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
 _OWN_PAGES = ("/admin", "/static")
+_VARY = "Accept-Encoding"
 
 
 class ApiMiddleware:
@@ -20,14 +26,57 @@ class ApiMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
+        self._cache = cache.configured()
+        self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method == "OPTIONS" and not request.path_info.startswith(_OWN_PAGES):
             return _preflight(request)
+        if self._cache is None or (key := self._cache.key(request)) is None:
+            response = self.get_response(request)
+            return self._completed(request, response, None) if isinstance(response, Response) else response
+        if found := self._cache.find(key):
+            return _from_cache(request, *found)
         response = self.get_response(request)
         if not isinstance(response, Response):
             return response
-        return _completed(request, response)
+        _tag(response)
+        return self._completed(request, response, self._cache.keep(key, response, response.content))
+
+    def _completed(self, request: HttpRequest, response: Response, kept: Kept | None) -> HttpResponse:
+        if "etag" not in response.headers:
+            _tag(response)
+        headers = response.headers
+        headers["vary"] = _VARY
+        if 200 <= response.status_code < 300 and _client_has(request, headers["etag"]):
+            return _unchanged(headers)
+        body = response.content
+        if self._compresses and len(body) >= compression.THRESHOLD:
+            encoding = compression.preferred(request.META.get("HTTP_ACCEPT_ENCODING", ""))
+            if encoding is not None:
+                if kept is not None and kept.gzipped and encoding == "gzip":
+                    body = kept.body
+                else:
+                    body = compression.compress(body, encoding)
+                headers["content-encoding"] = encoding
+                response.content = body
+        headers["content-length"] = str(len(body))
+        return response
+
+
+def _from_cache(request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
+    """Clients that take gzip get what is kept as it is."""
+    headers = {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": _VARY}
+    if _client_has(request, headers["etag"]):
+        return _unchanged(headers)
+    body = kept.body
+    if kept.gzipped:
+        if compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+            headers["content-encoding"] = "gzip"
+        else:
+            body = compression.gunzip(body)
+    headers["content-length"] = str(len(body))
+    return HttpResponse(body, headers=headers)
 
 
 def _preflight(request: HttpRequest) -> HttpResponse:
@@ -42,24 +91,21 @@ def _preflight(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _completed(request: HttpRequest, response: Response) -> HttpResponseBase:
+def _tag(response: Response) -> None:
+    """The headers that depend on the answer alone."""
     body = response.content
-    etag = _weak_etag(body) if getattr(response, "weak_etag", True) else _strong_etag(body)
-    headers = response.headers
-    headers["etag"] = etag
-    headers["access-control-allow-origin"] = "*"
-    headers["vary"] = "Accept-Encoding"
-    if 200 <= response.status_code < 300 and _client_has(request, etag):
-        unchanged = HttpResponse(
-            status=304, headers={name: headers[name] for name in _KEPT if name in headers}
-        )
-        del unchanged.headers["content-type"]
-        return unchanged
-    headers["content-length"] = str(len(body))
-    return response
+    weak = getattr(response, "weak_etag", True)
+    response.headers["etag"] = _weak_etag(body) if weak else _strong_etag(body)
+    response.headers["access-control-allow-origin"] = "*"
 
 
 _KEPT = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
+
+
+def _unchanged(headers: Mapping[str, str]) -> HttpResponse:
+    response = HttpResponse(status=304, headers={name: headers[name] for name in _KEPT if name in headers})
+    del response.headers["content-type"]
+    return response
 
 
 def _weak_etag(body: bytes) -> str:
@@ -71,9 +117,12 @@ def _strong_etag(body: bytes) -> str:
 
 
 def _client_has(request: HttpRequest, etag: str) -> bool:
-    """Whether `If-None-Match` names the tag; weak and strong tags compare alike."""
+    """Whether `If-None-Match` names the tag; weak and strong tags compare alike.
+
+    `Cache-Control` of the client counts for nothing: it can't pass by the cache either.
+    """
     sent = request.META.get("HTTP_IF_NONE_MATCH")
-    if sent is None or "no-cache" in request.META.get("HTTP_CACHE_CONTROL", ""):
+    if sent is None:
         return False
     tags = [tag.strip() for tag in sent.split(",")]
     return "*" in tags or etag.removeprefix("W/") in [tag.removeprefix("W/") for tag in tags]

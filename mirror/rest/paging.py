@@ -99,6 +99,8 @@ class KeysetPagination(BasePagination):
     """The pagination class of classic endpoints. `next_link` is None until a full page has been seen."""
 
     next_link: str | None = None
+    #: What stands before the path of the link.
+    base: str = ""
     link = staticmethod(classic_link)
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> Any:
@@ -115,7 +117,8 @@ class KeysetPagination(BasePagination):
 
     def continue_after(self, given: ParameterSet, values: Mapping[str, Any]) -> None:
         """Link to the rows after these values of the paging parameters."""
-        self.next_link = self.link(given, values)
+        link = self.link(given, values)
+        self.next_link = None if link is None else self.base + link
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({**data, "links": {"next": self.next_link}})

@@ -31,6 +31,7 @@ from mirror.rest.errors import (
     classic_envelope,
     newer_envelope,
 )
+from mirror.rest.links import base
 from mirror.rest.paging import KeysetPagination, NewerPagination
 from mirror.rest.parameters import NoParameters, ParameterBackend, ParameterSet
 from mirror.rest.rendering import JsonRenderer, NewerJsonRenderer
@@ -94,7 +95,12 @@ class ReadView(GenericViewSet[Any]):
         found: KeysetPagination | None = self.__dict__.get("_paginator")
         if found is None:
             found = self._paginator = self.pagination_class()
+            found.base = self.link_base()
         return found
+
+    def link_base(self) -> str:
+        """What stands before the path of a link."""
+        return base(self.request)
 
     def failed(self, failure: Failure) -> Response:
         """The answer to a request that failed."""
@@ -144,6 +150,10 @@ class NewerReadView(ReadView):
     pagination_class = NewerPagination
     renderer = NewerJsonRenderer()
     weak_etag = False
+
+    def link_base(self) -> str:
+        """Links of newer endpoints begin with the path, whatever the operator wants of the others."""
+        return ""
 
     def failed(self, failure: Failure) -> Response:
         response = Response(newer_envelope(failure), failure.status)

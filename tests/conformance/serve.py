@@ -17,6 +17,8 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     """The environment of the node's settings for these features."""
     changed = dict(given)
     changed.setdefault("PORT", "8000")
+    # The runner loads other rows between equal requests.
+    changed[variable("rest.cache.response.enabled")] = "false"
     for feature, value in json.loads(given.get("CONFORMANCE_CONFIG") or "{}").items():
         setting = feature if feature.startswith("web3.") else f"rest.{feature}"
         changed[variable(setting)] = json.dumps(value) if isinstance(value, bool) else str(value)

@@ -107,6 +107,7 @@ def test_features_of_the_runner_become_settings() -> None:
         "CONFORMANCE_NOW": "1234567890.5",
         "PATH": "/bin",
         "PORT": "8000",
+        "SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED": "false",
         "SVC_MIRROR_REST_RESPONSE_LIMIT_MAX": "4",
         "SVC_MIRROR_REST_QUERY_BINDTIMESTAMPRANGE": "true",
         "SVC_MIRROR_REST_QUERY_MAXTRANSACTIONSTIMESTAMPRANGE": "365d",

