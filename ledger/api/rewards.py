@@ -6,6 +6,7 @@ Errors: 400 malformed parameter; 404 no such entity.
 
 from rest_framework.response import Response
 
+from ledger.queries import entities
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
@@ -25,6 +26,7 @@ class RewardParameters(ParameterSet):
 def rewards_of(account_id: int, given: RewardParameters) -> list[Row]:
     # Index: staking_reward_transfer__account_timestamp (account_id, consensus_timestamp).
     where = compare("account_id", [Comparison("eq", account_id)]) + given.where()
+    where += entities.exists_sql(account_id)
     direction = "desc" if given.descending else "asc"
     statement = f"""
         select account_id, amount, consensus_timestamp from staking_reward_transfer {where.sql}

@@ -1,12 +1,17 @@
 """Entities by what requests call them: id, alias or EVM address."""
 
-from mirror.db.sql import fetch, fetch_one
+from mirror.db.sql import Where, fetch, fetch_one
 
 
 def exists(entity_id: int) -> bool:
     """Whether there is an entity of this id, of whatever type, deleted or not."""
     # Index: the primary key (id).
     return fetch_one("select 1 from entity where id = %s", (entity_id,)) is not None
+
+
+def exists_sql(entity_id: int) -> Where:
+    """The same as a condition of another statement."""
+    return Where(("exists (select 1 from entity where id = %s)",), (entity_id,))
 
 
 def ids_of_alias(alias: bytes) -> list[int]:

@@ -152,11 +152,13 @@ def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
         set_json_loads(orjson.loads, cursor)
         timeout = round(config.value("rest.db.statementTimeout") * 1000)
         connection.prepare_threshold = _PREPARE_AFTER
-        # Compiling a plan to machine code takes longer than any of our statements may run.
+        # Compiling a plan to machine code takes longer than any of our statements may run. Where a page's rows
+        # are few on average, PostgreSQL's own page costs would have all of them read and sorted.
         cursor.execute(
             """
             select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
-                set_config('plan_cache_mode', 'force_generic_plan', false)
+                set_config('plan_cache_mode', 'force_generic_plan', false),
+                set_config('random_page_cost', '1.1', false)
             """,
             (str(timeout),),
         )

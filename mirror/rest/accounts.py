@@ -6,6 +6,9 @@ the one entity that bears it now.
 
 from typing import Any, ClassVar
 
+from rest_framework.request import Request
+from rest_framework.response import Response
+
 from ledger.queries import entities
 from mirror.rest.entities import (
     AccountName,
@@ -15,10 +18,10 @@ from mirror.rest.entities import (
     read_account,
     read_newer_account,
 )
-from mirror.rest.errors import InternalError, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.errors import BadRequest, InternalError, InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.newer_parameters import not_converted
 from mirror.rest.routes import snake_case
-from mirror.rest.views import NewerReadView, ReadView
+from mirror.rest.views import Answer, NewerReadView, ReadView
 
 _NO_ALIAS = "No account with a matching alias found"
 _NO_ACCOUNT = "No account found for the given ID"
@@ -79,15 +82,32 @@ class OfAccount(ReadView):
     """
 
     path_first = True
-    #: Whether a number that is no entity's id is not found.
+    #: Whether a number that is no entity's id is not found. Then a page with rows must prove that the entity
+    #: exists (`entities.exists_sql`); where there are none, a statement of its own asks.
     must_exist: ClassVar[bool] = False
+
+    _account_id: int | None = None
 
     def resolve(self, **path: str) -> dict[str, Any]:
         text = path.pop("id_or_alias_or_evm_address")
-        found = account_id(text)
-        if self.must_exist and not entities.exists(found):
+        self._account_id = account_id(text)
+        return {"account_id": self._account_id, **path}
+
+    def answer(self, request: Request, **path: str) -> Response:
+        try:
+            return super().answer(request, **path)
+        except BadRequest:
+            self._check_existence()
+            raise
+
+    def page(self, name: str, rows: list[Answer], *, before: Answer | None = None) -> Response:
+        if not rows:
+            self._check_existence()
+        return super().page(name, rows, before=before)
+
+    def _check_existence(self) -> None:
+        if self.must_exist and self._account_id is not None and not entities.exists(self._account_id):
             raise NotFound
-        return {"account_id": found, **path}
 
 
 class NewerOfAccount(NewerReadView):

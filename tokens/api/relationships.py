@@ -7,6 +7,7 @@ Errors: 400 malformed parameter; 404 no such entity.
 
 from rest_framework.response import Response
 
+from ledger.queries import entities
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TokenIdParameter
@@ -29,6 +30,7 @@ class RelationshipParameters(ParameterSet):
 def relationships_of(account_id: int, given: RelationshipParameters) -> list[Row]:
     # Indexes: the primary keys of token_account (account_id, token_id) and token (token_id).
     where = compare("account_id", [Comparison("eq", account_id)]) + given.where()
+    where += entities.exists_sql(account_id)
     direction = "desc" if given.descending else "asc"
     statement = f"""
         select a.automatic_association, a.balance, a.created_timestamp, t.decimals, a.token_id,
