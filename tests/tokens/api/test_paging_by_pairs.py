@@ -1,4 +1,4 @@
-"""Lists ordered by a pair, over random rows: their pages together have each row of the range once, in order."""
+"""Lists ordered by a pair, over random rows: their pages together have each of the range once, in order."""
 
 import pytest
 from django.db import connection
