@@ -188,6 +188,29 @@ def test_a_claim_after_a_dissociation_in_the_same_batch_associates() -> None:
     )
 
 
+@pytest.mark.checklist("TOK-40", "MRG-01")
+def test_a_transfer_to_an_unknown_relationship_does_not_stand_for_one() -> None:
+    stream = TokenStream()
+    stream.transfer(units(TOKEN, {TREASURY: -5, 1001: 5}))
+    claimed = end(stream, "tokenClaimAirdrop", airdrop_id())
+    load_in_any_batches(stream.block())
+
+    assert stored("token_account", RELATIONSHIP) == [(True, False, 0, claimed, f"[{claimed},)")]
+
+
+@pytest.mark.checklist("TOK-40", "XFER-09")
+def test_a_claim_by_who_was_dissociated_but_received_since_changes_nothing() -> None:
+    stream = TokenStream()
+    began = stream.associate(1001, TOKEN)
+    ended = stream.happen("tokenDissociate", {"account": account(1001), "tokens": [token(TOKEN)]})
+    block = stream.block()
+    stream.transfer(units(TOKEN, {TREASURY: -5, 1001: 5}))
+    end(stream, "tokenClaimAirdrop", airdrop_id())
+    load_in_any_batches(block, stream.block())
+
+    assert stored("token_account", RELATIONSHIP) == [(True, False, 5, began, f"[{ended},)")]
+
+
 @pytest.mark.checklist("TOK-37", "TOK-39")
 def test_failed_airdrops_are_none() -> None:
     stream = TokenStream()
