@@ -1,13 +1,41 @@
 """Entities: everything with an id, their staking figures, and which transactions they took part in."""
 
+from typing import Any
+
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.enums import EntityType
 from mirror.db.fields import BytesField, EnumField
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.merge import MergeRule
+from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
+
+
+class EntityRule(MergeRule):
+    """What the versions of a batch have to remember, because a stored row in their place would show it.
+
+    Accounts start with the nonce 0, and one that becomes a contract keeps it. What moves to or from an entity
+    of unknown type, which has no balance, does not count once the type is known.
+    """
+
+    def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
+        change = super().follow(previous, columns, since)
+        if change:
+            known = previous.columns.get("type")
+            if known == "ACCOUNT":
+                change.columns["was_account"] = True
+            elif known is None and columns.get("type"):
+                change.columns["untyped_balance"] = previous.columns.get("balance")
+        return change
+
+
+def _balance(kind: str, balance: str, change: str) -> str:
+    """SQL: only accounts and contracts get a balance that had none."""
+    return (
+        f"case when {kind} in ('ACCOUNT', 'CONTRACT') then coalesce({balance}, 0) + coalesce({change}, 0)"
+        f" else {balance} + coalesce({change}, 0) end"
+    )
 
 
 class EntityColumns(models.Model):
@@ -52,8 +80,9 @@ class Entity(EntityColumns):
     transfers and contract calls, which start no new version.
     """
 
-    merge = MergeRule(
+    merge = EntityRule(
         key=("id",),
+        noted={"was_account": "boolean", "untyped_balance": "int8"},
         fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
         added=frozenset({"balance"}),
         defaults={
@@ -67,15 +96,14 @@ class Entity(EntityColumns):
             "num": "s.id & 274877906943",
             "realm": "(s.id >> 38) & 65535",
             "shard": "(s.id >> 54) & 1023",
-            # Only accounts and contracts get a balance that had none.
-            "balance": (
-                "case when coalesce(e.type, s.type) in ('ACCOUNT', 'CONTRACT')"
-                " then coalesce(e.balance, 0) + coalesce(s.balance, 0)"
-                " else e.balance + coalesce(s.balance, 0) end"
+            "balance": _balance(
+                "coalesce(s.type, e.type)",
+                f"({_balance('e.type', 'e.balance', 's.untyped_balance')})",
+                "(s.balance - coalesce(s.untyped_balance, 0))",
             ),
             "ethereum_nonce": (
                 "coalesce(s.ethereum_nonce, e.ethereum_nonce,"
-                " case when coalesce(s.type, e.type) = 'ACCOUNT' then 0 end)"
+                " case when coalesce(s.type, e.type) = 'ACCOUNT' or s.was_account then 0 end)"
             ),
             # An empty text says that the new key holds no single public key.
             "public_key": "nullif(coalesce(s.public_key, e.public_key), '')",

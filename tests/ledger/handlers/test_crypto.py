@@ -306,6 +306,23 @@ def test_the_public_key_goes_with_a_key_that_has_none(
     assert stored("entity", "key, public_key") == [(expected, public_key)]
 
 
+@pytest.mark.checklist("ENT-09")
+def test_a_hollow_account_that_becomes_a_contract_keeps_its_creation_and_address() -> None:
+    stream = Stream()
+    created = create(stream, {}, {"evm_address": ADDRESS})
+    stream.send({1001: 5, 2: -5})
+    first = stream.block()
+    at = stream.happen("contractCreateInstance", {"memo": "code"}, receipt(contractID={"contractNum": 1001}))
+
+    load_in_any_batches(first, stream.block())
+
+    columns = "id, type, created_timestamp, evm_address, balance, memo, timestamp_range"
+    assert stored("entity", columns) == [(1001, "CONTRACT", created, ADDRESS, 5, "code", f"[{at},)")]
+    assert stored("entity_history", columns) == [
+        (1001, "ACCOUNT", created, ADDRESS, 5, "", f"[{created},{at})")
+    ]
+
+
 @pytest.mark.checklist("ENT-10")
 def test_without_history_updates_are_dropped_and_creations_kept() -> None:
     stream = Stream()

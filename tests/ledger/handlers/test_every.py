@@ -427,6 +427,26 @@ def test_a_reward_of_an_unknown_account_makes_an_entity_of_unknown_type() -> Non
     assert stored("entity", "id, type, created_timestamp, deleted") == [(1001, "UNKNOWN", None, None)]
 
 
+def test_an_entity_of_unknown_type_has_no_balance_until_its_type_is_known() -> None:
+    stream = Stream()
+    blocks = []
+    stream.happen("cryptoTransfer", record=rewarded(1001))
+    blocks.append(stream.block())
+    stream.send({1001: 5, 2: -5})
+    blocks.append(stream.block())
+    stream.happen("cryptoUpdateAccount", {"accountIDToUpdate": num(1001)})
+    stream.send({1001: 7, 2: -7})
+    blocks.append(stream.block())
+    stream.happen("cryptoUpdateAccount", {"accountIDToUpdate": num(1001)})
+    stream.send({1001: 8, 2: -8})
+    blocks.append(stream.block())
+
+    load_in_any_batches(*blocks)
+
+    assert stored("entity", "id, type, balance") == [(1001, "ACCOUNT", 15)]
+    assert stored("entity_history", "type, balance") == [("ACCOUNT", 7), ("UNKNOWN", None)]
+
+
 # LOOKUPS
 
 

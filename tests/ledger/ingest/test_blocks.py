@@ -1,0 +1,111 @@
+"""The numbers of blocks, what a load costs in queries, and the switches of what is kept."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from ledger.ingest.pipeline import Pipeline
+from ledger.models import CryptoTransfer, Entity
+from ledger.stream import names
+from ledger.stream.source import find_record_files
+from mirror import config
+from mirror.db.rows import Rows
+from tests.ledger.compose import Stream
+from tests.ledger.ingest.load import load, stored
+from tests.ledger.ingest.tables import contents, empty_tables
+from tests.ledger.stream.formats import record_v5
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+
+@pytest.mark.checklist("FILE-12", "FILE-04")
+def test_blocks_counted_before_format_6_are_shifted_to_the_first_number_in_a_file(
+    tmp_path: Path,
+) -> None:
+    older = Stream(previous_hash=bytes(range(48)))
+    for _ in range(2):
+        older.send({1001: -1, 1002: 1})
+        block = older.block()
+        name = names.record_name(block.transactions[0].consensus_timestamp, version=5)
+        (tmp_path / name).write_bytes(record_v5(block.transactions, block.previous_hash))
+    newer = Stream(start=older.consensus_timestamp, previous_hash=older.hash, first_block=500)
+    for _ in range(2):
+        newer.send({1001: -1, 1002: 1})
+        newer.block().write(tmp_path)
+    files = find_record_files([tmp_path])
+
+    for file in files:
+        Pipeline().run([file])
+    one_by_one = contents()
+    empty_tables()
+    Pipeline().run(files)
+
+    assert stored("record_file", "index, version") == [(498, 5), (499, 5), (500, 6), (501, 6)]
+    assert contents() == one_by_one
+
+
+@pytest.mark.checklist("PERF-01")
+def test_writing_many_rows_takes_as_many_statements_as_writing_few() -> None:
+    def statements(rows_per_table: int) -> int:
+        rows = Rows()
+        for number in range(1, rows_per_table + 1):
+            rows.insert(
+                CryptoTransfer, entity_id=number, consensus_timestamp=number, amount=1, payer_account_id=1
+            )
+            rows.upsert(Entity, since=number, id=number, type="ACCOUNT")
+            rows.upsert(Entity, id=number + 1_000_000, balance=1)
+        with CaptureQueriesContext(connection) as captured, connection.cursor() as cursor:
+            rows.write(cursor)
+        empty_tables()
+        return len(captured)
+
+    assert statements(1000) == statements(2)
+
+
+@pytest.mark.checklist("PERF-02")
+def test_reading_many_transactions_takes_as_many_queries_as_reading_few() -> None:
+    def queries(transactions: int) -> int:
+        stream = Stream()
+        for number in range(transactions):
+            stream.create(1001 + number, 100)
+            stream.send({1001: -1, 1002: 1})
+            stream.happen(
+                "consensusCreateTopic", record={"receipt": {"topicID": {"topicNum": 5000 + number}}}
+            )
+        block = stream.block()
+        with CaptureQueriesContext(connection) as captured:
+            load(block)
+        empty_tables()
+        return len(captured)
+
+    assert queries(100) == queries(2)
+
+
+@pytest.mark.checklist("CFG-01")
+def test_what_is_kept_by_default() -> None:
+    prefix = "importer.parser.record.entity.persist."
+
+    def kept(name: str) -> Any:
+        return config.described(prefix + name).default
+
+    on = (
+        "contracts contractResults contractTransaction contractTransactionHash cryptoTransferAmounts "
+        "entityHistory ethereumTransactions files pendingReward schedules syntheticContractLogs "
+        "syntheticContractLogEvmAddressLookup systemFiles tokenAirdrops tokens topics trackAllowance "
+        "trackBalance trackNonce transactionHash"
+    )
+    off = (
+        "claims entityTransactions itemizedTransfers syntheticContractResults transactionBytes "
+        "transactionRecordBytes"
+    )
+
+    assert {name: kept(name) for name in (on + " " + off).split()} == {
+        **dict.fromkeys(on.split(), True),
+        **dict.fromkeys(off.split(), False),
+    }
+    assert kept("entityTransactionExclusion") == ("98", "800", "801")
+    assert kept("transactionHashExclusion") == ("CONSENSUSSUBMITMESSAGE",)
+    assert kept("transactionSignatures") == ("SCHEDULECREATE", "SCHEDULESIGN")
