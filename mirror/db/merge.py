@@ -41,7 +41,7 @@ class MergeRule:
     """The rule of one table. Tables that differ override `fold` or `follow`, or give SQL for single columns.
 
     key: columns that identify the object.
-    fixed: columns written only when the object is first stored; a later value is ignored.
+    fixed: columns whose first value stays; later ones are ignored.
     added: columns whose changes are amounts that add up.
     replaced: columns every version states anew: what it does not give is null. If added too, only silent
     changes add up.
@@ -271,8 +271,7 @@ class Merge:
         return f" and coalesce(s.{column}, e.{column}) is not null" if self.rule.required else ""
 
     def _updates(self, names: Iterable[str]) -> str:
-        fixed = {*self.rule.key, *self.rule.fixed}
-        return ", ".join(f"{_quoted(n)} = excluded.{_quoted(n)}" for n in names if n not in fixed)
+        return ", ".join(f"{_quoted(n)} = excluded.{_quoted(n)}" for n in names if n not in self.rule.key)
 
     def _result(self, column: Column) -> str:
         name, rule = _quoted(column.name), self.rule

@@ -127,6 +127,13 @@ def test_what_is_fixed_at_creation_stays() -> None:
 
 
 @pytest.mark.checklist("ENT-08")
+def test_what_is_fixed_may_be_told_late() -> None:
+    write({"id": 1001, "since": 5, "type": "ACCOUNT", "memo": "seen before its creation"})
+    write({"id": 1001, "since": 9, "created_timestamp": 9, "alias": b"alias"})
+
+    assert stored("entity", "created_timestamp, alias, memo") == [(9, b"alias", "seen before its creation")]
+
+
 def test_a_key_without_a_single_public_key_clears_the_stored_one() -> None:
     write(account(1001, 5, public_key="aa"), account(1002, 5, public_key="bb"))
     write({"id": 1001, "since": 9, "public_key": ""}, {"id": 1002, "since": 9, "memo": "x"})
