@@ -222,11 +222,19 @@ class Build:
         )
         return topic_id
 
-    def custom_fee(self, entity_id: int, *, since: int = START, **columns: Any) -> None:
+    def custom_fee(
+        self,
+        entity_id: int,
+        *,
+        since: int = START,
+        until: int | None = None,
+        table: str = "custom_fee",
+        **columns: Any,
+    ) -> None:
         """The fee schedule of a token or topic."""
         fees = {name: Jsonb(fees) for name, fees in columns.items() if name.endswith("_fees")}
         insert(
-            "custom_fee", **{"entity_id": entity_id, "timestamp_range": time_range(since)} | columns | fees
+            table, **{"entity_id": entity_id, "timestamp_range": time_range(since, until)} | columns | fees
         )
 
     def message(self, topic_id: int, number: int, *, at: int | None = None, **columns: Any) -> int:
@@ -247,10 +255,18 @@ class Build:
         )
         return at
 
-    def token(self, token_id: int, *, since: int = START, **columns: Any) -> int:
-        """A fungible token without keys; returns its id."""
+    def token(
+        self,
+        token_id: int,
+        *,
+        since: int = START,
+        until: int | None = None,
+        table: str = "token",
+        **columns: Any,
+    ) -> int:
+        """A fungible token without keys, beside its entity; returns its id."""
         insert(
-            "token",
+            table,
             **{
                 "token_id": token_id,
                 "created_timestamp": since,
@@ -261,7 +277,7 @@ class Build:
                 "treasury_account_id": 1001,
                 "freeze_status": 0,
                 "kyc_status": 0,
-                "timestamp_range": time_range(since),
+                "timestamp_range": time_range(since, until),
             }
             | columns,
         )
@@ -286,11 +302,19 @@ class Build:
         )
 
     def nft(
-        self, token_id: int, serial_number: int, *, account: int | None, since: int = START, **columns: Any
+        self,
+        token_id: int,
+        serial_number: int,
+        *,
+        account: int | None,
+        since: int = START,
+        until: int | None = None,
+        table: str = "nft",
+        **columns: Any,
     ) -> None:
         """One serial of a token."""
         insert(
-            "nft",
+            table,
             **{
                 "token_id": token_id,
                 "serial_number": serial_number,
@@ -298,7 +322,7 @@ class Build:
                 "created_timestamp": since,
                 "deleted": False,
                 "metadata": b"metadata",
-                "timestamp_range": time_range(since),
+                "timestamp_range": time_range(since, until),
             }
             | columns,
         )

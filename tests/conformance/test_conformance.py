@@ -25,7 +25,7 @@ AREAS = (
     r"^accounts/[^{]",
     r"^accounts/\{id\}/[^/]+$",
     r"^accounts/\{id\}/(allowances|nfts|rewards|tokens)",
-    *("^balances", "^blocks", "^route", "^schedules", "^topics", "^transactions"),
+    *("^balances", "^blocks", "^route", "^schedules", "^tokens", "^topics", "^transactions"),
 )
 # Endpoints that don't exist yet.
 NOT_YET = ("/stateproof/",)

@@ -23,15 +23,14 @@ def nfts(
     descending: bool,
     limit: int,
 ) -> list[Row]:
-    """A page of the token's serials by number: rows of an NFT as `nft` gives one."""
+    """A page of the token's serials by number: rows as `nft` gives one."""
     # Index: the primary key (token_id, serial_number); for the serials of one account
     # nft__account_token_serialnumber (account_id, token_id, serial_number).
     where = compare("token_id", [Comparison("eq", token_id)])
     where += compare("serial_number", serial_numbers, any_equal=False)
     where += compare("account_id", accounts, any_equal=False)
-    order = f"order by serial_number {'desc' if descending else 'asc'}"
-    page = f"select * from nft {where.sql} {order} limit {limit:d}"
-    return fetch(f"{_with_entity(page)} {order}", where.values)
+    page = f"order by serial_number {'desc' if descending else 'asc'} limit {limit:d}"
+    return fetch(f"{_NFT} {where.sql} {page}", (token_id, *where.values))
 
 
 def nft(token_id: int, serial_number: int) -> Row | None:
@@ -39,18 +38,18 @@ def nft(token_id: int, serial_number: int) -> Row | None:
     serial_number, spender, token_id).
     """
     # Index: the primary key (token_id, serial_number).
-    page = "select * from nft where token_id = %s and serial_number = %s"
-    return fetch_one(_with_entity(page), (token_id, serial_number))
+    return fetch_one(
+        f"{_NFT} where token_id = %s and serial_number = %s", (token_id, token_id, serial_number)
+    )
 
 
-def _with_entity(page: str) -> str:
-    # Index: the primary key of entity.
-    return f"""
-        select n.account_id, n.created_timestamp, n.delegating_spender,
-            n.deleted or coalesce(e.deleted, false), n.metadata, lower(n.timestamp_range), n.serial_number,
-            n.spender, n.token_id
-        from ({page}) n left join entity e on e.id = n.token_id
-    """
+# Index of the one entity: the primary key (id).
+_NFT = """
+    select account_id, created_timestamp, delegating_spender,
+        deleted or coalesce((select deleted from entity where id = %s), false), metadata,
+        lower(timestamp_range), serial_number, spender, token_id
+    from nft
+"""
 
 
 def transactions(
