@@ -20,7 +20,7 @@ from tokens.api import account_nfts, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
 from tokens.api import balances as token_balances
 
-_ROUTES = Routes(
+ROUTES = Routes(
     [
         route("accounts", accounts.Accounts),
         route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=NEWER_ACCOUNT),
@@ -57,7 +57,7 @@ _ROUTES = Routes(
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    _ROUTES,
+    ROUTES,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import Resolver404, resolve
 
 from mirror import config
+from tests.contract import budgets
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,15 @@ def assert_answer(answer: Answer, expected: Any) -> None:
     assert answer.status == 200, answer
     assert answer.json() == expected
     assert json.dumps(answer.json()) == json.dumps(expected)
+
+
+def _route(path: str) -> str | None:
+    """The documented path of the endpoint that serves a path; None for other paths."""
+    try:
+        found = resolve(unquote(path))
+    except Resolver404:
+        return None
+    return found.url_name if "api/v1/" in str(found.route) else None
 
 
 class Api:
@@ -90,12 +101,15 @@ class Api:
             body = b"".join(response)
             response.close()
         status, sent = began
-        return Answer(
+        answer = Answer(
             int(status.split()[0]),
             {name.lower(): text for name, text in sent},
             body,
             [statement["sql"] for statement in statements],
         )
+        if route := _route(path):
+            budgets.check(route, url, answer.statements)
+        return answer
 
     def pages(self, url: str, name: str) -> list[Any]:
         """The rows of a list, all pages of it."""

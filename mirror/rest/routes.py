@@ -36,7 +36,7 @@ def route(path: str, view: type[ReadView], **patterns: str) -> URLPattern:
         regex = rf"^{re.escape(PREFIX)}{pattern}\Z"
     else:
         regex = rf"^(?ai:{re.escape(PREFIX)}{pattern}/?)\Z"
-    return re_path(regex, view.as_view({"get": "answer"}), name=path)
+    return re_path(regex, view.as_view(view.actions), name=path)
 
 
 class Routes(URLResolver):
@@ -45,6 +45,8 @@ class Routes(URLResolver):
     def __init__(self, routes: Iterable[URLPattern]) -> None:
         routes = list(routes)
         super().__init__(RegexPattern(""), routes)
+        #: Documented path, below /api/v1/ -> view.
+        self.views: dict[str, type[ReadView]] = {str(each.name): each.callback.cls for each in routes}  # type: ignore[attr-defined]
         self._beginning: dict[str, list[URLPattern]] = defaultdict(list)
         for each in routes:
             self._beginning[str(each.name).partition("/")[0]].append(each)
