@@ -4,11 +4,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger.models import Entity, StakingRewardTransfer
 from mirror.db.rows import Rows
+from tokens.models import CustomFee, TokenAccount
 
 pytestmark = pytest.mark.django_db
 
@@ -170,6 +172,55 @@ def test_rows_are_inserted_with_the_defaults_of_their_columns() -> None:
 def test_a_model_without_a_rule_takes_no_changes() -> None:
     with pytest.raises(TypeError, match="StakingRewardTransfer has no merge rule"):
         Rows().upsert(StakingRewardTransfer, since=1, account_id=1)
+
+
+def test_a_version_states_some_columns_anew() -> None:
+    rows = Rows()
+    rows.upsert(CustomFee, since=5, entity_id=1, fixed_fees=[], royalty_fees=[])
+    rows.upsert(CustomFee, since=6, entity_id=1, fractional_fees=[])
+    with connection.cursor() as cursor:
+        rows.write(cursor)
+
+    columns = "entity_id, fixed_fees, fractional_fees, royalty_fees, timestamp_range"
+    assert stored("custom_fee", columns) == [(1, None, "[]", None, "[6,)")]
+    assert stored("custom_fee_history", columns) == [(1, "[]", None, "[]", "[5,6)")]
+
+
+def associate(rows: Rows, since: int, **columns: Any) -> None:
+    rows.establish(TokenAccount, since, account_id=1, token_id=2, associated=True, **columns)
+
+
+@pytest.mark.parametrize(("associated", "kept"), [(True, "[5,)"), (False, "[9,)")])
+def test_what_establishes_an_object_is_void_when_it_is_there(associated: bool, kept: str) -> None:
+    first, second = Rows(), Rows()
+    first.upsert(TokenAccount, since=5, account_id=1, token_id=2, associated=associated)
+    associate(second, 9, created_timestamp=9, balance=0)
+    associate(second, 10, created_timestamp=10, balance=0)
+    with connection.cursor() as cursor:
+        first.write(cursor)
+        second.write(cursor)
+
+    assert stored("token_account", "associated, timestamp_range") == [(True, kept)]
+
+
+def test_work_is_done_once_for_all_that_was_noted_up_to_a_barrier() -> None:
+    done: list[Any] = []
+
+    def note(cursor: CursorWrapper, noted: list[int]) -> None:
+        cursor.execute("select max(lower(timestamp_range)) from entity")
+        done.append((noted, cursor.fetchone()[0]))
+
+    rows = Rows()
+    for since in (5, 6):
+        rows.upsert(Entity, **account(1000 + since, since))
+        rows.afterwards(note, since)
+    rows.barrier(lambda cursor: done.append("barrier"))
+    rows.upsert(Entity, **account(1007, 7))
+    rows.afterwards(note, 7)
+    with connection.cursor() as cursor:
+        rows.write(cursor)
+
+    assert done == [([5, 6], 6), "barrier", ([7], 7)]
 
 
 class Step(NamedTuple):
