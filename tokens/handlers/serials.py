@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.models import Transaction
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id
 from tokens.handlers.bulk import change_treasury
@@ -25,7 +24,7 @@ def nft_transfers(item: RecordItem, rows: Batch) -> None:
     # BODY
     moved = _moved(item)
     # ROWS
-    next(rows.inserted(Transaction))["nft_transfer"] = moved
+    rows.transaction["nft_transfer"] = moved
     at = item.consensus_timestamp
     treasury_change: dict[str, Any] | None = None
     for transfer in moved:
