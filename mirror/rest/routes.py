@@ -6,7 +6,7 @@ part of the path to a pattern, and what does not match is an unknown route.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, re_path
 from django.urls.resolvers import RegexPattern
@@ -46,7 +46,7 @@ class Routes(URLResolver):
         routes = list(routes)
         super().__init__(RegexPattern(""), routes)
         #: Documented path, below /api/v1/ -> view.
-        self.views: dict[str, type[ReadView]] = {str(each.name): each.callback.cls for each in routes}  # type: ignore[attr-defined]
+        self.views: Mapping[str, type[ReadView]] = {str(each.name): each.callback.cls for each in routes}  # type: ignore[attr-defined]
         self._beginning: dict[str, list[URLPattern]] = defaultdict(list)
         for each in routes:
             self._beginning[str(each.name).partition("/")[0]].append(each)
