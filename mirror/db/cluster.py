@@ -63,6 +63,16 @@ _LIBRARY_PACKAGES = {
 }
 
 
+# Text is ordered by its bytes, which prefix searches by index need; upper and lower case are Unicode's, which
+# token names need.
+_LOCALE = [
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    "--lc-ctype=C.UTF-8",
+]
+
+
 class ServerError(OperatorError):
     """The node's own PostgreSQL can't be made, started, used or stopped; says why and what to do."""
 
@@ -112,7 +122,7 @@ def create(place: Place, programs: Path, *, sync: bool = True) -> None:
         shutil.rmtree(unfinished)
     place.account.make_folder(unfinished)
     initdb = [str(programs / "initdb"), f"--pgdata={unfinished}", "--username=postgres", "--auth=peer"]
-    initdb += ["--encoding=UTF8", "--locale=C", "--data-checksums", "--no-instructions"]
+    initdb += ["--encoding=UTF8", "--data-checksums", "--no-instructions", *_LOCALE]
     _run(place, [*initdb, *([] if sync else ["--no-sync"])])
     single = [str(programs / "postgres"), "--single", "-D", str(unfinished), "-c", "exit_on_error=true"]
     _run(

@@ -127,6 +127,7 @@ def test_no_tokens_are_an_empty_list(api):
         ("name=%25%25%25", [11, 12, 13, 14, 15]),
         ("name=c%5Coral", [15]),
         ("name=%C3%89m", [14]),
+        ("name=%C3%A9m", [14]),
         ("name=coral&type=non_fungible_unique", [12]),
         (f"name=coral&publickey={KEY}", [11, 12]),
         (f"name=coral&publickey=gt:{KEY}", [13]),
