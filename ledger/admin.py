@@ -73,9 +73,10 @@ from tokens.models import (
 
 @admin.register(RecordFile)
 class RecordFileAdmin(ReadOnlyAdmin):
-    label = "Blocks"
+    label, one = "Blocks", "Block"
     shown = ("consensus_end", "index", "count", "name", "hash", "gas_used", "size", "sidecar_count")
     searched = ("index", "hash", "consensus_end")
+    search_also = "the block a time lies in"
     related = (
         Related(
             Transaction,
@@ -105,12 +106,12 @@ class RecordFileAdmin(ReadOnlyAdmin):
 
     def facts(self, row: RecordFile) -> Iterator[tuple[str, str]]:
         # Index: record_file__index (index).
-        beside = RecordFile.objects.filter(index__in=(row.index - 1, row.index + 1)).only("index")
+        beside = RecordFile.objects.filter(index__in=(row.index - 1, row.index + 1)).only("index")[:2]
         for other in sorted(beside, key=lambda block: block.index):
-            name = "next block" if other.index > row.index else "previous block"
+            name = "Next block" if other.index > row.index else "Previous block"
             href = columns.OF_BLOCK.href(other.consensus_end)
             yield name, format_html('<a href="{}">{}</a>', href, other.index)
-        yield "in the API", _api_link(f"blocks/{row.index}")
+        yield "In the API", _api_link(f"blocks/{row.index}")
 
 
 @admin.register(SidecarFile)
@@ -134,7 +135,7 @@ class TransactionAdmin(ReadOnlyAdmin):
         "nonce",
     )
     searched = ("consensus_timestamp", "payer_account_id", "type")
-    search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash in hex or base64"
+    search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
     related = (
         Related(CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
         Related(TokenTransfer, same("consensus_timestamp"), "Token transfers", most=50),
@@ -172,14 +173,14 @@ class TransactionAdmin(ReadOnlyAdmin):
 
     def facts(self, row: Transaction) -> Iterator[tuple[str, str]]:
         own_id = transaction_id.text(row.payer_account_id, row.valid_start_ns)
-        yield "transaction id", format_html('<a href="{}?q={}">{}</a>', _list(Transaction), own_id, own_id)
+        yield "Transaction id", format_html('<a href="{}?q={}">{}</a>', _list(Transaction), own_id, own_id)
         # Index: the primary key (consensus_end).
         ends = RecordFile.objects.filter(consensus_end__gte=row.consensus_timestamp).order_by("consensus_end")
         block = ends.only("index", "consensus_start").first()
         if block and block.consensus_start <= row.consensus_timestamp:
             href = columns.OF_BLOCK.href(block.consensus_end)
-            yield "block", format_html('<a href="{}">{}</a>', href, block.index)
-        yield "in the API", _api_link(f"transactions?timestamp={timestamp.text(row.consensus_timestamp)}")
+            yield "Block", format_html('<a href="{}">{}</a>', href, block.index)
+        yield "In the API", _api_link(f"transactions?timestamp={timestamp.text(row.consensus_timestamp)}")
 
     def sections(self, row: Transaction) -> Iterator[Section | None]:
         yield _nft_transfers(row)
@@ -206,7 +207,7 @@ def _nft_transfers(row: Transaction) -> Section | None:
 @admin.register(TransactionHash)
 class TransactionHashAdmin(CompositeKeyAdmin):
     searched = ()
-    search_also = "transaction hash in hex or base64"
+    search_also = "transaction hash (hex or base64)"
 
     def search(self, text: str) -> Iterable[Q]:
         if digest := _digest(text):
@@ -284,14 +285,15 @@ class EntityAdmin(ReadOnlyAdmin):
         yield from super().search(text)
 
     def facts(self, row: Entity) -> Iterator[tuple[str, str]]:
-        yield "long-zero address", format_html("<code>0x{}</code>", entity_id.long_zero(row.id).hex())
+        yield "Long-zero address", format_html("<code>0x{}</code>", entity_id.long_zero(row.id).hex())
         derived = alias.evm_address(bytes(row.alias)) if row.alias else None
         if derived:
-            yield "address of its alias", format_html("<code>0x{}</code>", derived.hex())
+            yield "Address of its alias", format_html("<code>0x{}</code>", derived.hex())
 
 
 @admin.register(EntityHistory)
 class EntityHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Entities: history", "Earlier version of"
     shown = ("id", "timestamp_range", "type", "memo", "deleted", "key")
     searched = ("id", "evm_address", "alias")
 
@@ -303,7 +305,7 @@ class EntityTransactionAdmin(CompositeKeyAdmin):
 
 @admin.register(CryptoTransfer)
 class CryptoTransferAdmin(CompositeKeyAdmin):
-    label = "Hbar transfers"
+    label, one = "Hbar transfers", "Hbar transfer"
     shown = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
 
 
@@ -314,13 +316,13 @@ class NonFeeTransferAdmin(CompositeKeyAdmin):
 
 @admin.register(CryptoAllowance)
 class CryptoAllowanceAdmin(CompositeKeyAdmin):
-    label = "Hbar allowances"
+    label, one = "Hbar allowances", "Hbar allowance"
     related = (Related(CryptoAllowanceHistory, same("owner", "spender"), "Earlier grants"),)
 
 
 @admin.register(CryptoAllowanceHistory)
 class CryptoAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label = "Hbar allowances: history"
+    label, one = "Hbar allowances: history", "Earlier version of"
 
 
 # TOPICS, FILES, SCHEDULES
@@ -343,7 +345,7 @@ class TopicMessageAdmin(CompositeKeyAdmin):
 
 @admin.register(FileData)
 class FileDataAdmin(ReadOnlyAdmin):
-    label = "File contents"
+    label, one = "File contents", "File content"
     shown = ("consensus_timestamp", "entity_id", "transaction_type")
 
 
@@ -378,27 +380,32 @@ class EntityStakeAdmin(ReadOnlyAdmin):
 
 @admin.register(AccountBalanceFile)
 class AccountBalanceFileAdmin(ReadOnlyAdmin):
-    label = "Balance snapshots"
+    label, one = "Balance snapshots", "Balance snapshot"
     shown = ("consensus_timestamp", "count", "name", "synthetic", "node_id")
 
 
 @admin.register(AccountBalance)
 class AccountBalanceAdmin(CompositeKeyAdmin):
-    label = "Account balances at snapshots"
+    label, one = "Account balances at snapshots", "Account balance"
 
 
 @admin.register(Prng)
 class PrngAdmin(ReadOnlyAdmin):
-    label = "Pseudorandom numbers"
+    label, one = "Pseudorandom numbers", "Pseudorandom number of"
 
 
 @admin.register(EntityStakeHistory)
 class EntityStakeHistoryAdmin(CompositeKeyAdmin):
-    label = "Entity stakes: history"
+    label, one = "Entity stakes: history", "Earlier version of"
+
+
+@admin.register(TopicHistory)
+class TopicHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Topics: history", "Earlier version of"
 
 
 admin.site.register((LiveHash, NetworkFreeze, ReconciliationJob), ReadOnlyAdmin)
-admin.site.register((StakingRewardTransfer, TopicHistory, TopicMessageLookup), CompositeKeyAdmin)
+admin.site.register((StakingRewardTransfer, TopicMessageLookup), CompositeKeyAdmin)
 
 
 def _list(model: type[models.Model]) -> str:

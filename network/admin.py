@@ -61,4 +61,9 @@ class NodeStakeAdmin(CompositeKeyAdmin):
     shown = ("consensus_timestamp", "node_id", "epoch_day", "stake", "stake_rewarded", "reward_rate")
 
 
-admin.site.register((AddressBookServiceEndpoint, NodeHistory), CompositeKeyAdmin)
+@admin.register(NodeHistory)
+class NodeHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Nodes: history", "Earlier version of"
+
+
+admin.site.register(AddressBookServiceEndpoint, CompositeKeyAdmin)

@@ -52,27 +52,27 @@ class TokenAdmin(ReadOnlyAdmin):
 
 @admin.register(TokenAccount)
 class TokenAccountAdmin(CompositeKeyAdmin):
-    label = "Token holdings"
+    label, one = "Token holdings", "Token holding"
     shown = ("account_id", "token_id", "balance", "associated", "automatic_association", "created_timestamp")
     related = (Related(TokenAccountHistory, same("account_id", "token_id"), "Earlier versions"),)
 
 
 @admin.register(TokenAccountHistory)
 class TokenAccountHistoryAdmin(CompositeKeyAdmin):
-    label = "Token holdings: history"
+    label, one = "Token holdings: history", "Earlier version of"
     shown = ("account_id", "token_id", "timestamp_range", "balance", "associated")
 
 
 @admin.register(Nft)
 class NftAdmin(CompositeKeyAdmin):
-    label = "NFTs"
+    label, one = "NFTs", "NFT"
     shown = ("token_id", "serial_number", "account_id", "metadata", "created_timestamp", "deleted", "spender")
     related = (Related(NftHistory, same("token_id", "serial_number"), "Earlier versions"),)
 
 
 @admin.register(NftHistory)
 class NftHistoryAdmin(CompositeKeyAdmin):
-    label = "NFTs: history"
+    label, one = "NFTs: history", "Earlier version of"
     shown = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
 
 
@@ -83,13 +83,13 @@ class TokenTransferAdmin(CompositeKeyAdmin):
 
 @admin.register(NftAllowance)
 class NftAllowanceAdmin(CompositeKeyAdmin):
-    label = "NFT allowances"
+    label, one = "NFT allowances", "NFT allowance"
     related = (Related(NftAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
 
 
 @admin.register(NftAllowanceHistory)
 class NftAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label = "NFT allowances: history"
+    label, one = "NFT allowances: history", "Earlier version of"
 
 
 @admin.register(TokenAllowance)
@@ -99,17 +99,17 @@ class TokenAllowanceAdmin(CompositeKeyAdmin):
 
 @admin.register(TokenAllowanceHistory)
 class TokenAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label = "Token allowances: history"
+    label, one = "Token allowances: history", "Earlier version of"
 
 
 @admin.register(TokenBalance)
 class TokenBalanceAdmin(CompositeKeyAdmin):
-    label = "Token balances at snapshots"
+    label, one = "Token balances at snapshots", "Token balance"
 
 
 @admin.register(TokenHistory)
 class TokenHistoryAdmin(CompositeKeyAdmin):
-    label = "Tokens: history"
+    label, one = "Tokens: history", "Earlier version of"
     shown = ("token_id", "timestamp_range", "name", "symbol", "type", "total_supply", "treasury_account_id")
 
 
@@ -121,12 +121,12 @@ class CustomFeeAdmin(ReadOnlyAdmin):
 
 @admin.register(CustomFeeHistory)
 class CustomFeeHistoryAdmin(CompositeKeyAdmin):
-    label = "Custom fees: history"
+    label, one = "Custom fees: history", "Earlier version of"
 
 
 @admin.register(TokenAirdropHistory)
 class TokenAirdropHistoryAdmin(CompositeKeyAdmin):
-    label = "Token airdrops: history"
+    label, one = "Token airdrops: history", "Earlier version of"
 
 
 admin.site.register((AssessedCustomFee, TokenAirdrop), CompositeKeyAdmin)

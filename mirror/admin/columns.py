@@ -124,7 +124,7 @@ _KINDS: dict[str, Kind] = {
     "inner_transactions": InnerTransactions(),
     "max_custom_fees": Several(HEX),
     "types": Several(CODE),
-    "name": Exact("a name"),
+    "name": Exact("the whole name"),
     # Exceptions
     "account_balance.consensus_timestamp": OF_SNAPSHOT,
     "account_balance_file.consensus_timestamp": OF_SNAPSHOT,
@@ -134,13 +134,13 @@ _KINDS: dict[str, Kind] = {
     "assessed_custom_fee.amount": NUMBER,
     "contract_action.value": HBAR,
     "entity.key": KEY,
-    "entity.public_key": HexText("a public key in hex"),
+    "entity.public_key": HexText("hex, its beginning suffices"),
     "entity_history.key": KEY,
     "entity_transaction.type": TRANSACTION_TYPE,
     "ethereum_transaction.max_gas_allowance": HBAR,
     "file_data.transaction_type": TRANSACTION_TYPE,
     "reconciliation_job.consensus_timestamp": TIME,
-    "record_file.hash": HexText("a block hash in hex"),
+    "record_file.hash": HexText("hex, its beginning suffices"),
     "sidecar_file.id": CODE,
     "token_balance.consensus_timestamp": OF_SNAPSHOT,
     "topic_message_lookup.timestamp_range": Between(TIME),
@@ -162,6 +162,9 @@ _OF_CLASS: tuple[tuple[Any, Kind], ...] = (
     (models.CharField, Kind()),
     (models.TextField, Kind()),
 )
+
+
+_ACRONYMS = frozenset({"evm", "hapi", "ip", "kyc", "nft", "utc"})
 
 
 class UnknownColumn(LookupError):
@@ -189,6 +192,15 @@ def kind(field: "Field[Any, Any]") -> Kind:
     raise UnknownColumn(f"{field.model._meta.db_table}.{field.name}")
 
 
+def label(field: "Field[Any, Any]") -> str:
+    """The heading of a column: its name in words, an id by what it is the id of."""
+    words = str(field.verbose_name).split()
+    if len(words) > 1 and words[-1] == "id" and isinstance(kind(field), Entity):
+        words.pop()
+    text = " ".join(word.upper() if word in _ACRONYMS else word for word in words)
+    return text[0].upper() + text[1:]
+
+
 def of(model: type[models.Model], column: str) -> Kind:
     return kind(model._meta.get_field(column))
 
@@ -198,7 +210,7 @@ def btrees(model: type[models.Model]) -> tuple[tuple[str, ...], ...]:
     """The columns of each index that finds rows by its first columns, the key's first."""
     found = [] if issubclass(model, KeylessTable) else [key_columns(model)]
     # An expression ends what a comparison of columns can use.
-    found += [tuple(takewhile(lambda name: "__" not in name, _names(parts))) for parts in _parts(model)]
+    found += [tuple(takewhile(lambda name: "__" not in name, _names(parts))) for parts, _ in _parts(model)]
     return tuple(columns for columns in found if columns)
 
 
@@ -224,7 +236,7 @@ def order(model: type[models.Model]) -> tuple[str, ...]:
     if not issubclass(model, KeylessTable):
         names = key_columns(model)
     else:
-        names = next((_names(parts) for parts in _parts(model)), ())
+        names = next((_names(parts) for parts, partial in _parts(model) if not partial), ())
         if names:
             names += tuple(
                 name for name in key_columns(model) if name not in names and name != "timestamp_range"
@@ -232,14 +244,17 @@ def order(model: type[models.Model]) -> tuple[str, ...]:
     return tuple(f"-{name}" for name in names)
 
 
-def _parts(model: type[models.Model]) -> Iterator[Sequence[Any]]:
-    """What the ordered indexes of a model are made of, those of unique constraints among them."""
+def _parts(model: type[models.Model]) -> Iterator[tuple[Sequence[Any], bool]]:
+    """What the ordered indexes of a model are made of, those of unique constraints among them.
+
+    And whether an index leaves out rows.
+    """
     for index in model._meta.indexes:
         if isinstance(index, indexes.Index):
-            yield index.fields or index.expressions
+            yield index.fields or index.expressions, index.condition is not None
     for constraint in model._meta.constraints:
         if isinstance(constraint, models.UniqueConstraint):
-            yield constraint.fields or constraint.expressions
+            yield constraint.fields or constraint.expressions, constraint.condition is not None
 
 
 def _names(parts: Sequence[Any]) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ class ColumnFilter(admin.ListFilter):
     Columns with a few named values offer them; of others the page shows only what a link asked for.
     """
 
+    rows: Any
+    """The list it narrows; set by the list."""
+
     def __init__(
         self,
         column: str,
@@ -33,7 +36,7 @@ class ColumnFilter(admin.ListFilter):
         model_admin: Any,
     ) -> None:
         field: Any = model._meta.get_field(column)
-        self.title = str(field.verbose_name)
+        self.title = columns.label(field)
         super().__init__(request, params, model, model_admin)
         self._column = column
         self._finds_alone = column in columns.leading(model)
@@ -46,17 +49,37 @@ class ColumnFilter(admin.ListFilter):
     def expected_parameters(self) -> list[str | None]:
         return [self._column]
 
+    @property
+    def parameter(self) -> str:
+        return self._column
+
+    @property
+    def shown(self) -> list[Any]:
+        return list(self.choices(self.rows))
+
+    @property
+    def without(self) -> str:
+        """The address of the list without this filter."""
+        return str(self.rows.get_query_string(remove=[self._column]))
+
+    @property
+    def offers(self) -> bool:
+        """Whether one chooses from a few values, instead of following a link with one."""
+        return bool(self._offered())
+
     def choices(self, changelist: Any) -> Iterator[Any]:
         yield {
             "selected": not self._given,
             "query_string": changelist.get_query_string(remove=[self._column]),
             "display": "All",
+            "value": "",
         }
         for value in dict.fromkeys([*self._offered(), *self._given]):
             yield {
                 "selected": value in self._given,
                 "query_string": changelist.get_query_string({self._column: value}),
                 "display": value,
+                "value": value,
             }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -64,9 +87,8 @@ class ColumnFilter(admin.ListFilter):
             try:
                 queryset = queryset.filter(matching(self._column, self._kind, text))
             except Unreadable:
-                messages.error(
-                    request, f"“{text}” is not {self._kind.example or 'a value'} for {self.title}."
-                )
+                example = f": write it like {self._kind.example}" if self._kind.example else ""
+                messages.error(request, f"“{text}” is no {str(self.title).lower()}{example}.")
                 return queryset.none()
         return queryset
 

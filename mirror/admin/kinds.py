@@ -36,7 +36,7 @@ class Unreadable(ValueError):
 
 
 class Kind:
-    """Text, shown as it is. `example` says what can be typed; a kind without one can't be searched for."""
+    """Text, shown as it is. `example` is what can be typed; a kind without one can't be searched for."""
 
     example = ""
 
@@ -70,7 +70,7 @@ class Choice(Kind):
 
     def __init__(self, choices: tuple[str, ...]) -> None:
         self.choices = choices
-        self.example = f"one of {', '.join(choices)}"
+        self.example = " or ".join(choices)
 
     def lookup(self, text: str) -> Lookup:
         if text.upper() not in self.choices:
@@ -97,7 +97,7 @@ class HexText(Kind):
 
 
 class Number(Kind):
-    example = "a number"
+    example = "1234"
 
     def html(self, value: int, full: bool) -> str:
         return f"{value:,}"
@@ -140,7 +140,7 @@ class Boolean(Kind):
 class Entity(Kind):
     """An encoded entity id, as shard.realm.num; leads to the entity, or to the row of another table."""
 
-    example = "an entity id (0.0.1234)"
+    example = "0.0.1234"
 
     def __init__(self, page: str = "ledger_entity") -> None:
         self._page = page
@@ -164,7 +164,7 @@ class Entity(Kind):
 class Time(Kind):
     """Nanoseconds since the epoch; leads to the row with this key in the table of `page`."""
 
-    example = "a time (1700000000.000000001, or UTC: 2023-11-14, 2023-11-14 22:13)"
+    example = "1700000000.000000001, 2023-11-14 22:13"
 
     def __init__(self, page: str | None = None) -> None:
         self._page = page
@@ -174,7 +174,9 @@ class Time(Kind):
 
     def html(self, value: int, full: bool) -> str:
         return format_html(
-            '<span class="nowrap">{} UTC</span><small>{}</small>', utc(value), self.text(value)
+            '<span class="nowrap">{} UTC</span><small>{}</small>',
+            utc(value) if full else utc(value).partition(".")[0],
+            self.text(value),
         )
 
     def href(self, value: int) -> str | None:
@@ -215,8 +217,15 @@ class Milliseconds(Kind):
         return format_html('<span class="nowrap">{} UTC</span>', utc(value * 1_000_000)[:23])
 
 
-class Day(Kind):
+class Day(Code):
     """Days since the epoch; -1 stands for none."""
+
+    example = "2023-11-14"
+
+    def lookup(self, text: str) -> Lookup:
+        if not _UTC.fullmatch(text):
+            return super().lookup(text)
+        return {"exact": Time().lookup(text)["gte"] // timestamp.NANOS_PER_DAY}
 
     def html(self, value: int, full: bool) -> str:
         if value < 0:
@@ -227,8 +236,22 @@ class Day(Kind):
 class Moment(Kind):
     """A timestamptz."""
 
+    example = "2023-11-14 22:13"
+
+    def text(self, value: datetime) -> str:
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
     def html(self, value: datetime, full: bool) -> str:
-        return format_html('<span class="nowrap">{:%Y-%m-%d %H:%M:%S} UTC</span>', value.astimezone(UTC))
+        return format_html('<span class="nowrap">{} UTC</span>', self.text(value))
+
+    def lookup(self, text: str) -> Lookup:
+        if not _UTC.fullmatch(text):
+            raise Unreadable(text)
+        found = Time().lookup(text)
+        return {
+            "gte": _EPOCH + timedelta(microseconds=found["gte"] // 1000),
+            "lt": _EPOCH + timedelta(microseconds=(found["lte"] + 1) // 1000),
+        }
 
 
 class Between(Kind):
@@ -253,9 +276,9 @@ class Between(Kind):
 class Named(Kind):
     """A small number with a name; a transaction type is looked for by either."""
 
-    def __init__(self, name: Callable[[int], str], names: dict[int, str], what: str) -> None:
+    def __init__(self, name: Callable[[int], str], names: dict[int, str], example: str) -> None:
         self._name, self.names = name, names
-        self.example = what
+        self.example = example
 
     def text(self, value: int) -> str:
         return self._name(value)
@@ -281,7 +304,7 @@ class Result(Named):
 class Hex(Kind):
     """Bytes, as hex."""
 
-    example = "bytes in hex (0x…)"
+    example = "0x…"
 
     def text(self, value: bytes) -> str:
         return bytes(value).hex()
@@ -324,7 +347,7 @@ class TextBytes(Hex):
 class Alias(Hex):
     """An alias, in hex and in the base32 the API writes."""
 
-    example = "an alias (base32 or hex)"
+    example = "CIQA… or 0x…"
 
     def html(self, value: bytes, full: bool) -> str:
         base32 = alias.text(bytes(value)) or ""
@@ -412,5 +435,5 @@ def _size(value: bytes) -> str:
     return format_html("<small>{} bytes</small>", f"{len(value):,}")
 
 
-TRANSACTION_TYPE = Named(types.name, types.NAMES, "a transaction type (CRYPTOTRANSFER)")
-RESULT = Result(result_codes.name, result_codes.NAMES, "a result (SUCCESS)")
+TRANSACTION_TYPE = Named(types.name, types.NAMES, "CRYPTOTRANSFER")
+RESULT = Result(result_codes.name, result_codes.NAMES, "SUCCESS")

@@ -24,7 +24,7 @@ from django.views.decorators.http import require_safe
 
 from mirror.admin import columns, filters
 from mirror.admin.addresses import NoSuchKey, key_condition, key_text
-from mirror.admin.kinds import linked
+from mirror.admin.kinds import Choice, Named, linked
 from mirror.admin.related import Related, Section, section
 from mirror.admin.rowlist import RowList
 from mirror.db.fields import BytesField
@@ -35,9 +35,11 @@ _COLUMNS_OF_A_LIST = 8
 class Cell:
     """A column of a list."""
 
+    leads_to_row = False
+
     def __init__(self, field: Any, *, sortable: bool) -> None:
         self.__name__ = field.name
-        self.short_description = capfirst(str(field.verbose_name))
+        self.short_description = columns.label(field)
         self.admin_order_field = field.name if sortable else None
         self._field = field
         self._kind = columns.kind(field)
@@ -49,6 +51,8 @@ class Cell:
 class KeyCell(Cell):
     """The column that is a table's key, which leads to the page of the row."""
 
+    leads_to_row = True
+
     def __call__(self, row: models.Model) -> str:
         return _to_page(row, self._kind.html(self._field.value_from_object(row), False))
 
@@ -56,6 +60,7 @@ class KeyCell(Cell):
 class RowCell:
     """The way to the page of a row whose key has several columns."""
 
+    leads_to_row = True
     __name__ = "row"
     short_description = ""
     admin_order_field = None
@@ -69,6 +74,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     label = ""
     """The rows in plain words, as a heading; the model's name in the plural if empty."""
+    one = ""
+    """The same for one row."""
     shown: Sequence[str] = ()
     """Columns of the list; the key and the first of the others if empty."""
     searched: Sequence[str] | None = None
@@ -87,6 +94,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
         self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
+        self.one = self.one or capfirst(str(self.opts.verbose_name))
         self.order = columns.order(model)
         self.searched = columns.leading(model) if self.searched is None else self.searched
         self.search_help_text = self._search_help()  # type: ignore[misc]
@@ -98,7 +106,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @property
     def description(self) -> str:
         """What a row means: the beginning of the model's docstring."""
-        return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ")  # type: ignore[union-attr]
+        return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ").replace("`", "")  # type: ignore[union-attr]
 
     # LIST
 
@@ -143,7 +151,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return RowList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"subtitle": self.description})
+        return super().changelist_view(request, {"description": self.description})
 
     # SEARCH
 
@@ -173,12 +181,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return queryset.filter(conditions[-1]), False
 
     def _search_help(self) -> str:
-        ways = []
+        ways = [self.search_also] if self.search_also else []
         for name in self.searched or ():
             field: Any = self.opts.get_field(name)
-            if example := columns.kind(field).example:
-                ways.append(f"{field.verbose_name}: {example}")
-        return "; ".join([*([self.search_also] if self.search_also else []), *ways])
+            kind = columns.kind(field)
+            # A few named values are offered beside the search field.
+            if (example := kind.example) and not isinstance(kind, Choice | Named):
+                ways.append(f"{columns.label(field).lower()} ({example})")
+        return f"Search for {', '.join(ways)}." if ways else ""
 
     # ROW
 
@@ -218,29 +228,35 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     ) -> HttpResponse:
         row = self.row(object_id)
         if row is None:
-            raise Http404(f"There is no row {object_id} in {self.opts.db_table}.")
+            raise Http404(
+                f"There is no {self.one[0].lower()}{self.one[1:]} {object_id} here. A node knows what "
+                "happened since the first record file that it loaded."
+            )
         title = self.row_title(row)
+        key = self.opts.pk_fields
+        fields = [*key, *(field for field in self._fields if field not in key)]
+        given = {field: field.value_from_object(row) is not None for field in fields}
         context = {
             **self.admin_site.each_context(request),
-            "title": f"{capfirst(str(self.opts.verbose_name))} {title}",
-            "subtitle": self.description,
+            "title": f"{self.one} {title}",
+            "description": self.description,
             "opts": self.opts,
             "label": self.label,
             "row_title": title,
             "media": self.media,
             "facts": list(self.facts(row)),
-            "columns": [self._column(field, row) for field in self._fields],
+            "columns": [self._column(field, row) for field in fields if given[field]],
+            "missing": ", ".join(columns.label(field) for field in fields if not given[field]),
             "sections": [found for found in self.sections(row) if found],
         }
         request.current_app = self.admin_site.name
         return TemplateResponse(request, "mirror/admin/row.html", context)
 
-    def _column(self, field: "Field[Any, Any]", row: models.Model) -> tuple[str, str, bool]:
-        """Label, HTML, and whether there is a value."""
+    def _column(self, field: "Field[Any, Any]", row: models.Model) -> tuple[str, str]:
+        """Label and HTML of a column that is not null."""
         value, kind = field.value_from_object(row), columns.kind(field)
-        if value is not None and field is self.opts.pk:
-            return str(field.verbose_name), format_html("{}", kind.html(value, True)), True
-        return str(field.verbose_name), linked(kind, value, True), value is not None
+        shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
+        return columns.label(field), shown
 
     # ACCESS
 

@@ -65,7 +65,8 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     rows = list(found[: related.most + 1])
     if not rows:
         return None
-    cells = [cell for cell in page.cells if cell.__name__ not in where]
+    # What all these rows have in common is said already, unless it leads to them.
+    cells = [cell for cell in page.cells if cell.leads_to_row or cell.__name__ not in where]
     address = reverse(f"admin:{page.opts.app_label}_{page.opts.model_name}_changelist")
     return Section(
         title=related.title or page.label,

@@ -26,9 +26,9 @@ class RowList(ChangeList):
         self.title = self.model_admin.label
 
     def get_filters_params(self, params: Any = None) -> Any:
-        """Parameters that are no column with an index are passed over."""
+        """Parameters that are no column with an index are passed over, as are those that say nothing."""
         given = super().get_filters_params(params)
-        return {name: given[name] for name in columns.indexed(self.model) if name in given}
+        return {name: given[name] for name in columns.indexed(self.model) if any(given.get(name, ()))}
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         rows = super().get_queryset(request, exclude_parameters)
@@ -47,6 +47,14 @@ class RowList(ChangeList):
         if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
             ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
         return ordering
+
+    def get_filters(self, request: HttpRequest) -> Any:
+        """Tells each filter the list it narrows, for the page to ask it for what it shows."""
+        found = super().get_filters(request)
+        specs: Any = found[0]
+        for spec in specs:
+            spec.rows = self
+        return found
 
     def get_results(self, request: HttpRequest) -> None:
         self.page_num = min(max(self.page_num, 1), LAST_PAGE)

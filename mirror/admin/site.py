@@ -43,7 +43,8 @@ class MirrorAdminSite(admin.AdminSite):
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """The apps in the order of how much people look at them; their tables by name."""
         apps = self._build_app_dict(request, app_label)
-        found = sorted(apps.values(), key=lambda app: _APPS.index(app["app_label"]))
+        labels = [*_APPS, *apps]
+        found = sorted(apps.values(), key=lambda app: labels.index(app["app_label"]))
         for app in found:
             for table in app["models"]:
                 page = self._registry[table["model"]]
