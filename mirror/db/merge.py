@@ -9,9 +9,10 @@ The result never depends on how files are grouped into batches: silent changes o
 first version of a row are applied to the stored row before that row is closed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from django.db import models
@@ -22,7 +23,8 @@ from mirror.db.copy import Column, columns_of
 class Change:
     """What a change gives, and from when (nanoseconds) it holds; `until` is set when the next one starts.
 
-    `columns` has what earlier changes of the batch gave too, `given` names those of this one.
+    `columns` has what earlier changes of the batch gave too, `given` names those of this one (of a version:
+    whatever follows a silent change does not ask).
     """
 
     __slots__ = ("columns", "given", "since", "until")
@@ -31,7 +33,9 @@ class Change:
         self, columns: dict[str, Any], since: int | None = None, given: Iterable[str] | None = None
     ) -> None:
         self.columns = columns
-        self.given = {name for name in (given or columns) if columns.get(name) is not None}
+        self.given: set[str] = set()
+        if since is not None:
+            self.given.update(name for name in given or columns if columns.get(name) is not None)
         self.since = since
         self.until: int | None = None
 
@@ -106,21 +110,17 @@ class MergeRule:
 class Pending:
     """The changes of one table within a batch, each object's in the order of their timestamps."""
 
-    __slots__ = ("_latest", "_rule", "_single_key", "silent", "undecided", "versions")
+    __slots__ = ("_latest", "_rule", "key", "silent", "undecided", "versions")
 
     def __init__(self, rule: MergeRule) -> None:
         self._rule = rule
-        self._single_key = rule.key[0] if len(rule.key) == 1 else None
+        # Of a change's columns: the value of a single key column, else the tuple of them.
+        self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
         self.versions: list[Change] = []
         # Changes of objects of which the stored row decides whether the first of them holds.
         self.undecided: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
-
-    def key(self, columns: Mapping[str, Any]) -> Any:
-        if self._single_key is not None:
-            return columns[self._single_key]
-        return tuple([columns[name] for name in self._rule.key])
 
     def latest(self, key: Any) -> Change | None:
         """The last version of this batch, else what silent changes gave so far."""
