@@ -23,6 +23,7 @@ PREFIX = "svc.mirror."
 _VARIABLE_PREFIX = PREFIX.upper().replace(".", "_")
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_RANGE = re.compile(r"[0-9]{1,11}(?:-[0-9]{1,11})?")
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
@@ -37,6 +38,7 @@ class Setting:
     """One operator setting; `default` decides the type: bool, int, float, str, str tuple (comma separated).
 
     `unit="duration"` reads `10s`, `35m`, `7d` (also plain seconds) and gives seconds as float.
+    `unit="ranges"` is a str tuple of numbers and of ranges such as `44-71`, both ends included.
     """
 
     name: str
@@ -84,9 +86,10 @@ class Setting:
     @property
     def explanation(self) -> str:
         """The help with unit and range, in sentences."""
-        unit = {"duration": "A duration such as 500ms, 10s, 35m, 2h or 7d."}.get(
-            self.unit, f"In {self.unit}." if self.unit else ""
-        )
+        unit = {
+            "duration": "A duration such as 500ms, 10s, 35m, 2h or 7d.",
+            "ranges": "Numbers and ranges of them, such as 2,44-71.",
+        }.get(self.unit, f"In {self.unit}." if self.unit else "")
         allowed = f"{self.range[0].upper()}{self.range[1:]}." if self.range else ""
         return " ".join(part for part in (self.help, unit, allowed) if part)
 
@@ -126,7 +129,10 @@ class Setting:
                 raise ValueError("a number")
             return float(text)
         if self.kind is tuple:
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            parts = tuple(part.strip() for part in text.split(",") if part.strip())
+            if self.unit == "ranges" and not (parts and all(map(_RANGE.fullmatch, parts))):
+                raise ValueError("numbers and ranges of them, such as 2,44-71")
+            return parts
         return text
 
 
@@ -263,6 +269,16 @@ SETTINGS: tuple[Setting, ...] = (
             "Numbers of the transaction types whose synthetic records are listed for their payer."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the topic_message_lookup table (partitioned databases)."),
+    Setting("rest.request.maxBodySize", 1024, "Largest body of a request.", unit="KB", low=1, high=102400),
+    Setting("rest.network.nodes.limit.default", 10, "Nodes of a page when the request names no limit.", low=1,
+            high=10000),
+    Setting("rest.network.nodes.limit.max", 25, "Most nodes of a page: their certificates are large.", low=1,
+            high=10000),
+    Setting("rest.network.nodes.exposeAdminKey", False, "List the admin keys of nodes."),
+    Setting("rest.network.unreleasedSupplyAccounts",
+            ("2", "42", "44-71", "73-87", "99-100", "200-349", "400-750"),
+            "Accounts whose balances are not released, by their numbers in the configured shard and realm.",
+            unit="ranges"),
     Setting("rest.response.compression", True, "Compress answers for clients that accept it."),
     Setting("rest.response.includeHostInLink", False,
             "Let links to the next page begin with the scheme, the host and the configured port."),

@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
+from contracts.api import hooks
 from ledger.api import (
     accounts,
     allowances,
@@ -16,13 +17,16 @@ from ledger.api import (
 from mirror import health
 from mirror.rest.accounts import NEWER_ACCOUNT
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
-from tokens.api import account_nfts, nfts, relationships, tokens
+from network.api import exchangerate, fees, nodes, stake, supply
+from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
 from tokens.api import balances as token_balances
 
 ROUTES = Routes(
     [
         route("accounts", accounts.Accounts),
+        route("accounts/{id}/airdrops/outstanding", airdrops.OutstandingAirdrops, id=NEWER_ACCOUNT),
+        route("accounts/{id}/airdrops/pending", airdrops.PendingAirdrops, id=NEWER_ACCOUNT),
         route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=NEWER_ACCOUNT),
         route("accounts/{idOrAliasOrEvmAddress}", accounts.AccountOfIdOrAlias),
         route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
@@ -30,9 +34,16 @@ ROUTES = Routes(
         route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
         route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
         route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
+        route("accounts/{ownerId}/hooks", hooks.Hooks, owner_id=NEWER_ACCOUNT),
+        route("accounts/{ownerId}/hooks/{hookId}/storage", hooks.HookStorage, owner_id=NEWER_ACCOUNT),
         route("balances", balances.Balances),
         route("blocks", blocks.Blocks),
         route("blocks/{hashOrNumber}", blocks.Block),
+        route("network/exchangerate", exchangerate.ExchangeRate),
+        route("network/fees", fees.Fees),
+        route("network/nodes", nodes.Nodes),
+        route("network/stake", stake.Stake),
+        route("network/supply", supply.Supply),
         route("schedule/{scheduleId}", schedules.Schedule),
         route("schedules", schedules.Schedules),
         route("schedules/{scheduleId}", schedules.Schedule),

@@ -7,7 +7,6 @@ statements, so that PostgreSQL plans, opens and locks this one partition of the 
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ledger.queries.accounts import Holdings
@@ -15,7 +14,7 @@ from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
 from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.values.timestamp import month_start
 
 _TREASURY_NUM = 2
 
@@ -68,13 +67,6 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
     """
     row = fetch_one(statement, bounds.values)
     return None if row is None else Window(month_start(row[0]), row[0])
-
-
-def month_start(nanoseconds: int, months_later: int = 0) -> int:
-    """The first instant (UTC, ns) of the month of a time, or of one so many months later."""
-    moment = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
-    years, month = divmod(moment.year * 12 + moment.month - 1 + months_later, 12)
-    return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
 
 
 def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:

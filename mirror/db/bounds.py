@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
 
@@ -39,6 +40,15 @@ class Bounds:
         """Whether the two ends exclude each other. `equal` and `unequal` don't count."""
         return self.lower is not None and self.upper is not None and self.upper < self.lower
 
+    @property
+    def equal_within(self) -> frozenset[int]:
+        """The values named by eq that lie between the ends."""
+        return frozenset(
+            value
+            for value in self.equal
+            if (self.lower is None or self.lower <= value) and (self.upper is None or value <= self.upper)
+        )
+
     def between(self, lower: int | None, upper: int | None) -> "Bounds":
         """The same exclusions with these ends."""
         return replace(self, lower=lower, upper=upper)
@@ -51,3 +61,33 @@ class Bounds:
         if self.upper is not None and self.upper < MAX_INT64:
             comparisons.append(Comparison("lte", self.upper))
         return compare(column, comparisons, any_equal=False)
+
+
+class Ends(NamedTuple):
+    """The one comparison that counts on each side of a column. An equality stands on the lower side."""
+
+    lower: Comparison | None = None
+    upper: Comparison | None = None
+
+    @classmethod
+    def of(cls, comparisons: Iterable[Comparison]) -> "Ends":
+        """Of several on the same side the last one; ne counts for nothing."""
+        lower = upper = None
+        for comparison in comparisons:
+            if comparison.operator in ("eq", "gt", "gte"):
+                lower = comparison
+            elif comparison.operator in ("lt", "lte"):
+                upper = comparison
+        return cls(lower, upper)
+
+    @property
+    def equal(self) -> bool:
+        return self.lower is not None and self.lower.operator == "eq"
+
+    @property
+    def bounds(self) -> Bounds:
+        """The range between the ends; an equality begins it."""
+        return Bounds.of(
+            Comparison("gte" if operator == "eq" else operator, value)
+            for operator, value in filter(None, self)
+        )

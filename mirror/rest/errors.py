@@ -95,6 +95,24 @@ class WrongMethod(Failure):
         super().__init__(f"Request method '{method}' is not supported")
 
 
+class TooLarge(Failure):
+    """413, for a body of more bytes than are taken."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The request body is too large: at most {most} bytes are taken")
+
+
+class UnsupportedMediaType(Failure):
+    """415, for a body of another kind than the endpoint takes."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+    def __init__(self, content_type: str) -> None:
+        super().__init__(f"Content-Type '{content_type}' is not supported")
+
+
 def classic_envelope(failure: Failure) -> dict[str, Any]:
     return _envelope(
         {"message": problem.message} | ({} if problem.detail is None else {"detail": problem.detail})

@@ -7,16 +7,19 @@ reported together. What several values of one parameter mean together is checked
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from mirror import config
-from mirror.db.sql import Comparison
+from mirror.db.bounds import Bounds, Ends
+from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.errors import BadRequest
-from mirror.rest.parameters import ALL, ONLY_EQ, InvalidValue, Parameter, ParameterSet
+from mirror.rest.parameter_types import read_number
+from mirror.rest.parameters import ALL, ONLY_EQ, WITHOUT_NE, InvalidValue, Parameter, ParameterSet
 from mirror.rest.query import Query, newer_query
-from mirror.values import entity_id
+from mirror.values import entity_id, timestamp
 
+_TIMESTAMP = re.compile(r"([0-9]{1,17})(?:\.([0-9]{1,9}))?")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 _TRUE, _FALSE = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
 
@@ -29,6 +32,10 @@ def split_first(text: str) -> tuple[str, str]:
 
 def not_converted(name: str) -> BadRequest:
     return BadRequest(f"Failed to convert '{name}'")
+
+
+class BrokenConstraints(BadRequest):
+    """All could be converted, but not all may be used; one text each."""
 
 
 class NewerParameter(Parameter[Any]):
@@ -68,15 +75,24 @@ class NewerParameterSet(ParameterSet):
             if isinstance(parameter, NewerParameter):
                 broken += parameter.violations(value)
         if broken:
-            raise BadRequest(*broken)
+            raise BrokenConstraints(*broken)
 
 
-class NewerEntityIdParameter(NewerParameter):
-    """Up to `most` entity ids by number, each with an operator; `variable` is how a violation calls them."""
+class NewerListParameter(NewerParameter):
+    """Up to `most` values, each with an operator; `variable` is how a violation calls them."""
 
     def __init__(self, name: str, *, variable: str, most: int = 2, **keywords: Any) -> None:
         super().__init__(name, **keywords)
         self.variable, self.most = variable, most
+
+    def violations(self, value: list[Comparison]) -> list[str]:
+        if len(value) <= self.most:
+            return []
+        return [f"{self.variable} size must be between 0 and {self.most}"]
+
+
+class NewerEntityIdParameter(NewerListParameter):
+    """Entity ids by number."""
 
     def read(self, text: str) -> int:
         try:
@@ -84,10 +100,39 @@ class NewerEntityIdParameter(NewerParameter):
         except entity_id.InvalidEntityId:
             raise InvalidValue(text) from None
 
-    def violations(self, value: list[Comparison]) -> list[str]:
-        if len(value) <= self.most:
-            return []
-        return [f"{self.variable} size must be between 0 and {self.most}"]
+
+class NewerNumberParameter(NewerListParameter):
+    """Whole numbers that are not negative."""
+
+    schema = {"type": "integer", "format": "int64"}
+
+    def read(self, text: str) -> int:
+        return read_number(text)
+
+
+class NewerTimestampParameter(NewerListParameter):
+    """Times; the fraction is a number of nanoseconds: 1.5 is five nanoseconds after the first second."""
+
+    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte):)?\d{1,17}(\.\d{1,9})?$"}
+
+    def __init__(self, name: str = "timestamp", *, variable: str = "timestamp", **keywords: Any) -> None:
+        super().__init__(name, variable=variable, operators=WITHOUT_NE, **keywords)
+
+    def read(self, text: str) -> int:
+        match = _TIMESTAMP.fullmatch(text)
+        if match is None:
+            raise InvalidValue(text)
+        nanoseconds = int(match[1]) * timestamp.NANOS_PER_SECOND + int(match[2] or 0)
+        if nanoseconds > MAX_INT64:
+            raise InvalidValue(text)
+        return nanoseconds
+
+
+def time_window(comparisons: Iterable[Comparison]) -> Bounds:
+    """The range of times: of several bounds on one side the last, and a moment stands for all up to it."""
+    return Ends.of(
+        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
+    ).bounds
 
 
 class NewerBooleanParameter(NewerParameter):
@@ -109,23 +154,33 @@ class NewerBooleanParameter(NewerParameter):
         return self.default
 
 
-class NewerOrderParameter(NewerParameter):
-    """asc or desc, in any case."""
+class NewerChoiceParameter(NewerParameter):
+    """One of some words, in any case; becomes the word in lower case."""
 
-    schema = {"type": "string", "enum": ["asc", "desc"]}
     many: ClassVar[bool] = False
 
-    def __init__(self, default: str = "asc") -> None:
-        super().__init__("order", operators=ONLY_EQ, help="The order of the rows.")
-        self.default = default
+    def __init__(self, name: str, choices: tuple[str, ...], default: str, **keywords: Any) -> None:
+        super().__init__(name, operators=ONLY_EQ, **keywords)
+        self.choices, self.default = choices, default
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "string", "enum": list(self.choices)}
 
     def read(self, text: str) -> str:
-        if text.lower() not in ("asc", "desc"):
+        if text.lower() not in self.choices:
             raise InvalidValue(text)
         return text.lower()
 
     def absent(self) -> str:
         return self.default
+
+
+class NewerOrderParameter(NewerChoiceParameter):
+    """asc or desc."""
+
+    def __init__(self, default: str = "asc") -> None:
+        super().__init__("order", ("asc", "desc"), default, help="The order of the rows.")
 
 
 class NewerLimitParameter(NewerParameter):

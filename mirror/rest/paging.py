@@ -69,26 +69,33 @@ def _leaves_nothing(given: ParameterSet, name: str, texts: Sequence[str]) -> boo
 
 
 def newer_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
-    """The link of a newer endpoint: also given when the bounds leave nothing, and percent-encoded."""
+    """The link of a newer endpoint: also given when the bounds leave nothing, and percent-encoded.
+
+    A parameter whose value is None only loses its bounds in the direction of the page.
+    """
     direction = "lt" if given.descending else "gt"
     same_direction = (f"{direction}:", f"{direction}e:")
     query: Query = {}
     for name, texts in given.query.items():
-        kept = [text for text in texts if name not in values or not text.lower().startswith(same_direction)]
+        kept = texts
+        if name in values:
+            listed = texts[0].split(",") if len(texts) == 1 else texts
+            kept = [text for text in listed if not text.lower().startswith(same_direction)]
         if kept:
             query[name] = kept
-    names = list(values)
+    names = [name for name, value in values.items() if value is not None]
     for name, following in zip(names, [*names[1:], None], strict=True):
-        kept = query.get(name, [])
-        if any(not text.lower().startswith(_RANGE_OPERATORS) for text in kept):
+        if _has_equality(query.get(name, ())):
             continue
-        fixed = following is not None and any(
-            not text.lower().startswith(_RANGE_OPERATORS) for text in query.get(following, ())
-        )
+        fixed = following is not None and _has_equality(query.get(following, ()))
         operator = direction if following is None or fixed else f"{direction}e"
-        query[name] = [*kept, f"{operator}:{values[name]}"]
+        query[name] = [*query.get(name, ()), f"{operator}:{values[name]}"]
     pairs = "&".join(f"{_encoded(name)}={_encoded(text)}" for name, texts in query.items() for text in texts)
     return f"{given.path}?{pairs}"
+
+
+def _has_equality(texts: Sequence[str]) -> bool:
+    return any(text.strip() and not text.lower().startswith(_RANGE_OPERATORS) for text in texts)
 
 
 def _encoded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Python values to compact JSON: members in the order given, whole numbers of 64 bits exact."""
+"""Answers as bytes: compact JSON, members in the order given, whole numbers of 64 bits exact; plain text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,3 +31,18 @@ class NewerJsonRenderer(JsonRenderer):
     """`application/json` alone, of the newer endpoints."""
 
     charset = None
+
+
+class PlainTextRenderer(JsonRenderer):
+    """`text/plain; charset=utf-8`: text as it stands. Errors come as JSON all the same."""
+
+    media_type = "text/plain"
+    format = "text"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return str(data).encode()

@@ -36,7 +36,7 @@ def route(path: str, view: type[ReadView], **patterns: str) -> URLPattern:
         regex = rf"^{re.escape(PREFIX)}{pattern}\Z"
     else:
         regex = rf"^(?ai:{re.escape(PREFIX)}{pattern}/?)\Z"
-    return re_path(regex, view.as_view(view.actions), name=path)
+    return re_path(regex, view.as_view({**view.actions}), name=path)
 
 
 class Routes(URLResolver):

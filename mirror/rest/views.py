@@ -51,9 +51,13 @@ class ReadView(GenericViewSet[Any]):
     #: Whether problems of the path are reported before those of the query.
     path_first: ClassVar[bool] = False
 
+    #: HTTP method -> the method of the view that serves it.
+    actions: ClassVar[Mapping[str, str]] = {"get": "answer"}
+
     filter_backends: Sequence[type[ParameterBackend]] = [ParameterBackend]
     pagination_class: type[KeysetPagination] = KeysetPagination
-    renderer: ClassVar[JsonRenderer] = JsonRenderer()
+    #: `read` may set another one on the instance.
+    renderer: JsonRenderer = JsonRenderer()
     weak_etag: ClassVar[bool] = True
 
     #: `read(given, **path)`: the members of the JSON answer, or the response of `page`.
@@ -72,7 +76,10 @@ class ReadView(GenericViewSet[Any]):
             given = self.read_parameters()
             found = self.resolve(**path)
         self.given = request.parameters = given  # type: ignore[attr-defined]
-        body = self.read(given, **found)
+        return self.success(self.read(given, **found))
+
+    def success(self, body: Answer | Response) -> Response:
+        """The answer with the headers of all successful ones."""
         response = body if isinstance(body, Response) else Response(body)
         self.headers["cache-control"] = f"public, max-age={self.max_age}"
         if link := self.paginator.next_link:
@@ -159,7 +166,7 @@ class NewerReadView(ReadView):
         response = Response(newer_envelope(failure), failure.status)
         response.headers["cache-control"] = f"public, max-age={self.max_age}"
         if isinstance(failure, WrongMethod):
-            response.headers["allow"] = "GET, HEAD"
+            response.headers["allow"] = ", ".join(name.upper() for name in [*self.actions, "head"])
         return response
 
 

@@ -66,6 +66,18 @@ def range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:
     return {"from": text(lower), "to": text(upper)}
 
 
+def staking_period_json(last: int) -> dict[str, str | None]:
+    """The day that begins after `last`, the last nanosecond of the day before."""
+    return range_json(last + 1, last + 1 + NANOS_PER_DAY)
+
+
+def month_start(nanoseconds: int, months_later: int = 0) -> int:
+    """The first instant (UTC, ns) of the month of a time, or of one so many months later."""
+    moment = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
+    years, month = divmod(moment.year * 12 + moment.month - 1 + months_later, 12)
+    return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
+
+
 def of(timestamp: Any) -> int:
     """Nanoseconds of a Timestamp message, saturated to the signed 64-bit range."""
     nanoseconds: int = timestamp.seconds * NANOS_PER_SECOND + timestamp.nanos

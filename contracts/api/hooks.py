@@ -1,0 +1,187 @@
+"""GET /api/v1/accounts/{id}/hooks and .../hooks/{hookId}/storage: the hooks of an account (HIP-1195) and what
+they keep.
+
+Source: hook, also deleted ones; hook_storage, at a time hook_storage_change.
+Shape: keys and values are 32 bytes in hex. A slot freed at the time asked for is all zeros, one that was only
+read has no value.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. What nobody has created keeps nothing.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from rest_framework.response import Response
+
+from contracts.queries import hooks as queries
+from contracts.queries.hooks import Hook, Keys, Slot
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
+from mirror.rest.accounts import NewerOfAccount, newer_account_id
+from mirror.rest.entities import AccountName
+from mirror.rest.newer_parameters import (
+    BrokenConstraints,
+    NewerLimitParameter,
+    NewerListParameter,
+    NewerNumberParameter,
+    NewerOrderParameter,
+    NewerParameterSet,
+    NewerTimestampParameter,
+    not_converted,
+    time_window,
+)
+from mirror.rest.parameters import WITHOUT_NE, InvalidValue, ParameterSet
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+from mirror.values.keys import key_json
+
+_WORD = 32
+_LAST_KEY = (1 << 8 * _WORD) - 1
+_KEY = re.compile(r"(?:(eq|gt|gte|lt|lte):)?(?:0x)?([0-9a-fA-F]{1,64})")
+_HOOK_ID = re.compile(r"[+-]?[0-9]{1,19}")
+_MOST = 100
+
+
+# PARAMETERS
+class HookParameters(NewerParameterSet):
+    hook_id = NewerNumberParameter("hook.id", variable="hookId", most=_MOST, help="Hook id.")
+    limit = NewerLimitParameter()
+    order = NewerOrderParameter("desc")
+
+
+class StorageKeyParameter(NewerListParameter):
+    """Keys of storage slots in hex, operators in lower case; become whole numbers."""
+
+    schema = {"type": "string", "pattern": "^((eq|gt|gte|lt|lte):)?(0x)?[0-9a-fA-F]{1,64}$"}
+
+    def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
+        match = _KEY.fullmatch(text)
+        if match is None:
+            raise InvalidValue(text)
+        return Comparison(match[1] or "eq", int(match[2], 16))
+
+
+class HookStorageParameters(NewerParameterSet):
+    key = StorageKeyParameter(
+        "key", variable="keys", most=_MOST, operators=WITHOUT_NE, help="Key of a slot, in hex."
+    )
+    timestamp = NewerTimestampParameter(variable="timestamps", help="Time of the storage.")
+    limit = NewerLimitParameter()
+    order = NewerOrderParameter()
+
+
+# QUERY
+def slots(given: HookStorageParameters, owner_id: int, hook_id: int) -> list[Slot]:
+    found = Bounds.of(given.key)
+    if not given.timestamp:
+        return queries.storage_now(
+            owner_id,
+            hook_id,
+            selected(found, found.equal_within),
+            descending=given.descending,
+            limit=given.limit,
+        )
+    # At a time one of the keys within the range lets all of them in.
+    return queries.storage_at(
+        owner_id,
+        hook_id,
+        selected(found, found.equal if found.equal_within else frozenset()),
+        time_window(given.timestamp),
+        descending=given.descending,
+        limit=given.limit,
+    )
+
+
+def selected(bounds: Bounds, equal: frozenset[int]) -> Keys:
+    """The range, or if any keys were named those of them that count."""
+    beyond = bounds.lower is not None and bounds.lower > _LAST_KEY
+    if bounds.equal or beyond or (bounds.upper is not None and bounds.upper < 0):
+        return Keys(equal=[_word(key) for key in equal])
+    return Keys(
+        lower=None if bounds.lower is None else _word(bounds.lower),
+        upper=None if bounds.upper is None else _word(bounds.upper),
+    )
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(_WORD, "big")
+
+
+# JSON
+def hook_json(hook: Hook) -> Answer:
+    return {
+        "admin_key": key_json(hook.admin_key),
+        "contract_id": entity_id.text(hook.contract_id),
+        "created_timestamp": timestamp.text(hook.created_timestamp),
+        "deleted": hook.deleted,
+        "extension_point": hook.extension_point,
+        "hook_id": hook.hook_id,
+        "owner_id": entity_id.text(hook.owner_id),
+        "timestamp_range": timestamp.range_json(hook.since, hook.until) if hook.has_range else None,
+        "type": hook.type,
+    }
+
+
+def slot_json(slot: Slot) -> Answer:
+    return {
+        "key": _hex_word(slot.key),
+        "timestamp": timestamp.text(slot.timestamp),
+        "value": None if slot.value is None else _hex_word(slot.value),
+    }
+
+
+def _hex_word(data: bytes) -> str:
+    return f"0x{data.hex():0>{2 * _WORD}}"
+
+
+# VIEWS
+class Hooks(NewerOfAccount):
+    """List the hooks of an account."""
+
+    parameters, max_age = HookParameters, 1
+    paging = {"hook.id": "hook_id"}
+    account_part = "ownerId"
+
+    def read(self, given: HookParameters, account: AccountName) -> Response:
+        found = queries.hooks(
+            newer_account_id(account),
+            Bounds.of(given.hook_id),
+            descending=given.descending,
+            limit=given.limit,
+        )
+        return self.page("hooks", [hook_json(hook) for hook in found])
+
+
+class HookStorage(NewerOfAccount):
+    """List the storage of a hook."""
+
+    parameters, max_age = HookStorageParameters, 1
+    paging = {"key": "key"}
+    account_part = "ownerId"
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        text = path.pop("hook_id")
+        found = super().resolve(**path)
+        if _HOOK_ID.fullmatch(text) is None or not MIN_INT64 <= int(text) <= MAX_INT64:
+            raise not_converted("hookId")
+        self.broken = ["hookId must be greater than or equal to 0"] if int(text) < 0 else []
+        return {**found, "hook_id": int(text)}
+
+    def read_parameters(self) -> ParameterSet:
+        """What is wrong with the hook id is told with what is wrong with the parameters, and before it."""
+        try:
+            given = super().read_parameters()
+        except BrokenConstraints as others:
+            raise BrokenConstraints(*self.broken, *others.problems) from None
+        if self.broken:
+            raise BrokenConstraints(*self.broken)
+        return given
+
+    def read(self, given: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
+        owner_id = newer_account_id(account)
+        rows = [slot_json(slot) for slot in slots(given, owner_id, hook_id)]
+        # The link always tells the limit.
+        given.query["limit"] = [str(given.limit)]
+        # `page` fills in the links, which stand before the owner here.
+        before = {"hook_id": hook_id, "links": None, "owner_id": entity_id.text(owner_id)}
+        return self.page("storage", rows, before=before)

@@ -1,0 +1,126 @@
+"""SQL over hooks and their storage."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison, Row, Where, compare, fetch
+
+
+class Hook(NamedTuple):
+    admin_key: bytes | None
+    contract_id: int | None
+    created_timestamp: int | None
+    deleted: bool
+    extension_point: str
+    hook_id: int
+    owner_id: int
+    has_range: bool
+    since: int | None
+    until: int | None
+    type: str
+
+
+class Slot(NamedTuple):
+    key: bytes
+    timestamp: int
+    #: None of one that was only read.
+    value: bytes | None
+
+
+class Keys(NamedTuple):
+    """Which slots: those of `equal` if there are any, else those from `lower` to `upper`, both included."""
+
+    lower: bytes | None = None
+    upper: bytes | None = None
+    equal: Sequence[bytes] | None = None
+
+    @property
+    def where(self) -> Where:
+        comparisons = [("gte", self.lower), ("lte", self.upper)]
+        return compare("key", [Comparison(*each) for each in comparisons if each[1] is not None])
+
+
+def hooks(owner_id: int, hook_ids: Bounds, *, descending: bool, limit: int) -> list[Hook]:
+    """A page of the hooks of an account; of ids named by eq those within the range."""
+    # Index: the primary key (owner_id, hook_id).
+    where = compare("owner_id", [Comparison("eq", owner_id)])
+    if hook_ids.equal:
+        where += Where(("hook_id = any(%s)",), (sorted(hook_ids.equal_within),))
+    else:
+        where += Bounds(hook_ids.lower, hook_ids.upper).where("hook_id")
+    statement = f"""
+        select admin_key, contract_id, created_timestamp, deleted, extension_point::text, hook_id, owner_id,
+            timestamp_range is not null, lower(timestamp_range), upper(timestamp_range), type::text
+        from hook {where.sql} order by hook_id {"desc" if descending else "asc"} limit {limit:d}
+    """
+    return [Hook(*row) for row in fetch(statement, where.values)]
+
+
+def storage_now(owner_id: int, hook_id: int, keys: Keys, *, descending: bool, limit: int) -> list[Slot]:
+    """A page of the slots in use."""
+    # Index: the primary key (owner_id, hook_id, key).
+    where = _of_hook(owner_id, hook_id)
+    if keys.equal is None:
+        where += keys.where
+    else:
+        where += Where(("key = any(%s)",), (list(keys.equal),))
+    statement = f"""
+        select key, modified_timestamp, value from hook_storage {where.sql} and not deleted
+        order by key {"desc" if descending else "asc"} limit {limit:d}
+    """
+    return _slots(fetch(statement, where.values))
+
+
+def storage_at(
+    owner_id: int, hook_id: int, keys: Keys, times: Bounds, *, descending: bool, limit: int
+) -> list[Slot]:
+    """A page of the slots that were read or written within the times, each as it was last."""
+    hook = _of_hook(owner_id, hook_id)
+    direction, following = ("desc", "<") if descending else ("asc", ">")
+    # Index: the primary key (owner_id, hook_id, key, consensus_timestamp): for each key straight to its last
+    # change, and from one key straight to the next, as a busy slot changes whenever its hook runs.
+    within = times.where("consensus_timestamp")
+    last_change = f"""
+        select consensus_timestamp, value_written from hook_storage_change
+        {hook.sql} and key = slot.key {within.and_sql}
+        order by consensus_timestamp desc limit 1
+    """
+    last_values = (*hook.values, *within.values)
+    if keys.equal is not None:
+        statement = f"""
+            select slot.key, change.* from unnest(%s::bytea[]) as slot (key)
+            cross join lateral ({last_change}) change
+            order by slot.key {direction} limit {limit:d}
+        """
+        return _slots(fetch(statement, (list(keys.equal), *last_values)))
+    where = hook + keys.where
+    next_key = f"order by key {direction} limit 1"
+    statement = f"""
+        with recursive seen (key, consensus_timestamp, value_written, number) as (
+            select slot.key, change.consensus_timestamp, change.value_written,
+                (change.consensus_timestamp is not null)::int
+            from (select key from hook_storage_change {where.sql} {next_key}) slot
+            left join lateral ({last_change}) change on true
+            union all
+            select slot.key, change.consensus_timestamp, change.value_written,
+                seen.number + (change.consensus_timestamp is not null)::int
+            from seen
+            cross join lateral (
+                select key from hook_storage_change {where.sql} and key {following} seen.key {next_key}
+            ) slot
+            left join lateral ({last_change}) change on true
+            where seen.number < {limit:d}
+        )
+        select key, consensus_timestamp, value_written from seen
+        where consensus_timestamp is not null order by key {direction}
+    """
+    return _slots(fetch(statement, (*where.values, *last_values) * 2))
+
+
+def _of_hook(owner_id: int, hook_id: int) -> Where:
+    return Where(("owner_id = %s", "hook_id = %s"), (owner_id, hook_id))
+
+
+def _slots(rows: list[Row]) -> list[Slot]:
+    return [Slot(*row) for row in rows]

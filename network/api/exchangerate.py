@@ -1,0 +1,55 @@
+"""GET /api/v1/network/exchangerate: what an hbar costs in US cents, in this hour and the next.
+
+Source: the file 0.0.112, an ExchangeRateSet. A rate is that so many hbars equal so many cents.
+Errors: 400 malformed parameter; 404 if there is no readable version of the file at the time.
+"""
+
+from typing import Any
+
+from mirror.rest.errors import NotFound
+from mirror.rest.newer_parameters import NewerParameterSet, NewerTimestampParameter, time_window
+from mirror.rest.views import Answer, NewerReadView
+from mirror.values import entity_id, timestamp
+from mirror.values.hapi import ExchangeRateSet
+from network.queries import files
+
+
+# PARAMETERS
+class ExchangeRateParameters(NewerParameterSet):
+    timestamp = NewerTimestampParameter(help="Time of the rates.")
+
+
+# JSON
+def rate_json(rates: Any, name: str) -> Answer | None:
+    """One rate of the set; None if the set doesn't have it."""
+    if not rates.HasField(name):
+        return None
+    rate = getattr(rates, name)
+    return {
+        "cent_equivalent": rate.centEquiv,
+        "expiration_time": rate.expirationTime.seconds if rate.HasField("expirationTime") else None,
+        "hbar_equivalent": rate.hbarEquiv,
+    }
+
+
+# VIEW
+class ExchangeRate(NewerReadView):
+    """The current and the next exchange rate."""
+
+    parameters, max_age = ExchangeRateParameters, 60
+
+    def read(self, given: ExchangeRateParameters) -> Answer:
+        times = time_window(given.timestamp)
+        found = files.system_file(files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
+        if found is None:
+            raise no_file(files.EXCHANGE_RATES)
+        rates, at = found
+        return {
+            "current_rate": rate_json(rates, "currentRate"),
+            "next_rate": rate_json(rates, "nextRate"),
+            "timestamp": timestamp.text(at),
+        }
+
+
+def no_file(num: int) -> NotFound:
+    return NotFound(f"File {entity_id.text(files.system_id(num))} not found")

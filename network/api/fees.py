@@ -1,0 +1,135 @@
+"""GET /api/v1/network/fees: what a unit of gas costs. POST: what a transaction would cost.
+
+Source: the fee schedule 0.0.111 and the exchange rates 0.0.112, of each what is current, even if expired.
+Amounts: int64 tinybars per unit of gas. An estimate is made up, whatever the transaction.
+Errors: 400 malformed parameter or transaction; 404 naming the file that is missing; 413; 415.
+"""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from mirror.db.bounds import Bounds
+from mirror.rest.bodies import UNREADABLE, read_body
+from mirror.rest.errors import BadRequest
+from mirror.rest.newer_parameters import (
+    NewerChoiceParameter,
+    NewerOrderParameter,
+    NewerParameterSet,
+    NewerTimestampParameter,
+    time_window,
+)
+from mirror.rest.views import Answer, NewerReadView
+from mirror.values import timestamp
+from mirror.values.hapi import (
+    CurrentAndNextFeeSchedule,
+    DecodeError,
+    ExchangeRateSet,
+    SignedTransaction,
+    Transaction,
+)
+from network.api.exchangerate import no_file
+from network.queries import files
+
+# The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
+_WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
+
+# A fee schedule counts in thousandths of a tinycent.
+_SCHEDULE_UNITS_PER_TINYCENT = 1000
+
+_PROTOBUF = ("application/protobuf", "application/x-protobuf")
+
+_ESTIMATED_PART = {
+    "base": 100_000,
+    "extras": [
+        {
+            "charged": 1,
+            "count": 2,
+            "fee_per_unit": 10_000,
+            "included": 1,
+            "name": "Test data",
+            "subtotal": 10_000,
+        }
+    ],
+}
+_ESTIMATE: Answer = {
+    "network": {"multiplier": 2, "subtotal": 220_000},
+    "node": _ESTIMATED_PART,
+    "notes": ["This API is not yet implemented and only returns stubbed test data"],
+    "service": _ESTIMATED_PART,
+    "total": 440_000,
+}
+
+
+# PARAMETERS
+class FeeParameters(NewerParameterSet):
+    timestamp = NewerTimestampParameter(help="Time of the fees.")
+    order = NewerOrderParameter()
+
+
+class EstimateParameters(NewerParameterSet):
+    mode = NewerChoiceParameter(
+        "mode",
+        ("intrinsic", "state"),
+        "intrinsic",
+        help="What the estimate knows: the transaction alone, or the state of the network, too.",
+    )
+
+
+# QUERY
+def current(num: int, times: Bounds, message_class: Any) -> tuple[Any, int]:
+    """A system file as a message, and its time. Errors: NotFound."""
+    found = files.system_file(num, times, message_class.FromString)
+    if found is None:
+        raise no_file(num)
+    return found
+
+
+# JSON
+def fees_json(schedule: Any, rate: Any) -> list[Answer]:
+    """The prices in the schedule at that rate; none if the rate says that hbars are worth nothing."""
+    tinycents = rate.centEquiv * _SCHEDULE_UNITS_PER_TINYCENT
+    return [
+        {
+            "gas": max(each.fees[0].servicedata.gas * rate.hbarEquiv // tinycents, 1),
+            "transaction_type": _WITH_GAS[each.hederaFunctionality],
+        }
+        for each in schedule.transactionFeeSchedule
+        if tinycents
+        and each.hederaFunctionality in _WITH_GAS
+        and each.fees
+        and each.fees[0].HasField("servicedata")
+    ]
+
+
+# VIEW
+class Fees(NewerReadView):
+    """The price of gas; with POST the fees of a transaction."""
+
+    parameters, max_age = FeeParameters, 60
+    actions = {"get": "answer", "post": "estimate"}
+
+    def read(self, given: FeeParameters) -> Answer:
+        times = time_window(given.timestamp)
+        schedules, at = current(files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
+        rates, _ = current(files.EXCHANGE_RATES, times, ExchangeRateSet)
+        fees = fees_json(schedules.currentFeeSchedule, rates.currentRate)
+        fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=given.descending)
+        return {"fees": fees, "timestamp": timestamp.text(at)}
+
+    def estimate(self, request: Request) -> Response:
+        """POST: an estimate for the serialized Transaction in the body."""
+        body = read_body(request, _PROTOBUF)
+        try:
+            if not body:
+                raise DecodeError
+            transaction = Transaction.FromString(body)
+        except DecodeError:
+            raise BadRequest(UNREADABLE) from None
+        EstimateParameters(EstimateParameters.read_query(request.META.get("QUERY_STRING", "")))
+        try:
+            SignedTransaction.FromString(transaction.signedTransactionBytes)
+        except DecodeError:
+            raise BadRequest("Unable to parse SignedTransaction") from None
+        return self.success(_ESTIMATE)

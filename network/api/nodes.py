@@ -1,0 +1,93 @@
+"""GET /api/v1/network/nodes: the nodes of the latest address book.
+
+Source: address_book with its entries and service endpoints; node, which knows changes of a node before the
+next address book does; the latest node_stake. Amounts: int64 tinybars, rates in tinybars per hbar.
+Errors: 400 malformed parameter, a file that is no address book. Without an address book no nodes.
+"""
+
+from rest_framework.response import Response
+
+from mirror import config
+from mirror.rest.errors import BadRequest, InvalidEntityId
+from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, NumberParameter, OrderParameter
+from mirror.rest.parameters import ONLY_EQ, InvalidValue, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, timestamp
+from mirror.values.keys import key_json
+from mirror.values.timestamp import staking_period_json
+from network.queries import nodes as queries
+from network.queries.files import system_id
+from network.queries.nodes import Node
+
+_ADDRESS_BOOKS = (101, 102)
+_DEFAULT_ADDRESS_BOOK = 102
+
+
+# PARAMETERS
+class AddressBookParameter(EntityIdParameter):
+    """One of the network's two address books, by its id."""
+
+    def read(self, text: str) -> int:
+        try:
+            found = super().read(text)
+        except InvalidEntityId:
+            raise InvalidValue(text) from None
+        if found is None or found not in map(system_id, _ADDRESS_BOOKS):
+            raise InvalidValue(text)
+        return found
+
+
+class NodeParameters(ParameterSet):
+    file_id = AddressBookParameter(
+        "file.id", operators=ONLY_EQ, help="Address book: the file 0.0.101 or 0.0.102."
+    )
+    limit = LimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
+    node_id = NumberParameter("node.id", column="e.node_id", help="Node id.")
+    order = OrderParameter("asc")
+
+
+# JSON
+def node_json(node: Node, *, with_admin_key: bool) -> Answer:
+    found = {"admin_key": key_json(node.admin_key)} if with_admin_key else {}
+    return found | {
+        "decline_reward": node.decline_reward,
+        "description": node.description,
+        "file_id": entity_id.text(node.file_id),
+        "grpc_proxy_endpoint": node.grpc_proxy_endpoint,
+        "max_stake": _known(node.max_stake),
+        "memo": node.memo,
+        "min_stake": _known(node.min_stake),
+        "node_id": node.node_id,
+        "node_account_id": entity_id.text(node.node_account_id),
+        # The bytes are themselves hex digits.
+        "node_cert_hash": "0x" + (node.node_cert_hash or b"").decode("utf-8", "replace"),
+        "public_key": f"0x{node.public_key or ''}",
+        "reward_rate_start": node.reward_rate,
+        "service_endpoints": node.service_endpoints,
+        "stake": node.stake,
+        "stake_not_rewarded": _known(node.stake_not_rewarded),
+        "stake_rewarded": node.stake_rewarded,
+        "staking_period": None if node.staking_period is None else staking_period_json(node.staking_period),
+        "timestamp": timestamp.range_json(node.since, node.until),
+    }
+
+
+def _known(amount: int | None) -> int | None:
+    """-1 stands for an amount that nobody told."""
+    return None if amount == -1 else amount
+
+
+# VIEW
+class Nodes(ReadView):
+    """List the consensus nodes."""
+
+    parameters, max_age = NodeParameters, 60
+    paging = {"node.id": "node_id"}
+
+    def read(self, given: NodeParameters) -> Response:
+        if len(given.file_id) > 1:
+            raise BadRequest("Only a single instance is supported for file.id")
+        file_id = given.file_id[0].value if given.file_id else system_id(_DEFAULT_ADDRESS_BOOK)
+        found = queries.nodes(file_id, given.where("node_id"), descending=given.descending, limit=given.limit)
+        with_admin_key = config.value("rest.network.nodes.exposeAdminKey")
+        return self.page("nodes", [node_json(node, with_admin_key=with_admin_key) for node in found])

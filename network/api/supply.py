@@ -1,0 +1,85 @@
+"""GET /api/v1/network/supply: how many tinybars there are, and how many of them have been released.
+
+Source: what the network's own accounts hold, of entity, or at a time of the snapshots in account_balance.
+Amounts: int64 tinybars in text; with `q` plain text in hbars with eight decimals.
+Errors: 400 malformed parameter, a range of times the wrong way round; 404 without any balance.
+"""
+
+from rest_framework.response import Response
+
+from mirror.clock import now_ns
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, Comparison
+from mirror.rest.errors import BadRequest, NotFound
+from mirror.rest.parameter_types import ChoiceParameter, TimestampParameter
+from mirror.rest.parameters import ONLY_EQ, ParameterSet, refuse_ne
+from mirror.rest.rendering import PlainTextRenderer
+from mirror.rest.views import Answer, ReadView
+from mirror.values import timestamp
+from network.queries import supply as queries
+from network.queries.supply import Unreleased
+
+TOTAL = 50_000_000_000 * 10**8
+
+_HBAR_DECIMALS = 8
+
+
+# PARAMETERS
+class SupplyParameters(ParameterSet):
+    q = ChoiceParameter(
+        "q",
+        {"circulating": "circulating", "totalcoins": "totalcoins"},
+        operators=ONLY_EQ,
+        help="Answer with one number of hbars alone: those in circulation, or all.",
+    )
+    timestamp = TimestampParameter("timestamp", help="Time of the supply: the last snapshot counts.")
+
+
+# QUERY
+def unreleased(given: SupplyParameters) -> Unreleased | None:
+    """What is held back now, or at the time asked for. Errors: BadRequest."""
+    if not given.timestamp:
+        return queries.unreleased_now()
+    times = Bounds.of(
+        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in given.timestamp
+    )
+    lower = max(times.lower or 0, 0)
+    upper = min(now_ns() if times.upper is None else times.upper, MAX_INT64)
+    if lower > upper:
+        raise BadRequest("Lower timestamp cannot be higher than upper timestamp")
+    return queries.unreleased_at(lower, upper)
+
+
+# JSON
+def supply_json(found: Unreleased) -> Answer:
+    return {
+        "released_supply": str(TOTAL - found.balance),
+        "timestamp": timestamp.text(found.timestamp),
+        "total_supply": str(TOTAL),
+    }
+
+
+def hbars(tinybars: int) -> str:
+    """The amount in hbars, always with eight decimals."""
+    sign = "-" if tinybars < 0 else ""
+    digits = str(abs(tinybars)).rjust(_HBAR_DECIMALS + 1, "0")
+    return f"{sign}{digits[:-_HBAR_DECIMALS]}.{digits[-_HBAR_DECIMALS:]}"
+
+
+# VIEW
+class Supply(ReadView):
+    """The supply of hbars."""
+
+    parameters, max_age = SupplyParameters, 60
+
+    def read(self, given: SupplyParameters) -> Answer | Response:
+        refuse_ne(
+            given.timestamp, "Invalid parameter: Not equals (ne) operator is not supported for timestamp"
+        )
+        found = unreleased(given)
+        if found is None:
+            raise NotFound
+        if given.q is None:
+            return supply_json(found)
+        self.renderer = PlainTextRenderer()
+        return Response(hbars(TOTAL if given.q == "totalcoins" else TOTAL - found.balance))

@@ -1,0 +1,101 @@
+"""GET /api/v1/accounts/{id}/airdrops/outstanding and .../pending: airdrops that nobody has claimed yet.
+
+Source: token_airdrop; outstanding are those the account sent, pending those it may claim.
+Amounts: int64 in the token's smallest unit. Errors: 400 malformed parameter; 404 unknown alias or EVM
+address. The number of nothing has none.
+"""
+
+from rest_framework.response import Response
+
+from mirror.db.bounds import Ends
+from mirror.rest.accounts import NewerOfAccount, newer_account_id
+from mirror.rest.entities import AccountName
+from mirror.rest.errors import BadRequest
+from mirror.rest.newer_parameters import (
+    NewerEntityIdParameter,
+    NewerLimitParameter,
+    NewerNumberParameter,
+    NewerOrderParameter,
+    NewerParameterSet,
+)
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+from tokens.queries import airdrops as queries
+from tokens.queries.airdrops import Airdrop
+
+
+# PARAMETERS
+class OutstandingParameters(NewerParameterSet):
+    limit = NewerLimitParameter()
+    order = NewerOrderParameter()
+    other_id = NewerEntityIdParameter("receiver.id", variable="receiverIds", help="Who may claim.")
+    serial_number = NewerNumberParameter(
+        "serialnumber", variable="serialNumbers", help="Serial number, within those of tokens."
+    )
+    token_id = NewerEntityIdParameter(
+        "token.id", variable="tokenIds", help="Token, within those of receivers."
+    )
+
+
+class PendingParameters(NewerParameterSet):
+    limit = NewerLimitParameter()
+    order = NewerOrderParameter()
+    other_id = NewerEntityIdParameter("sender.id", variable="senderIds", help="Who sent.")
+    serial_number = NewerNumberParameter(
+        "serialnumber", variable="serialNumbers", help="Serial number, within those of tokens."
+    )
+    token_id = NewerEntityIdParameter("token.id", variable="tokenIds", help="Token, within those of senders.")
+
+
+Parameters = OutstandingParameters | PendingParameters
+
+
+# QUERY
+def airdrops(given: Parameters, account: AccountName, own: str, other: str) -> list[Airdrop]:
+    """`own` is the column of the account in the path, `other` that of the other party. Errors: BadRequest."""
+    others = Ends.of(given.other_id)
+    if others.bounds.empty:
+        raise BadRequest("Invalid range provided for account.id")
+    ranges = [
+        (other, others),
+        ("token_id", Ends.of(given.token_id)),
+        ("serial_number", Ends.of(given.serial_number)),
+    ]
+    return queries.pending(
+        (own, newer_account_id(account)), ranges, descending=given.descending, limit=given.limit
+    )
+
+
+# JSON
+def airdrop_json(airdrop: Airdrop) -> Answer:
+    return {
+        "amount": airdrop.amount,
+        "receiver_id": entity_id.text(airdrop.receiver_id),
+        "sender_id": entity_id.text(airdrop.sender_id),
+        "serial_number": airdrop.serial_number or None,
+        "timestamp": timestamp.range_json(airdrop.since, airdrop.until),
+        "token_id": entity_id.text(airdrop.token_id),
+    }
+
+
+# VIEWS
+class OutstandingAirdrops(NewerOfAccount):
+    """List the airdrops an account sent that nobody has claimed yet."""
+
+    parameters, max_age = OutstandingParameters, 1
+    paging = {"receiver.id": "receiver_id", "token.id": "token_id", "serialnumber": "serial_number"}
+
+    def read(self, given: OutstandingParameters, account: AccountName) -> Response:
+        found = airdrops(given, account, "sender_account_id", "receiver_account_id")
+        return self.page("airdrops", [airdrop_json(one) for one in found])
+
+
+class PendingAirdrops(NewerOfAccount):
+    """List the airdrops an account may claim."""
+
+    parameters, max_age = PendingParameters, 1
+    paging = {"sender.id": "sender_id", "token.id": "token_id", "serialnumber": "serial_number"}
+
+    def read(self, given: PendingParameters, account: AccountName) -> Response:
+        found = airdrops(given, account, "receiver_account_id", "sender_account_id")
+        return self.page("airdrops", [airdrop_json(one) for one in found])
