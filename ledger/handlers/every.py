@@ -93,9 +93,11 @@ def crypto_transfers(item: RecordItem, rows: Batch) -> None:
     """
     if not rows.persist.crypto_transfer_amounts:
         return
-    requested = _requested_transfers(item)
     at, payer = item.consensus_timestamp, item.payer_account_id
     spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
+    requested = (
+        _requested_transfers(item, spurious_time) if item.transaction_type == CRYPTO_TRANSFER else None
+    )
     for transfer in item.record.transferList.accountAmounts:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval, errata = False, None
@@ -117,12 +119,16 @@ def crypto_transfers(item: RecordItem, rows: Batch) -> None:
                 rows.upsert(Entity, id=account, balance=amount, balance_timestamp=at)
 
 
-def _requested_transfers(item: RecordItem) -> dict[tuple[int, int], bool] | None:
-    """(account, amount) -> is_approval of the transfers the body asks for, the first of equal ones."""
-    if item.transaction_type != CRYPTO_TRANSFER:
+def _requested_transfers(item: RecordItem, spurious_time: bool) -> dict[tuple[int, int], bool] | None:
+    """(account, amount) -> is_approval of the transfers the body asks for, the first of equal ones.
+
+    None when it makes no difference, as for nearly all.
+    """
+    asked = item.body.cryptoTransfer.transfers.accountAmounts
+    if not spurious_time and not any(transfer.is_approval for transfer in asked):
         return None
     requested: dict[tuple[int, int], bool] = {}
-    for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
+    for transfer in asked:
         if transfer.accountID.HasField("accountNum"):
             key = (entity_id.of_account(transfer.accountID), transfer.amount)
             requested.setdefault(key, transfer.is_approval)

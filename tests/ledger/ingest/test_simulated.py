@@ -49,6 +49,7 @@ class RandomStream(Stream):
         self.choose = random.Random(seed)
         self.accounts = [TREASURY, REWARD_ACCOUNT, 98]
         self.messages = 0
+        self.schedules = [7000]  # never created
         self.happen("cryptoCreateAccount", {}, receipt(accountID=num(TREASURY)))
         self.send({TREASURY: SUPPLY}, payer=TREASURY)
         for account in (98, REWARD_ACCOUNT):
@@ -86,7 +87,9 @@ class RandomStream(Stream):
 
     def any_account(self) -> None:
         self.accounts.append(1001 + len(self.accounts))
-        staking = self.choose.choice([{}, {"staked_node_id": 0}, {"staked_account_id": num(self.anyone)}])
+        staking: dict[str, Any] = self.choose.choice(
+            [{}, {"staked_node_id": 0}, {"staked_account_id": num(self.anyone)}]
+        )
         self.happen("cryptoCreateAccount", {"key": KEY, **staking}, receipt(accountID=num(self.accounts[-1])))
         self.send({TREASURY: -1000, self.accounts[-1]: 1000})
 
@@ -166,11 +169,15 @@ class RandomStream(Stream):
         self.happen(kind, body, receipt(fileID=file), result=self.result)
 
     def any_schedule(self) -> None:
-        schedule = {"scheduleNum": self.choose.randint(7001, 7005)}
         if self.choose.random() < 0.5:
-            self.happen("scheduleCreate", {"memo": "s"}, receipt(scheduleID=schedule), payer=self.anyone)
+            self.schedules.append(7001 + len(self.schedules))
+            created = receipt(scheduleID={"scheduleNum": self.schedules[-1]})
+            self.happen("scheduleCreate", {"memo": "s"}, created, payer=self.anyone)
         else:
-            self.happen("cryptoTransfer", record={"scheduleRef": schedule}, result=self.result)
+            executed = self.choose.choice(self.schedules)
+            self.happen(
+                "cryptoTransfer", record={"scheduleRef": {"scheduleNum": executed}}, result=self.result
+            )
 
     def any_node(self) -> None:
         node = self.choose.randint(0, 2)
