@@ -54,7 +54,7 @@ def assert_answer(answer: Answer, expected: Any) -> None:
     assert json.dumps(answer.json()) == json.dumps(expected)
 
 
-def _route(path: str) -> str | None:
+def route_of(path: str) -> str | None:
     """The documented path of the endpoint that serves a path; None for other paths."""
     try:
         found = resolve(unquote(path))
@@ -107,7 +107,7 @@ class Api:
             body,
             [statement["sql"] for statement in statements],
         )
-        if route := _route(path):
+        if route := route_of(path):
             budgets.check(route, url, answer.statements)
         return answer
 
