@@ -112,12 +112,12 @@ def hook_json(hook: Hook) -> Answer:
     return {
         "admin_key": key_json(hook.admin_key),
         "contract_id": entity_id.text(hook.contract_id),
-        "created_timestamp": timestamp.text(hook.created_timestamp),
+        "created_timestamp": timestamp.newer_text(hook.created_timestamp),
         "deleted": hook.deleted,
         "extension_point": hook.extension_point,
         "hook_id": hook.hook_id,
         "owner_id": entity_id.text(hook.owner_id),
-        "timestamp_range": timestamp.range_json(hook.since, hook.until) if hook.has_range else None,
+        "timestamp_range": timestamp.newer_range_json(hook.since, hook.until) if hook.has_range else None,
         "type": hook.type,
     }
 
@@ -125,7 +125,7 @@ def hook_json(hook: Hook) -> Answer:
 def slot_json(slot: Slot) -> Answer:
     return {
         "key": _hex_word(slot.key),
-        "timestamp": timestamp.text(slot.timestamp),
+        "timestamp": timestamp.newer_text(slot.timestamp),
         "value": None if slot.value is None else _hex_word(slot.value),
     }
 

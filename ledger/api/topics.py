@@ -29,9 +29,9 @@ def topic_json(topic: TopicRow) -> Answer:
         "admin_key": key_json(topic.admin_key),
         "auto_renew_account": entity_id.text(topic.auto_renew_account_id),
         "auto_renew_period": topic.auto_renew_period,
-        "created_timestamp": timestamp.text(topic.created_timestamp),
+        "created_timestamp": timestamp.newer_text(topic.created_timestamp),
         "custom_fees": {
-            "created_timestamp": timestamp.text(topic.fees_since),
+            "created_timestamp": timestamp.newer_text(topic.fees_since),
             "fixed_fees": [
                 {
                     "amount": fee["amount"],
@@ -46,7 +46,7 @@ def topic_json(topic: TopicRow) -> Answer:
         "fee_schedule_key": key_json(topic.fee_schedule_key),
         "memo": topic.memo,
         "submit_key": key_json(topic.submit_key),
-        "timestamp": timestamp.range_json(topic.since, topic.until),
+        "timestamp": timestamp.newer_range_json(topic.since, topic.until),
         "topic_id": entity_id.text(topic.id),
     }
 

@@ -181,4 +181,4 @@ class NewerUnknownRoute(NewerReadView):
     """Answers the paths near newer endpoints that are none."""
 
     def answer(self, request: Request, **path: str) -> Response:
-        raise NotFound(f"No static resource {request.path.removeprefix('/')}.")
+        raise NotFound(f"No static resource {request.path.removeprefix('/').removesuffix('/')}.")

@@ -66,6 +66,16 @@ def range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:
     return {"from": text(lower), "to": text(upper)}
 
 
+def newer_text(nanoseconds: int | None) -> str | None:
+    """The same as newer endpoints write it: they know 0 as `0.0`."""
+    return "0.0" if nanoseconds == 0 else text(nanoseconds)
+
+
+def newer_range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:
+    """A range as newer endpoints write it."""
+    return {"from": newer_text(lower), "to": newer_text(upper)}
+
+
 def staking_period_json(last: int) -> dict[str, str | None]:
     """The day that begins after `last`, the last nanosecond of the day before."""
     return range_json(last + 1, last + 1 + NANOS_PER_DAY)

@@ -47,7 +47,7 @@ class ExchangeRate(NewerReadView):
         return {
             "current_rate": rate_json(rates, "currentRate"),
             "next_rate": rate_json(rates, "nextRate"),
-            "timestamp": timestamp.text(at),
+            "timestamp": timestamp.newer_text(at),
         }
 
 

@@ -116,7 +116,7 @@ class Fees(NewerReadView):
         rates, _ = current(files.EXCHANGE_RATES, times, ExchangeRateSet)
         fees = fees_json(schedules.currentFeeSchedule, rates.currentRate)
         fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=given.descending)
-        return {"fees": fees, "timestamp": timestamp.text(at)}
+        return {"fees": fees, "timestamp": timestamp.newer_text(at)}
 
     def estimate(self, request: Request) -> Response:
         """POST: an estimate for the serialized Transaction in the body."""

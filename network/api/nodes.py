@@ -5,6 +5,8 @@ next address book does; the latest node_stake. Amounts: int64 tinybars, rates in
 Errors: 400 malformed parameter, a file that is no address book. Without an address book no nodes.
 """
 
+from typing import Any
+
 from rest_framework.response import Response
 
 from mirror import config
@@ -53,7 +55,7 @@ def node_json(node: Node, *, with_admin_key: bool) -> Answer:
         "decline_reward": node.decline_reward,
         "description": node.description,
         "file_id": entity_id.text(node.file_id),
-        "grpc_proxy_endpoint": node.grpc_proxy_endpoint,
+        "grpc_proxy_endpoint": endpoint_json(node.grpc_proxy_endpoint),
         "max_stake": _known(node.max_stake),
         "memo": node.memo,
         "min_stake": _known(node.min_stake),
@@ -70,6 +72,12 @@ def node_json(node: Node, *, with_admin_key: bool) -> Answer:
         "staking_period": None if node.staking_period is None else staking_period_json(node.staking_period),
         "timestamp": timestamp.range_json(node.since, node.until),
     }
+
+
+def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
+    if endpoint is None:
+        return None
+    return {name: endpoint.get(name) for name in ("domain_name", "ip_address_v4", "port")}
 
 
 def _known(amount: int | None) -> int | None:

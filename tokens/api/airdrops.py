@@ -73,7 +73,7 @@ def airdrop_json(airdrop: Airdrop) -> Answer:
         "receiver_id": entity_id.text(airdrop.receiver_id),
         "sender_id": entity_id.text(airdrop.sender_id),
         "serial_number": airdrop.serial_number or None,
-        "timestamp": timestamp.range_json(airdrop.since, airdrop.until),
+        "timestamp": timestamp.newer_range_json(airdrop.since, airdrop.until),
         "token_id": entity_id.text(airdrop.token_id),
     }
 

@@ -103,7 +103,7 @@ def nft_allowance_json(row: Row) -> Answer:
         "approved_for_all": True,
         "owner": entity_id.text(owner),
         "spender": entity_id.text(spender),
-        "timestamp": timestamp.range_json(since, until),
+        "timestamp": timestamp.newer_range_json(since, until),
         "token_id": entity_id.text(token),
     }
 
