@@ -5,6 +5,8 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
+from mirror.models import LoaderState
+
 # When something was loaded is the only thing that may differ.
 NOT_COMPARED = {"load_start", "load_end"}
 
@@ -26,7 +28,8 @@ def empty_tables() -> None:
     name = connection.settings_dict["NAME"]
     if not name.startswith("test_"):
         raise RuntimeError(f"{name} is no test database: its tables are not emptied.")
-    exists = " union all ".join(f"(select '{table}' from {table} limit 1)" for table in _tables())
+    tables = [*_tables(), LoaderState._meta.db_table]
+    exists = " union all ".join(f"(select '{table}' from {table} limit 1)" for table in tables)
     with connection.cursor() as cursor:
         cursor.execute(exists)
         if filled := [name for (name,) in cursor.fetchall()]:

@@ -1,0 +1,206 @@
+"""What a loader does, left where `manage.py status` and the admin can see it: the row of loader_state.
+
+The loader says what it does as often as it likes, from any thread; a thread of the report's own writes it
+down at most once a second.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, Self
+
+from django.db import DatabaseError, connection
+
+from ledger.ingest.errors import IngestError
+from ledger.stream.errors import StreamFileError
+from mirror.models import LoaderState
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+log = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_WRITES = 1.0
+SECONDS_WITHOUT_NEWS = 30.0
+# Rates are those of the last minute.
+_RATE_SECONDS = 60.0
+_SECONDS_BETWEEN_SAMPLES = 0.5
+
+Activity = LoaderState.Activity
+
+
+class _Position(Protocol):
+    @property
+    def consensus_end(self) -> int: ...
+
+
+class _Progress(Protocol):
+    @property
+    def files(self) -> int: ...
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def last(self) -> _Position | None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signatures:
+    """Who signed a file: nodes as text ("node 3 (0.0.6)"), the stake of those who did and the stake needed.
+
+    `stake` and `needed` are tinybars, or numbers of nodes where nodes have no stake (`counted` is then True).
+    `refused` are nodes whose signature does not verify or is of other content.
+    """
+
+    signed: tuple[str, ...]
+    missing: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    stake: int
+    needed: int
+    total: int
+    counted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Why a loader can't go on: the file, where in it, the cause, the cure, and who signed the file."""
+
+    file: str
+    position: str = ""
+    cause: str
+    cure: str = ""
+    signatures: Signatures | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Problem":
+        """What an exception says; of one that is not ours its type and text."""
+        if isinstance(error, IngestError):
+            return cls(file=error.file, position=error.position, cause=error.cause, cure=error.cure)
+        if isinstance(error, StreamFileError):
+            position = f"byte {error.position}" if error.position else ""
+            return cls(file=error.file, position=position, cause=error.cause, cure=error.cure)
+        return cls(file="", cause=f"{type(error).__name__}: {str(error).strip()}")
+
+
+class Reporting:
+    """Reports what a loader does while the block runs: `with Reporting(source=...) as report`.
+
+    `source` names where files come from as a sentence would: "the folder /data/streams". When the block ends
+    the report is that the loader stopped, or failed with the exception that ended it.
+    """
+
+    def __init__(self, *, source: str, following: bool = False) -> None:
+        self._values: dict[str, Any] = {
+            "activity": Activity.STARTING,
+            "source": source,
+            "following": following,
+            "process": os.getpid(),
+            "host": socket.gethostname(),
+            "started": datetime.now(UTC),
+            "files": 0,
+            "transactions": 0,
+            "newest": None,
+            "problem": None,
+        }
+        # monotonic seconds, transactions, consensus time (ns)
+        self._samples: deque[tuple[float, int, int | None]] = deque()
+        self._news = threading.Condition()
+        self._changed, self._ending = True, False
+        self._thread = threading.Thread(target=self._write_until_end, name="report", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with self._news:
+            if error is None or isinstance(error, KeyboardInterrupt | SystemExit):
+                self._values["activity"] = Activity.STOPPED
+            else:
+                self._values |= {"activity": Activity.FAILED, "problem": asdict(Problem.of(error))}
+            self._ending = self._changed = True
+            self._news.notify()
+        self._thread.join()
+
+    def loading(self, progress: _Progress) -> None:
+        """Files are being loaded; fit to be the pipeline's `report`. A problem is over."""
+        now = time.monotonic()
+        with self._news:
+            self._values |= {"files": progress.files, "transactions": progress.transactions}
+            if not self._samples or now - self._samples[-1][0] >= _SECONDS_BETWEEN_SAMPLES:
+                end = progress.last.consensus_end if progress.last else None
+                self._samples.append((now, progress.transactions, end))
+            self._turn_to(Activity.LOADING)
+
+    def newest(self, consensus_time: int) -> None:
+        """The source has a file of this time (ns), and none later that is known."""
+        with self._news:
+            self._values["newest"] = consensus_time
+
+    def waiting(self) -> None:
+        """Everything the source has is loaded. A problem is over."""
+        with self._news:
+            self._turn_to(Activity.WAITING)
+
+    def stuck(self, problem: Problem) -> None:
+        """The loader can't go on for now, and tries again."""
+        with self._news:
+            self._turn_to(Activity.STUCK, asdict(problem))
+
+    def _turn_to(self, activity: str, problem: dict[str, Any] | None = None) -> None:
+        urgent = (activity, problem) != (self._values["activity"], self._values["problem"])
+        self._values |= {"activity": activity, "problem": problem}
+        self._changed = True
+        if urgent:
+            self._news.notify()
+
+    # WRITING
+
+    def _write_until_end(self) -> None:
+        try:
+            ending = False
+            while not ending:
+                with self._news:
+                    if not self._changed:
+                        self._news.wait_for(lambda: self._changed, SECONDS_WITHOUT_NEWS)
+                    values, ending, self._changed = self._snapshot(), self._ending, False
+                _write(values)
+                with self._news:
+                    self._news.wait_for(lambda: self._ending, SECONDS_BETWEEN_WRITES)
+        finally:
+            connection.close()
+
+    def _snapshot(self) -> dict[str, Any]:
+        now = time.monotonic()
+        while self._samples and now - self._samples[0][0] > _RATE_SECONDS:
+            self._samples.popleft()
+        return self._values | {"reported": datetime.now(UTC)} | _rates(self._samples)
+
+
+def _rates(samples: Iterable[tuple[float, int, int | None]]) -> dict[str, float | None]:
+    taken = list(samples)
+    if len(taken) < 2:
+        return {"transaction_rate": None, "stream_rate": None}
+    (began, some, since), (ended, more, until) = taken[0], taken[-1]
+    seconds = ended - began
+    rates: dict[str, float | None] = {"transaction_rate": (more - some) / seconds, "stream_rate": None}
+    if since is not None and until is not None:
+        rates["stream_rate"] = (until - since) / NANOS_PER_SECOND / seconds
+    return rates
+
+
+def _write(values: dict[str, Any]) -> None:
+    """A report that can't be written stops no loader, which has to deal with the database itself."""
+    try:
+        LoaderState.objects.bulk_create(
+            [LoaderState(id=1, **values)],
+            update_conflicts=True,
+            unique_fields=["id"],
+            update_fields=list(values),
+        )
+    except DatabaseError as error:
+        log.warning("event=report problem=%r", str(error).strip())
+        connection.close()

@@ -1,0 +1,42 @@
+"""What the node keeps about itself, beside the ledger."""
+
+from django.db import models
+
+
+class LoaderState(models.Model):  # noqa: DJ008
+    """What the loader of this database does or did last: one row, written by `ledger.ingest.reporting`.
+
+    A loader reports at most once a second, whatever it does, and every half minute when nothing changes;
+    `reported` far in the past means that it was killed, or hangs. Whether it runs is told by its lock.
+    """
+
+    class Activity(models.TextChoices):
+        STARTING = "starting"
+        LOADING = "loading"
+        WAITING = "waiting"
+        STUCK = "stuck"
+        STOPPED = "stopped"
+        FAILED = "failed"
+
+    id = models.SmallIntegerField(primary_key=True)
+    activity = models.CharField(max_length=10, choices=Activity)
+    # Where the files come from, as a sentence names it: "the folder /data/streams".
+    source = models.TextField()
+    following = models.BooleanField()
+    process = models.IntegerField()
+    host = models.TextField()
+    started = models.DateTimeField()
+    reported = models.DateTimeField()
+    # Of this run.
+    files = models.BigIntegerField(default=0)
+    transactions = models.BigIntegerField(default=0)
+    # Of the last minute: transactions per second, and seconds of the stream per second.
+    transaction_rate = models.FloatField(null=True)
+    stream_rate = models.FloatField(null=True)
+    # Consensus time (ns) of the newest file the source is known to have.
+    newest = models.BigIntegerField(null=True)
+    # A `Problem` as JSON: why the loader is stuck or has failed.
+    problem = models.JSONField(null=True)
+
+    class Meta:
+        db_table = "loader_state"

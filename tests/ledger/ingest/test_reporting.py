@@ -1,0 +1,102 @@
+"""What a loader reports of itself, as the row of loader_state says it."""
+
+import time
+from typing import Any
+
+import pytest
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.reporting import Problem, Reporting, Signatures
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source import find_record_files
+from mirror.models import LoaderState
+from tests.ledger.compose import Stream
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+
+def reported(activity: str) -> dict[str, Any]:
+    """The row, once it says this."""
+    deadline = time.monotonic() + 20
+    while True:
+        row = LoaderState.objects.values().first()
+        if row and row["activity"] == activity:
+            return dict(row)
+        assert time.monotonic() < deadline, row
+        time.sleep(0.02)
+
+
+def test_a_loader_says_what_it_has_loaded_and_that_it_stopped(tmp_path: Any) -> None:
+    stream = Stream()
+    for _ in range(3):
+        stream.send({1001: -1, 1002: 1})
+        stream.block().write(tmp_path)
+
+    with Reporting(source="the folder somewhere", following=True) as report:
+        assert reported("starting")["source"] == "the folder somewhere"
+        Pipeline(report=report.loading).run(find_record_files([tmp_path]))
+        assert reported("loading")["following"]
+        report.newest(5)
+        report.waiting()
+        reported("waiting")
+
+    row = reported("stopped")
+    assert (row["files"], row["transactions"], row["newest"], row["problem"]) == (3, 3, 5, None)
+
+
+def test_a_loader_that_is_stuck_says_why_until_it_goes_on() -> None:
+    signatures = Signatures(
+        signed=("node 0 (0.0.3)",), missing=("node 1 (0.0.4)",), stake=1, needed=2, total=2
+    )
+    problem = Problem(file="a.rcd.gz", cause="too few nodes signed it", cure="Wait.", signatures=signatures)
+
+    with Reporting(source="the bucket b", following=True) as report:
+        report.stuck(problem)
+        found = reported("stuck")["problem"]
+        report.loading(Progress())
+        after = reported("loading")["problem"]
+
+    assert (found["file"], found["cure"]) == ("a.rcd.gz", "Wait.")
+    assert (found["signatures"]["missing"], found["signatures"]["needed"]) == (["node 1 (0.0.4)"], 2)
+    assert after is None
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            IngestError("a.rcd", "header", "the chain is broken", "Load the files between."),
+            {
+                "file": "a.rcd",
+                "position": "header",
+                "cause": "the chain is broken",
+                "cure": "Load the files between.",
+            },
+        ),
+        (StreamFileError("a.rcd", 7, "odd", "Fetch it again."), {"file": "a.rcd", "position": "byte 7"}),
+        (ValueError("what?"), {"file": "", "cause": "ValueError: what?"}),
+    ],
+    ids=["order", "file", "defect"],
+)
+def test_a_loader_that_fails_leaves_its_last_error(error: Exception, expected: dict[str, str]) -> None:
+    with pytest.raises(type(error)), Reporting(source="the bucket b"):
+        raise error
+
+    row = reported("failed")
+    assert expected.items() <= row["problem"].items()
+
+
+def test_stopping_is_no_failure() -> None:
+    with pytest.raises(KeyboardInterrupt), Reporting(source="the bucket b"):
+        raise KeyboardInterrupt
+
+    assert reported("stopped")["problem"] is None
+
+
+def test_a_later_loader_replaces_what_an_earlier_one_said() -> None:
+    for source in ("the folder a", "the folder b"):
+        with Reporting(source=source):
+            pass
+
+    assert list(LoaderState.objects.values_list("source", flat=True)) == ["the folder b"]
