@@ -27,6 +27,7 @@ from mirror.admin.related import Related, same
 
 @admin.register(Contract)
 class ContractAdmin(ReadOnlyAdmin):
+    of_entity = True
     shown = ("id", "file_id")
     related = (
         Related(ContractResult, same(contract_id="id"), "Results"),

@@ -330,6 +330,7 @@ class CryptoAllowanceHistoryAdmin(CompositeKeyAdmin):
 
 @admin.register(Topic)
 class TopicAdmin(ReadOnlyAdmin):
+    of_entity = True
     shown = ("id", "created_timestamp", "admin_key", "submit_key")
     related = (
         Related(TopicMessage, same(topic_id="id"), "Messages"),
@@ -351,6 +352,7 @@ class FileDataAdmin(ReadOnlyAdmin):
 
 @admin.register(Schedule)
 class ScheduleAdmin(ReadOnlyAdmin):
+    of_entity = True
     shown = (
         "schedule_id",
         "creator_account_id",
@@ -374,6 +376,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
 @admin.register(EntityStake)
 class EntityStakeAdmin(ReadOnlyAdmin):
+    of_entity = True
     label = "Entity stakes"
     related = (Related(EntityStakeHistory, same("id"), "Earlier periods"),)
 

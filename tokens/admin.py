@@ -33,6 +33,7 @@ _FEWEST_LETTERS = 3
 
 @admin.register(Token)
 class TokenAdmin(ReadOnlyAdmin):
+    of_entity = True
     shown = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
     search_also = "part of a name"
     related = (
@@ -115,6 +116,7 @@ class TokenHistoryAdmin(CompositeKeyAdmin):
 
 @admin.register(CustomFee)
 class CustomFeeAdmin(ReadOnlyAdmin):
+    of_entity = True
     related = (Related(CustomFeeHistory, same("entity_id"), "Earlier fee schedules"),)
     shown = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
 

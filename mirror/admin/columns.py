@@ -9,10 +9,10 @@ from django.db import models
 from django.db.models import F, Field
 from django.db.models.expressions import OrderBy
 
+from mirror.admin.byte_kinds import Alias, Hash, Hex, Key, TextBytes
 from mirror.admin.kinds import (
     RESULT,
     TRANSACTION_TYPE,
-    Alias,
     Between,
     Boolean,
     Choice,
@@ -20,19 +20,15 @@ from mirror.admin.kinds import (
     Day,
     Entity,
     Exact,
-    Hash,
     Hbar,
-    Hex,
     HexText,
     InnerTransactions,
     Json,
-    Key,
     Kind,
     Milliseconds,
     Moment,
     Number,
     Several,
-    TextBytes,
     Time,
 )
 from mirror.db import indexes

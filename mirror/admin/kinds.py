@@ -17,13 +17,12 @@ from psycopg.types.range import Range
 
 from mirror import config
 from mirror.db.sql import MAX_INT64, MIN_INT64
-from mirror.values import alias, entity_id, hexes, keys, result_codes, timestamp, transaction_id
+from mirror.values import entity_id, result_codes, timestamp, transaction_id
 from mirror.values import transaction_types as types
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TINYBARS = 100_000_000
-_SHORT, _LONG = 16, 2048
-_PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+SHORT, LONG = 16, 2048
 _UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d)(?::(\d\d)(?::(\d\d))?)?)?(?:Z| UTC)?", re.ASCII)
 _STEPS = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))
 
@@ -45,7 +44,7 @@ class Kind:
 
     def html(self, value: Any, full: bool) -> str:
         """`full` is for the page of one row; in lists a value is cut to a few words."""
-        return _cut(self.text(value), _LONG if full else 60)
+        return cut(self.text(value), LONG if full else 60)
 
     def href(self, value: Any) -> str | None:
         return None
@@ -85,7 +84,7 @@ class HexText(Kind):
         self.example = example
 
     def html(self, value: str, full: bool) -> str:
-        return format_html("<code>{}</code>", value if full else _cut(value, _SHORT))
+        return format_html("<code>{}</code>", value if full else cut(value, SHORT))
 
     def lookup(self, text: str) -> Lookup:
         match = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{6,})", text)
@@ -301,78 +300,6 @@ class Result(Named):
         return format_html('<span class="{}" title="{}">{}</span>', failed, value, self._name(value))
 
 
-class Hex(Kind):
-    """Bytes, as hex."""
-
-    example = "0x…"
-
-    def text(self, value: bytes) -> str:
-        return bytes(value).hex()
-
-    def html(self, value: bytes, full: bool) -> str:
-        shown = _cut_bytes(value, full, lambda part: f"0x{part.hex()}")
-        return format_html("<code>{}</code>{}", shown, _size(value) if full and len(value) > 64 else "")
-
-    def lookup(self, text: str) -> Lookup:
-        try:
-            found = hexes.parse(text)
-        except hexes.InvalidHex:
-            raise Unreadable(text) from None
-        if not found:
-            raise Unreadable(text)
-        return {"exact": found}
-
-
-class Hash(Hex):
-    """A hash: hex, and base64 as the API writes it."""
-
-    def html(self, value: bytes, full: bool) -> str:
-        base64 = format_html("<small><code>{}</code></small>", hexes.base64_text(value)) if full else ""
-        return format_html("{}{}", super().html(value, full), base64)
-
-
-class TextBytes(Hex):
-    """Bytes that should be text: shown as text if they are."""
-
-    def html(self, value: bytes, full: bool) -> str:
-        try:
-            text = bytes(value).decode()
-        except UnicodeDecodeError:
-            return super().html(value, full)
-        if not _PRINTABLE.fullmatch(text):
-            return super().html(value, full)
-        return format_html('<span class="text">{}</span>', _cut(text, _LONG if full else 60))
-
-
-class Alias(Hex):
-    """An alias, in hex and in the base32 the API writes."""
-
-    example = "CIQA… or 0x…"
-
-    def html(self, value: bytes, full: bool) -> str:
-        base32 = alias.text(bytes(value)) or ""
-        if not full:
-            return format_html("<code>{}</code>", _cut(base32, _SHORT))
-        return format_html("<code>{}</code><small><code>0x{}</code></small>", base32, bytes(value).hex())
-
-    def lookup(self, text: str) -> Lookup:
-        try:
-            return {"exact": alias.parse(text)}
-        except alias.InvalidAlias:
-            return super().lookup(text)
-
-
-class Key(Hex):
-    """A serialized key, as the API writes it."""
-
-    def html(self, value: bytes, full: bool) -> str:
-        key = keys.key_json(bytes(value))
-        if key is None:
-            return "an empty key list" if value else ""
-        shown = _cut(key["key"], _LONG if full else _SHORT)
-        return format_html('<span class="nowrap">{}</span> <code>{}</code>', key["_type"], shown)
-
-
 class Several(Kind):
     """An array of another kind."""
 
@@ -397,8 +324,8 @@ class InnerTransactions(Kind):
 class Json(Kind):
     def html(self, value: Any, full: bool) -> str:
         if not full:
-            return _cut(json.dumps(value), 60)
-        return format_html("<pre>{}</pre>", _cut(json.dumps(value, indent=2), 4 * _LONG))
+            return cut(json.dumps(value), 60)
+        return format_html("<pre>{}</pre>", cut(json.dumps(value, indent=2), 4 * LONG))
 
 
 def linked(kind: Kind, value: Any, full: bool) -> str:
@@ -422,17 +349,8 @@ def _page(name: str, key: str | None) -> str:
     return reverse(f"admin:{name}_changelist") if key is None else reverse(f"admin:{name}_change", args=[key])
 
 
-def _cut(text: str, length: int) -> str:
+def cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
-
-
-def _cut_bytes(value: bytes, full: bool, text: Callable[[bytes], str]) -> str:
-    length = _LONG if full else _SHORT
-    return text(bytes(value[:length])) + ("…" if len(value) > length else "")
-
-
-def _size(value: bytes) -> str:
-    return format_html("<small>{} bytes</small>", f"{len(value):,}")
 
 
 TRANSACTION_TYPE = Named(types.name, types.NAMES, "CRYPTOTRANSFER")

@@ -83,6 +83,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_also = ""
     """What else the search field finds, by `search`."""
     related: Sequence[Related] = ()
+    of_entity = False
+    """Whether the rows say more of the entity whose id is their key."""
 
     list_per_page = 50
     show_full_result_count = False
@@ -194,7 +196,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def facts(self, row: Any) -> Iterator[tuple[str, str]]:
         """Label and HTML of what the page of a row says before its columns."""
-        yield from ()
+        if self.of_entity:
+            yield "Entity", linked(columns.ENTITY, row.pk, True)
 
     def sections(self, row: Any) -> Iterator[Section | None]:
         """Tables on the page of a row."""

@@ -9,7 +9,8 @@ from django.db import models
 from psycopg.types.range import Range
 
 from mirror.admin import columns
-from mirror.admin.kinds import Entity, HexText, Key, Milliseconds, Named, Time
+from mirror.admin.byte_kinds import Key
+from mirror.admin.kinds import Entity, HexText, Milliseconds, Named, Time
 from mirror.db.fields import BytesField, EnumField
 from tests.build import SECOND, START
 

@@ -16,7 +16,7 @@ from mirror.admin.addresses import key_text
 from mirror.admin.rowlist import LAST_PAGE
 from tests.build import FEE_COLLECTOR, SECOND, START, Build
 from tests.mirror.admin.rows import MODELS, model_name, row
-from tokens.models import TokenAccount, TokenTransfer
+from tokens.models import Token, TokenAccount, TokenTransfer
 
 pytestmark = pytest.mark.django_db
 
@@ -56,12 +56,11 @@ def test_every_table_lists_and_opens_a_row_without_counting(
 @pytest.mark.parametrize("model", MODELS, ids=model_name)
 def test_a_key_without_a_row_is_a_page_that_says_so(model: Any, pages: Client) -> None:
     number = len(columns.key_columns(model))
-    for key in ("0", "x", "0.0.999999999999999", "9" * 40, "_00", "..", "5..2", "ab"):
-        for given in (key, ",".join([key] * number)):
-            answer = pages.get(address(model, given))
+    for key in ("0.0.999999999999999", "9" * 40, "_00", "5..2", "0" + ",0" * number):
+        answer = pages.get(address(model, ",".join([key] * number)))
 
-            assert answer.status_code == 404, given
-            assert "A node knows what happened" in text(answer)
+        assert answer.status_code == 404, key
+        assert "A node knows what happened" in text(answer)
 
 
 def test_equal_rows_of_a_table_without_key_open_as_one(pages: Client) -> None:
@@ -137,6 +136,12 @@ def test_an_entity_shows_its_key_and_leads_to_its_transactions_tokens_and_histor
         assert f"<h2>{title}</h2>" in page
     assert f"{address(Transaction)}?payer_account_id=0.0.1001" in page
     assert str(at[-1] // SECOND) in page and str(at[1] // SECOND) not in page
+
+
+def test_what_says_more_of_an_entity_leads_to_it(pages: Client) -> None:
+    row(Token, token_id=5005)
+
+    assert address(Entity, "0.0.5005") in text(pages.get(address(Token, "0.0.5005")))
 
 
 def test_a_list_goes_on_page_by_page(build: Build, pages: Client) -> None:

@@ -1,0 +1,92 @@
+"""Kinds of bytea columns; see `mirror.admin.kinds`."""
+
+import re
+from collections.abc import Callable
+
+from django.utils.html import format_html
+
+from mirror.admin.kinds import LONG, SHORT, Kind, Lookup, Unreadable, cut
+from mirror.values import alias, hexes, keys
+
+_PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+
+
+class Hex(Kind):
+    """Bytes, as hex."""
+
+    example = "0x…"
+
+    def text(self, value: bytes) -> str:
+        return bytes(value).hex()
+
+    def html(self, value: bytes, full: bool) -> str:
+        shown = _cut_bytes(value, full, lambda part: f"0x{part.hex()}")
+        return format_html("<code>{}</code>{}", shown, _size(value) if full and len(value) > 64 else "")
+
+    def lookup(self, text: str) -> Lookup:
+        try:
+            found = hexes.parse(text)
+        except hexes.InvalidHex:
+            raise Unreadable(text) from None
+        if not found:
+            raise Unreadable(text)
+        return {"exact": found}
+
+
+class Hash(Hex):
+    """A hash: hex, and base64 as the API writes it."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        base64 = format_html("<small><code>{}</code></small>", hexes.base64_text(value)) if full else ""
+        return format_html("{}{}", super().html(value, full), base64)
+
+
+class TextBytes(Hex):
+    """Bytes that should be text: shown as text if they are."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        try:
+            text = bytes(value).decode()
+        except UnicodeDecodeError:
+            return super().html(value, full)
+        if not _PRINTABLE.fullmatch(text):
+            return super().html(value, full)
+        return format_html('<span class="text">{}</span>', cut(text, LONG if full else 60))
+
+
+class Alias(Hex):
+    """An alias, in hex and in the base32 the API writes."""
+
+    example = "CIQA… or 0x…"
+
+    def html(self, value: bytes, full: bool) -> str:
+        base32 = alias.text(bytes(value)) or ""
+        if not full:
+            return format_html("<code>{}</code>", cut(base32, SHORT))
+        return format_html("<code>{}</code><small><code>0x{}</code></small>", base32, bytes(value).hex())
+
+    def lookup(self, text: str) -> Lookup:
+        try:
+            return {"exact": alias.parse(text)}
+        except alias.InvalidAlias:
+            return super().lookup(text)
+
+
+class Key(Hex):
+    """A serialized key, as the API writes it."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        key = keys.key_json(bytes(value))
+        if key is None:
+            return "an empty key list" if value else ""
+        shown = cut(key["key"], LONG if full else SHORT)
+        return format_html('<span class="nowrap">{}</span> <code>{}</code>', key["_type"], shown)
+
+
+def _cut_bytes(value: bytes, full: bool, text: Callable[[bytes], str]) -> str:
+    length = LONG if full else SHORT
+    return text(bytes(value[:length])) + ("…" if len(value) > length else "")
+
+
+def _size(value: bytes) -> str:
+    return format_html("<small>{} bytes</small>", f"{len(value):,}")
