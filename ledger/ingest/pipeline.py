@@ -5,6 +5,7 @@ once. What is committed is always a prefix of the stream that ends with a whole 
 the last `record_file` row.
 """
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -24,12 +25,12 @@ from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.registry import entity_of, load_handlers, start_work, steps
 from ledger.ingest.selection import Selection
 from ledger.ingest.snapshots import Snapshots
-from ledger.stream import read_record_file
+from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.item import RecordItem
 from ledger.stream.record_file import RecordFile
-from ledger.stream.sidecar import read_sidecar_file
 from ledger.stream.source import LocalRecordFile
+from ledger.stream.verified import StreamFile, VerifiedFile
 from mirror import config
 from mirror.values.entity_id import InvalidEntityId
 
@@ -48,17 +49,30 @@ class Progress:
     skipped: int = 0
     transactions: int = 0
     bytes: int = 0
+    # Files that a majority signed, and all nodes that did.
+    verified: int = 0
+    signed_by: frozenset[int] = frozenset()
     last: Position | None = None
     # When the last balance snapshot was taken, or what stands for it (ns).
     snapshot: int | None = None
 
 
 class Pipeline:
-    """Loads record files after what is stored; `report` is told after every file taken and every commit."""
+    """Loads record files after what is stored; `report` is told after every file taken and every commit.
 
-    def __init__(self, *, allow_gap: bool = False, report: Callable[[Progress], None] | None = None) -> None:
+    With `trust`, files from where there are signature files have to be signed by a majority.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_gap: bool = False,
+        trust: Trust | None = None,
+        report: Callable[[Progress], None] | None = None,
+    ) -> None:
         self.progress = Progress()
         self._allow_gap = allow_gap
+        self._trust = trust
         self._report = report or (lambda progress: None)
         self._lookup = EntityLookup()
         self._files = FileContents()
@@ -72,18 +86,20 @@ class Pipeline:
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
         self._stopping = False
+        # Whether the file read last changes the nodes or their stakes.
+        self._nodes_change = False
 
     def stop(self) -> None:
         """Finish after the batch at hand; safe to call from a signal handler."""
         self._stopping = True
 
-    def run(self, files: Iterable[LocalRecordFile]) -> Progress:
+    def run(self, files: Iterable[StreamFile]) -> Progress:
         """Load what of `files` (in consensus order) is not loaded yet.
 
         Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
         files before it are loaded, nothing of it is.
         """
-        with _loader_lock():
+        with _loader_lock(), _fewer_collections():
             _start()
             self.progress.last = Position.stored()
             self.progress.snapshot = self._snapshots.last_stored()
@@ -95,8 +111,8 @@ class Pipeline:
                 self._writer.shutdown()
         return self.progress
 
-    def _load(self, files: Iterable[LocalRecordFile]) -> None:
-        batch, loaded, start = self._new_batch(), list[LocalRecordFile](), replace(self.progress)
+    def _load(self, files: Iterable[StreamFile]) -> None:
+        batch, loaded, start = self._new_batch(), list[StreamFile](), replace(self.progress)
         items = 0
         try:
             for file in files:
@@ -108,8 +124,12 @@ class Pipeline:
                 loaded.append(file)
                 items += taken
                 self._report(self.progress)
-                if items >= self._max_items:
+                if items >= self._max_items or self._nodes_change:
                     self._submit(batch)
+                    if self._nodes_change and self._trust:
+                        # Who has to sign the next file stands in the tables once this is written.
+                        self._finish_writing()
+                        self._trust.forget()
                     batch, loaded, start, items = self._new_batch(), [], replace(self.progress), 0
         except (StreamFileError, IngestError):
             # Rows of the file that failed may be among those of the batch: load the files before it alone.
@@ -126,14 +146,16 @@ class Pipeline:
     def _new_batch(self) -> Batch:
         return Batch(self._lookup, self._persist, self._files)
 
-    def _add_file(self, batch: Batch, source: LocalRecordFile) -> int | None:
+    def _add_file(self, batch: Batch, source: StreamFile) -> int | None:
         """Add the rows of a file; the number of its transactions, or None when it is loaded already."""
         last = self.progress.last
         if last and source.instant <= last.consensus_end:
             self.progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
-        file = read_record_file(source.name, source.read())
+        if self._trust and isinstance(source, LocalRecordFile) and source.published:
+            source = source.verified(self._trust.electorate(), sidecars=self._read_sidecars)
+        file = source.record_file()
         if last:
             if file.consensus_start <= last.consensus_end:
                 self.progress.skipped += 1
@@ -154,14 +176,18 @@ class Pipeline:
         self.progress.files += 1
         self.progress.transactions += file.count
         self.progress.bytes += file.size
+        if isinstance(source, VerifiedFile):
+            self.progress.verified += 1
+            self.progress.signed_by |= frozenset(source.signed_by)
+        self._nodes_change = self._trust is not None and self._trust.changes_with(items)
         return file.count
 
-    def _attach_sidecars(self, batch: Batch, source: LocalRecordFile, file: RecordFile) -> None:
+    def _attach_sidecars(self, batch: Batch, source: StreamFile, file: RecordFile) -> None:
         by_timestamp: dict[int, list[Any]] = {}
         for metadata in file.sidecars:
             count = size = None
             if self._read_sidecars:
-                sidecar = read_sidecar_file(metadata.name, source.read_sidecar(metadata.name), metadata.hash)
+                sidecar = source.sidecar(metadata)
                 count, size = len(sidecar.records), sidecar.size
                 for consensus_timestamp, record in sidecar.records:
                     by_timestamp.setdefault(consensus_timestamp, []).append(record)
@@ -245,6 +271,21 @@ def _write(batch: Batch) -> None:
 def _close_connection() -> None:
     """Of the thread that runs this: Django keeps one connection per thread."""
     connection.close()
+
+
+@contextmanager
+def _fewer_collections() -> Iterator[None]:
+    """A batch is millions of objects and hardly a cycle: looking for cycles as often as Python does by
+    default takes a fifth of the time.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextmanager

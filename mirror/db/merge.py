@@ -73,13 +73,17 @@ class MergeRule:
         """Apply a silent change to the change before it."""
         columns = target.columns
         for name, value in change.items():
-            if value is None or (name in self.fixed and columns.get(name) is not None):
+            if value is None:
                 continue
-            if name in self.added and columns.get(name) is not None:
-                columns[name] += value
-            else:
-                columns[name] = value
-                target.given.add(name)
+            known = columns.get(name)
+            if known is not None:
+                if name in self.added:
+                    columns[name] = known + value
+                    continue
+                if name in self.fixed:
+                    continue
+            columns[name] = value
+            target.given.add(name)
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         """The version after `previous`; None when both start at once and became one."""
