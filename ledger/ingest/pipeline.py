@@ -12,27 +12,22 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import connection, transaction
 
 from ledger.ingest.batch import Batch, Persist
-from ledger.ingest.block import add_block, add_sidecar
 from ledger.ingest.chain import Position, block_number, provisional_offset
 from ledger.ingest.contents import FileContents
-from ledger.ingest.errors import IngestError, RecoverableError
+from ledger.ingest.errors import IngestError
+from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup import EntityLookup
-from ledger.ingest.registry import entity_of, load_handlers, start_work, steps
-from ledger.ingest.selection import Selection
+from ledger.ingest.registry import start_work
 from ledger.ingest.snapshots import Snapshots
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
-from ledger.stream.item import RecordItem
-from ledger.stream.record_file import RecordFile
 from ledger.stream.source import LocalRecordFile
 from ledger.stream.verified import StreamFile, VerifiedFile
 from mirror import config
-from mirror.values.entity_id import InvalidEntityId
 
 log = logging.getLogger(__name__)
 
@@ -77,12 +72,9 @@ class Pipeline:
         self._lookup = EntityLookup()
         self._files = FileContents()
         self._persist = Persist()
-        self._selection = Selection()
+        self._rows = FileRows()
         self._snapshots = Snapshots()
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
-        self._read_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
-        load_handlers()
-        self._before, self._handlers, self._after = steps()
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
         self._stopping = False
@@ -154,7 +146,7 @@ class Pipeline:
             return None
         load_start = time.time_ns() // 1_000_000
         if self._trust and isinstance(source, LocalRecordFile) and source.published:
-            source = source.verified(self._trust.electorate(), sidecars=self._read_sidecars)
+            source = source.verified(self._trust.electorate(), sidecars=self._rows.reads_sidecars)
         file = source.record_file()
         if last:
             if file.consensus_start <= last.consensus_end:
@@ -164,12 +156,7 @@ class Pipeline:
                 last.require_next(file)
             batch.shift_blocks(provisional_offset(file, last))
         index = block_number(file, last)
-        self._attach_sidecars(batch, source, file)
-        batch.begin_file()
-        items = self._selection.dates_of(file.items)
-        for item in items:
-            self._add_item(batch, file, item)
-        add_block(batch, file, index=index, count=len(items), node_id=source.node_id, load_start=load_start)
+        items = self._rows.add(batch, source, file, index=index, load_start=load_start)
         self.progress.snapshot = self._snapshots.after(batch, file.consensus_end, self.progress.snapshot)
         batch.end_file()
         self.progress.last = Position.after(file, index)
@@ -181,63 +168,6 @@ class Pipeline:
             self.progress.signed_by |= frozenset(source.signed_by)
         self._nodes_change = self._trust is not None and self._trust.changes_with(items)
         return file.count
-
-    def _attach_sidecars(self, batch: Batch, source: StreamFile, file: RecordFile) -> None:
-        by_timestamp: dict[int, list[Any]] = {}
-        for metadata in file.sidecars:
-            count = size = None
-            if self._read_sidecars:
-                sidecar = source.sidecar(metadata)
-                count, size = len(sidecar.records), sidecar.size
-                for consensus_timestamp, record in sidecar.records:
-                    by_timestamp.setdefault(consensus_timestamp, []).append(record)
-            add_sidecar(
-                batch,
-                file,
-                number=metadata.id,
-                name=metadata.name,
-                digest=metadata.hash,
-                types=list(metadata.types),
-                count=count,
-                size=size,
-            )
-        if by_timestamp:
-            for item in file.items:
-                item.sidecar_records = by_timestamp.get(item.consensus_timestamp, [])
-
-    def _add_item(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
-        if batch.mentioned is not None:
-            batch.mentioned = set()
-        try:
-            try:
-                item.entity_id = entity_of(item, batch)
-            except InvalidEntityId as error:
-                item.entity_id = 0
-                batch.recoverable(item, str(error))
-            if not self._selection.everything and not self._selection.takes(item):
-                return
-            for step in self._before:
-                step(item, batch)
-            for handler in self._handlers[item.successful].get(item.transaction_type, ()):
-                handler(item, batch)
-            for step in self._after:
-                step(item, batch)
-        except StreamFileError:
-            raise
-        except RecoverableError as error:
-            raise IngestError(
-                file.name,
-                f"transaction {item.index} at {item.consensus_timestamp}",
-                str(error),
-                "Turn importer.parser.haltOnError off to go on without what this would have changed.",
-            ) from error
-        except Exception as error:
-            raise IngestError(
-                file.name,
-                f"transaction {item.index} at {item.consensus_timestamp}",
-                f"cannot be turned into rows: {error}",
-                "Please report this file: it is intact, and this is a defect of the node.",
-            ) from error
 
     def _submit(self, batch: Batch) -> None:
         """Hand a batch to the writer once the one before is committed."""

@@ -1,0 +1,97 @@
+"""One record file -> rows of a batch: its transactions by the handlers, its sidecars, the block itself."""
+
+from typing import Any
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.block import add_block, add_sidecar
+from ledger.ingest.errors import IngestError, RecoverableError
+from ledger.ingest.registry import entity_of, load_handlers, steps
+from ledger.ingest.selection import Selection
+from ledger.stream.errors import StreamFileError
+from ledger.stream.item import RecordItem
+from ledger.stream.record_file import RecordFile
+from ledger.stream.verified import StreamFile
+from mirror import config
+from mirror.values.entity_id import InvalidEntityId
+
+
+class FileRows:
+    """Adds files to batches, as the settings choose transactions and what is kept of them."""
+
+    def __init__(self) -> None:
+        self._selection = Selection()
+        self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
+        load_handlers()
+        self._before, self._handlers, self._after = steps()
+
+    def add(
+        self, batch: Batch, source: StreamFile, file: RecordFile, *, index: int, load_start: int
+    ) -> list[RecordItem]:
+        """Add the block `index`; the transactions of the file that are within the dates.
+
+        Errors: StreamFileError for a sidecar that is damaged, IngestError for a transaction.
+        """
+        self._attach_sidecars(batch, source, file)
+        batch.begin_file()
+        items = self._selection.dates_of(file.items)
+        for item in items:
+            self._add_item(batch, file, item)
+        add_block(batch, file, index=index, count=len(items), node_id=source.node_id, load_start=load_start)
+        return items
+
+    def _attach_sidecars(self, batch: Batch, source: StreamFile, file: RecordFile) -> None:
+        by_timestamp: dict[int, list[Any]] = {}
+        for metadata in file.sidecars:
+            count = size = None
+            if self.reads_sidecars:
+                sidecar = source.sidecar(metadata)
+                count, size = len(sidecar.records), sidecar.size
+                for consensus_timestamp, record in sidecar.records:
+                    by_timestamp.setdefault(consensus_timestamp, []).append(record)
+            add_sidecar(
+                batch,
+                file,
+                number=metadata.id,
+                name=metadata.name,
+                digest=metadata.hash,
+                types=list(metadata.types),
+                count=count,
+                size=size,
+            )
+        if by_timestamp:
+            for item in file.items:
+                item.sidecar_records = by_timestamp.get(item.consensus_timestamp, [])
+
+    def _add_item(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
+        if batch.mentioned is not None:
+            batch.mentioned = set()
+        try:
+            try:
+                item.entity_id = entity_of(item, batch)
+            except InvalidEntityId as error:
+                item.entity_id = 0
+                batch.recoverable(item, str(error))
+            if not self._selection.everything and not self._selection.takes(item):
+                return
+            for step in self._before:
+                step(item, batch)
+            for handler in self._handlers[item.successful].get(item.transaction_type, ()):
+                handler(item, batch)
+            for step in self._after:
+                step(item, batch)
+        except StreamFileError:
+            raise
+        except RecoverableError as error:
+            raise IngestError(
+                file.name,
+                f"transaction {item.index} at {item.consensus_timestamp}",
+                str(error),
+                "Turn importer.parser.haltOnError off to go on without what this would have changed.",
+            ) from error
+        except Exception as error:
+            raise IngestError(
+                file.name,
+                f"transaction {item.index} at {item.consensus_timestamp}",
+                f"cannot be turned into rows: {error}",
+                "Please report this file: it is intact, and this is a defect of the node.",
+            ) from error
