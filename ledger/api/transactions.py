@@ -20,7 +20,7 @@ from mirror import config
 from mirror.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison, Where, compare
-from mirror.rest.errors import BadRequest, InvalidEntityId, NotFound
+from mirror.rest.errors import NotFound
 from mirror.rest.parameter_types import (
     BooleanParameter,
     ChoicesParameter,
@@ -33,10 +33,11 @@ from mirror.rest.parameter_types import (
     TransactionTypeParameter,
 )
 from mirror.rest.parameters import ParameterSet
+from mirror.rest.timestamps import bound, nanoseconds
+from mirror.rest.transaction_ids import read_transaction_id
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, hexes, result_codes, timestamp, transaction_id, transaction_types
 from mirror.values.hapi import CustomFeeLimit
-from mirror.values.timestamp import NANOS_PER_SECOND
 
 _REWARD_ACCOUNT_NUM = 800
 
@@ -49,10 +50,6 @@ _SCHEDULE_CREATE = transaction_types.NUMBERS["SCHEDULECREATE"]
 
 _HEX_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{96})")
 _BASE64_HASH = re.compile(r"[A-Za-z0-9+/_-]{64}")
-_NEITHER = (
-    'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are seconds and nnn are '
-    "nanoseconds"
-)
 
 
 # PARAMETERS
@@ -90,11 +87,9 @@ def transaction_rows(
     timestamps = Bounds.of(given.timestamp)
     if len(set(credits)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
         return [], None
-    goes_on = None
-    if config.value("rest.query.bindTimestampRange") and not timestamps.equal:
-        timestamps, goes_on = _bound(timestamps, descending=given.descending)
-        if timestamps.empty:
-            return [], None
+    timestamps, goes_on = bound(timestamps, descending=given.descending)
+    if timestamps.empty:
+        return [], None
     preceding = config.value("rest.query.transactions.precedingTransactionTypes")
     selection = Selection(
         timestamps=timestamps,
@@ -107,28 +102,14 @@ def transaction_rows(
     return queries.transactions(selection, descending=given.descending, limit=given.limit), goes_on
 
 
-def _bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
-    """The range cut to the configured length, and its cut end if it was longer."""
-    lower = queries.first_consensus_timestamp() if timestamps.lower is None else timestamps.lower
-    upper = now_ns() if timestamps.upper is None else timestamps.upper
-    longest = _nanoseconds("rest.query.maxTransactionsTimestampRange")
-    if upper - lower < longest:
-        return timestamps.between(lower, upper), None
-    if descending:
-        lower = goes_on = upper - longest + 1
-    else:
-        upper = goes_on = lower + longest - 1
-    return timestamps.between(lower, upper), goes_on
-
-
 def transactions_of_id(payer: int, valid_start: int, given: TransactionIdParameters) -> list[FullTransaction]:
     """All transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
     narrower = _narrower(given)
     known = queries.transactions_of_id(payer, valid_start, narrower)
-    found = _between(known, valid_start, valid_start + _nanoseconds(_SOON))
+    found = _between(known, valid_start, valid_start + nanoseconds(_SOON))
     if _execution_may_be_later(found, given.scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
-        found = _between(known, valid_start, valid_start - _nanoseconds(_DRIFT) + _nanoseconds(_LATER))
+        found = _between(known, valid_start, valid_start - nanoseconds(_DRIFT) + nanoseconds(_LATER))
     if not found:
         raise NotFound
     pairs = [number for transaction in found for number in transaction.inner_transactions or ()]
@@ -136,13 +117,13 @@ def transactions_of_id(payer: int, valid_start: int, given: TransactionIdParamet
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
         starts = [start for _, start in ids]
         inner = queries.transactions_of_ids(ids, narrower)
-        found += _between(inner, min(starts), max(starts) + _nanoseconds(_SOON))
+        found += _between(inner, min(starts), max(starts) + nanoseconds(_SOON))
     return found
 
 
 def _between(found: Sequence[FullTransaction], valid_start: int, end: int) -> list[FullTransaction]:
     """Those that reached consensus from the valid start on, with some drift of clocks, to the end."""
-    first = valid_start - _nanoseconds(_DRIFT)
+    first = valid_start - nanoseconds(_DRIFT)
     return [one for one in found if first <= one.consensus_timestamp <= end]
 
 
@@ -160,11 +141,6 @@ def _narrower(given: TransactionIdParameters) -> Where:
     if given.scheduled is not None:
         narrower += compare("t.scheduled", [Comparison("eq", given.scheduled)])
     return narrower
-
-
-def _nanoseconds(setting: str) -> int:
-    seconds: float = config.value(setting)
-    return round(seconds * NANOS_PER_SECOND)
 
 
 # JSON
@@ -284,7 +260,7 @@ class TransactionsOfIdOrHash(ReadView):
             if not found:
                 raise NotFound
         else:
-            payer, valid_start = _id(transaction_id_or_hash)
+            payer, valid_start = read_transaction_id(transaction_id_or_hash)
             found = transactions_of_id(payer, valid_start, given)
             if given.scheduled is None and _is_waiting(found):
                 self.max_age = 5
@@ -294,7 +270,7 @@ class TransactionsOfIdOrHash(ReadView):
 def _is_waiting(found: Sequence[FullTransaction]) -> bool:
     """Whether the execution of a schedule created here may still come."""
     created = [one for one in found if one.type == _SCHEDULE_CREATE and one.successful]
-    recent = any(one.consensus_timestamp > now_ns() - _nanoseconds(_LATER) for one in created)
+    recent = any(one.consensus_timestamp > now_ns() - nanoseconds(_LATER) for one in created)
     return recent and not any(one.scheduled for one in found)
 
 
@@ -303,12 +279,3 @@ def _hash(text: str) -> bytes | None:
     if digits := _HEX_HASH.fullmatch(text):
         return bytes.fromhex(digits[1])
     return b64decode(text, altchars=b"-_") if _BASE64_HASH.fullmatch(text) else None
-
-
-def _id(text: str) -> transaction_id.TransactionId:
-    try:
-        return transaction_id.parse(text)
-    except transaction_id.InvalidTransactionId:
-        raise BadRequest(_NEITHER) from None
-    except entity_id.InvalidEntityId:
-        raise InvalidEntityId(text.partition("-")[0]) from None
