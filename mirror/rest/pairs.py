@@ -15,9 +15,12 @@ from mirror.rest.parameters import ParameterSet
 _LOWER, _UPPER = ("gt", "gte"), ("lt", "lte")
 
 
-def classic_pair(given: ParameterSet, first_key: str, second_key: str) -> PairBounds:
+def classic_pair(
+    given: ParameterSet, first_key: str, second_key: str, *, equal_within_equal: bool = False
+) -> PairBounds:
     """The range of pairs that a classic request asks for; the keys are attributes of `given`.
 
+    `equal_within_equal`: whether one value of the second parameter needs one value of the first.
     Errors: BadRequest, one message.
     """
     keys = {given.declared[key].name: key for key in (first_key, second_key)}
@@ -27,6 +30,8 @@ def classic_pair(given: ParameterSet, first_key: str, second_key: str) -> PairBo
     first_name, second_name = keys
     first: list[Comparison] = getattr(given, first_key)
     second: list[Comparison] = getattr(given, second_key)
+    if equal_within_equal and _has(second, ("eq",)) and not _has(first, ("eq",)):
+        raise BadRequest(f"{first_name} must have eq operator")
     for name, comparisons in ((first_name, first), (second_name, second)):
         if _mixes(comparisons):
             raise BadRequest(f"Can't support both range and equal for {name}")

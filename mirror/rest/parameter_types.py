@@ -16,6 +16,8 @@ _PUBLIC_KEY = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{8
 _ED25519_DER = "302a300506032b6570032100"
 _DER_DIGITS = 88
 _HEX_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_WORD = re.compile(r"(?:0x)?[0-9a-fA-F]{1,64}")
+_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 
 
 def read_number(text: str, low: int = 0, high: int = MAX_INT64) -> int:
@@ -48,6 +50,32 @@ class BlockNumberParameter(NumberParameter):
                 raise InvalidValue(text)
             return number
         return super().read(text)
+
+
+class WordParameter(Parameter[list[Comparison]]):
+    """Up to 32 bytes in hex with or without 0x, as the EVM writes numbers; becomes the number."""
+
+    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte):)?(0x)?[0-9a-fA-F]{1,64}$"}
+
+    def read(self, text: str) -> int:
+        if _WORD.fullmatch(text) is None:
+            raise InvalidValue(text)
+        return int(text, 16)
+
+
+class HashParameter(Parameter[list[Comparison]]):
+    """A hash of 32 or 48 bytes in hex with or without 0x; becomes its digits as they were typed."""
+
+    schema = {"type": "string", "pattern": r"^(eq:)?(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})$"}
+
+    def __init__(self, name: str, **keywords: Any) -> None:
+        super().__init__(name, operators=ONLY_EQ, **keywords)
+
+    def read(self, text: str) -> str:
+        match = _HASH.fullmatch(text)
+        if match is None:
+            raise InvalidValue(text)
+        return match[1]
 
 
 class NonceParameter(NumberParameter):
