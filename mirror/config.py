@@ -259,6 +259,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("rest.query.maxTransactionsTimestampRange", "60d", "Length of that bound.", unit="duration"),
     Setting("rest.query.maxTimestampRange", "7d", "Longest closed timestamp range of contract queries.",
             unit="duration"),
+    Setting("rest.query.maxRecordFileCloseInterval", "10s",
+            "How long after a page's last contract result a block may end to be shown.", unit="duration"),
     Setting("rest.query.maxValidStartTimestampDrift", "1s",
             "How far a transaction may precede its valid start.", unit="duration"),
     Setting("rest.query.maxTransactionConsensusTimestampRange", "35m",
