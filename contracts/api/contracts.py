@@ -1,0 +1,144 @@
+"""GET /api/v1/contracts and /api/v1/contracts/{contractIdOrAddress}: contracts with their code.
+
+Source: entity and contract; at a time also entity_history; the bytecode of older contracts is the text of a
+file (file_data). Errors: 400 malformed parameter or path; 404 no such contract, or none at the time.
+"""
+
+from typing import Any
+
+from rest_framework.response import Response
+
+from contracts.queries import contracts as queries
+from contracts.queries.contracts import Contract, Moment
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare
+from mirror.rest.contracts import ContractAddress, ContractName, OfContract, find_contracts, read_contract
+from mirror.rest.entities import NotAnEntityId
+from mirror.rest.errors import NotFound
+from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
+from mirror.rest.parameters import InvalidValue, Parameter, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, hexes, keys, timestamp
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+# Files up to this number are the network's own.
+LAST_SYSTEM_FILE_NUM = 1000
+
+_HEX_DIGITS = 40  # of an EVM address
+
+
+# PARAMETERS
+class ContractIdParameter(Parameter[list[Comparison]]):
+    """A contract's id in any form but 0x; an EVM address only to be equal to. Becomes a ContractName."""
+
+    def read(self, text: str) -> ContractName:
+        if text.startswith("0x"):
+            raise InvalidValue(text)
+        try:
+            return read_contract(text)
+        except NotAnEntityId:
+            raise InvalidValue(text) from None
+
+    def comparison(self, text: str, split: Any) -> Comparison:
+        found = super().comparison(text, split)
+        if found.operator != "eq" and len(text.rpartition(":")[2]) >= _HEX_DIGITS:
+            raise InvalidValue(text)
+        return found
+
+
+class ContractsParameters(ParameterSet):
+    contract_id = ContractIdParameter("contract.id", help="Contract id, or EVM address without 0x.")
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+
+
+class ContractParameters(ParameterSet):
+    timestamp = TimestampParameter("timestamp", help="When the contract was as it is shown.")
+
+
+# QUERY
+def contract_at(name: int | bytes, comparisons: list[Comparison]) -> Contract | None:
+    """The contract as it was when the timestamps say; now, without any."""
+    if not comparisons:
+        return queries.contract(name, None)
+    # The state at a moment is what began by then.
+    moments = Bounds.of(
+        Comparison("lte", value) if operator == "eq" else Comparison(operator, value)
+        for operator, value in comparisons
+    )
+    moment = Moment(
+        since=MIN_INT64 if moments.lower is None else min(moments.lower, MAX_INT64),
+        until=MAX_INT64 if moments.upper is None else min(moments.upper, MAX_INT64),
+        excluded=[moment for moment in sorted(moments.unequal) if moment <= MAX_INT64],
+    )
+    return queries.contract(name, moment)
+
+
+def bytecode(contract: Contract) -> str:
+    """The code a contract was created with, in hex: its file's text as it was then, or its initcode."""
+    if contract.file_id is not None and entity_id.decode(contract.file_id)[2] > LAST_SYSTEM_FILE_NUM:
+        created = contract.created_timestamp
+        content = queries.file_content(contract.file_id, MAX_INT64 if created is None else created)
+        text = (content or b"").decode("utf-8", "replace")
+        return text if text.startswith("0x") else f"0x{text}"
+    return hexes.text(contract.initcode or b"")
+
+
+# JSON
+def contract_json(contract: Contract) -> Answer:
+    return {
+        "admin_key": keys.key_json(contract.key),
+        "auto_renew_account": entity_id.text(contract.auto_renew_account_id),
+        "auto_renew_period": contract.auto_renew_period,
+        "contract_id": entity_id.text(contract.id),
+        "created_timestamp": timestamp.text(contract.created_timestamp),
+        "deleted": contract.deleted,
+        "evm_address": hexes.text(contract.evm_address or entity_id.long_zero(contract.id)),
+        "expiration_timestamp": timestamp.text(_expiration(contract)),
+        "file_id": entity_id.text(contract.file_id),
+        "max_automatic_token_associations": contract.max_automatic_token_associations,
+        "memo": contract.memo,
+        "nonce": contract.ethereum_nonce,
+        "obtainer_id": entity_id.text(contract.obtainer_id),
+        "permanent_removal": contract.permanent_removal,
+        "proxy_account_id": entity_id.text(contract.proxy_account_id),
+        "timestamp": timestamp.range_json(contract.since, contract.until),
+    }
+
+
+def _expiration(contract: Contract) -> int | None:
+    if contract.expiration_timestamp is not None:
+        return contract.expiration_timestamp
+    if contract.created_timestamp is None or contract.auto_renew_period is None:
+        return None
+    return contract.created_timestamp + contract.auto_renew_period * NANOS_PER_SECOND
+
+
+# VIEWS
+class Contracts(ReadView):
+    """List the contracts."""
+
+    parameters, max_age = ContractsParameters, 10
+    paging = {"contract.id": "contract_id"}
+
+    def read(self, given: ContractsParameters) -> Response:
+        where = compare("id", find_contracts(given.contract_id))
+        rows = queries.contracts(where, descending=given.descending, limit=given.limit)
+        return self.page("contracts", [contract_json(row) for row in rows])
+
+
+class ContractOfIdOrAddress(OfContract):
+    """One contract with its code, now or at a time."""
+
+    parameters = ContractParameters
+
+    def read(self, given: ContractParameters, contract: ContractName) -> Answer:
+        name = contract.evm_address if isinstance(contract, ContractAddress) else contract
+        found = contract_at(name, given.timestamp)
+        if found is None:
+            raise NotFound
+        return {
+            **contract_json(found),
+            "bytecode": bytecode(found),
+            "runtime_bytecode": hexes.text(found.runtime_bytecode or b""),
+        }
