@@ -1,0 +1,150 @@
+"""A contract result as JSON: the base that lists of one contract show, and the full object around it."""
+
+from typing import Any
+
+import orjson
+from google.protobuf.message import DecodeError
+
+from contracts.api import formats
+from contracts.queries.results import Ethereum, Result
+from mirror.db.sql import MAX_INT64, Row
+from mirror.rest.views import Answer
+from mirror.values import entity_id, hapi, hexes, result_codes, timestamp
+from mirror.values.ethereum import LEGACY, WEIBARS_PER_TINYBAR
+
+_NO_LOGS_BLOOM = bytes(256)
+_UNKNOWN_GAS = -1
+
+_NO_ETHEREUM = dict.fromkeys(
+    (
+        *("access_list", "chain_id", "gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"),
+        *("nonce", "r", "s", "type", "v"),
+    )
+)
+
+
+def base_json(result: Result) -> Answer:
+    contract = formats.long_zero(result.contract_id)
+    bloom = _NO_LOGS_BLOOM if result.bloom == b"" else result.bloom
+    return {
+        "address": formats.address(result.evm_address, result.contract_id),
+        "amount": result.amount,
+        "bloom": formats.plain(bloom),
+        "call_result": formats.plain(result.call_result),
+        "contract_id": entity_id.text(result.contract_id),
+        "created_contract_ids": [entity_id.text(created) for created in result.created_contract_ids or ()],
+        "error_message": result.error_message or None,
+        "from": _sender(result),
+        "function_parameters": formats.plain(result.function_parameters),
+        "gas_consumed": result.gas_consumed,
+        "gas_limit": result.gas_limit,
+        "gas_used": result.gas_used,
+        "timestamp": timestamp.text(result.consensus_timestamp),
+        "to": contract,
+        "hash": formats.plain(result.transaction_hash),
+    }
+
+
+def _sender(result: Result) -> str | None:
+    """The long-zero address; of a sender without number its alias, which only the record's bytes have."""
+    if result.sender_id is not None:
+        return formats.long_zero(result.sender_id)
+    try:
+        alias = hapi.ContractFunctionResult.FromString(result.function_result or b"").sender_id.alias
+    except DecodeError:
+        return None
+    return hexes.text(alias) if alias else None
+
+
+def full_json(result: Result, *, in_tinybars: bool, call_data: bytes | None = None) -> Answer:
+    """The result with its block and Ethereum transaction; `call_data` is that of a file."""
+    block, ethereum = result.block, result.ethereum
+    succeeded = result.transaction_result in result_codes.SUCCESS
+    gas_used = None if block is None or block.gas_used == _UNKNOWN_GAS else block.gas_used
+    failed_initcode = result.failed_initcode
+    if not failed_initcode and not succeeded and ethereum is not None:
+        failed_initcode = ethereum.call_data
+    answer = base_json(result) | {
+        "block_gas_used": gas_used,
+        "block_hash": "0x" if block is None else f"0x{block.hash}",
+        "block_number": None if block is None else block.number,
+        "failed_initcode": formats.plain(failed_initcode),
+        "result": result_codes.name(result.transaction_result),
+        "status": "0x1" if succeeded else "0x0",
+        "transaction_index": result.transaction_index,
+    }
+    if ethereum is None:
+        answer |= _NO_ETHEREUM
+    else:
+        if not succeeded and answer["error_message"] is None:
+            answer["error_message"] = answer["result"]
+        answer |= _ethereum_json(ethereum, result, call_data)
+    if not in_tinybars:
+        _to_weibars(answer)
+    answer["amount"] = _number(answer["amount"])
+    return answer
+
+
+def _ethereum_json(ethereum: Ethereum, result: Result, call_data: bytes | None) -> Answer:
+    has_v = ethereum.type == LEGACY and ethereum.signature_v
+    answer = {
+        "access_list": formats.plain(ethereum.access_list),
+        "chain_id": formats.quantity(ethereum.chain_id),
+        "gas_price": formats.quantity(ethereum.gas_price),
+        "max_fee_per_gas": formats.quantity(ethereum.max_fee_per_gas),
+        "max_priority_fee_per_gas": formats.quantity(ethereum.max_priority_fee_per_gas),
+        "nonce": ethereum.nonce,
+        "r": formats.plain(ethereum.signature_r),
+        "s": formats.plain(ethereum.signature_s),
+        "type": ethereum.type,
+        "v": _number(_unsigned(ethereum.signature_v)) if has_v else ethereum.recovery_id,
+    }
+    if ethereum.value is not None:
+        answer["amount"] = _unsigned(ethereum.value)
+    if ethereum.gas_limit is not None:
+        answer["gas_limit"] = ethereum.gas_limit
+    if ethereum.to_address:
+        answer["to"] = hexes.text(ethereum.to_address)
+    if parameters := ethereum.call_data or call_data:
+        answer["function_parameters"] = hexes.text(parameters)
+    return answer
+
+
+def _to_weibars(answer: Answer) -> None:
+    if answer["amount"] is not None:
+        answer["amount"] *= WEIBARS_PER_TINYBAR
+    for name in ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"):
+        if answer[name] not in (None, "0x"):
+            answer[name] = hex(int(answer[name], 16) * WEIBARS_PER_TINYBAR)
+
+
+def _unsigned(data: bytes | None) -> int:
+    return int.from_bytes(data or b"", "big")
+
+
+def _number(number: int | None) -> Any:
+    """A whole number of any size, as JSON takes it."""
+    return number if number is None or number <= MAX_INT64 else orjson.Fragment(str(number))
+
+
+def log_json(log: Row) -> Answer:
+    evm_address, bloom, contract_id, data, index, *topics = log
+    return {
+        "address": formats.address(evm_address, contract_id),
+        "bloom": formats.plain(bloom),
+        "contract_id": entity_id.text(contract_id),
+        "data": formats.padded(data),
+        "index": index,
+        "topics": [formats.word(topic) for topic in topics if topic is not None],
+    }
+
+
+def state_change_json(change: Row) -> Answer:
+    evm_address, contract_id, slot, value_read, value_written = change
+    return {
+        "address": formats.address(evm_address, contract_id),
+        "contract_id": entity_id.text(contract_id),
+        "slot": formats.word(slot),
+        "value_read": formats.uint256(value_read),
+        "value_written": formats.uint256(value_written),
+    }

@@ -1,0 +1,249 @@
+"""GET /api/v1/contracts/results and /contracts/{contractIdOrAddress}/results, each with one result below it.
+
+Source: contract_result, with entity for addresses; full results also with ethereum_transaction, record_file,
+contract_log and contract_state_change. Amounts and gas prices: tinybars, or weibars if `hbar` is false. Gas:
+units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown address or sender, and no such
+result. An unknown contract has no results: an empty list.
+"""
+
+from typing import Any
+
+from rest_framework.response import Response
+
+from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
+from contracts.api.lookup import find_transaction
+from contracts.api.result_json import base_json, full_json, log_json, state_change_json
+from contracts.queries import results as queries
+from contracts.queries.contracts import file_content
+from contracts.queries.results import Page, Result
+from ledger.queries.entities import ids_of_evm_addresses
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, Comparison, Where, compare
+from mirror.rest.contracts import ContractName, OfContract, find_contract, only
+from mirror.rest.entities import EvmAddress, NotAnEntityId, read_entity_id
+from mirror.rest.errors import BadRequest, InvalidParameter, NotFound
+from mirror.rest.parameter_types import (
+    BlockNumberParameter,
+    BooleanParameter,
+    HashParameter,
+    LimitParameter,
+    NonceParameter,
+    NumberParameter,
+    OrderParameter,
+    TimestampParameter,
+)
+from mirror.rest.parameters import ONLY_EQ, InvalidValue, Parameter, ParameterSet
+from mirror.rest.timestamps import bound, nanoseconds
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, timestamp
+
+
+# PARAMETERS
+class SenderParameter(Parameter[list[Comparison]]):
+    """Who sent a call: an entity id, or an EVM address without shard and realm."""
+
+    def read(self, text: str) -> int | EvmAddress:
+        if "." in text and len(text.rpartition(".")[2]) >= _HEX_DIGITS:
+            raise InvalidValue(text)
+        try:
+            return read_entity_id(text)
+        except NotAnEntityId:
+            raise InvalidValue(text) from None
+
+
+class HbarParameter(BooleanParameter):
+    """Whether amounts are in tinybars; otherwise they are in weibars, of which a tinybar has 10^10."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "hbar", True, help="Amounts and gas prices in tinybars (true) or in weibars (false)."
+        )
+
+    def comparison(self, text: str, split: Any) -> Comparison:
+        try:
+            return super().comparison(text, split)
+        except InvalidValue:
+            raise BadRequest(f"Invalid hbar parameter value: {text}. Must be 'true' or 'false'") from None
+
+
+class ResultsOfContractParameters(ParameterSet):
+    block_hash = HashParameter("block.hash", help="Hash of the block, or its first 32 bytes.")
+    block_number = BlockNumberParameter("block.number", operators=ONLY_EQ, help="Number of the block.")
+    sender = SenderParameter("from", help="Who sent the call.")
+    internal = BooleanParameter(
+        "internal", False, help="Whether to show what other transactions caused, too."
+    )
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
+    transaction_index = NumberParameter(
+        "transaction.index",
+        column="transaction_index",
+        operators=ONLY_EQ,
+        help="Place of the transaction in the block.",
+    )
+
+
+class ResultsParameters(ResultsOfContractParameters):
+    hbar = HbarParameter()
+
+
+class ResultOfTransactionParameters(ParameterSet):
+    hbar = HbarParameter()
+    nonce = NonceParameter()
+
+
+class ResultAtParameters(ParameterSet):
+    hbar = HbarParameter()
+
+
+_HEX_DIGITS = 40  # of an EVM address
+
+
+def check_block(given: ResultsOfContractParameters) -> None:
+    """Errors: BadRequest for parameters that make no sense together."""
+    usage = "Invalid parameter usage: "
+    if given.block_hash and given.block_number:
+        raise BadRequest(f"{usage}block.hash - cannot combine block.number and block.hash")
+    if given.transaction_index and not (given.block_hash or given.block_number):
+        raise BadRequest(
+            f"{usage}transaction.index - transaction.index requires block.number or block.hash filter to be "
+            "specified"
+        )
+
+
+# QUERY
+def timestamps_of(given: ResultsOfContractParameters) -> Bounds | None:
+    """The range that the timestamps and the block leave; None without any such block."""
+    bounds = Bounds.of(given.timestamp)
+    if given.block_hash:
+        times = queries.times_of_block(hash_start=given.block_hash[-1].value)
+    elif given.block_number:
+        times = queries.times_of_block(number=given.block_number[-1].value)
+    else:
+        return bounds
+    if times is None:
+        return None
+    start, end = times
+    lower = start if bounds.lower is None else max(start, bounds.lower)
+    return bounds.between(lower, end if bounds.upper is None else min(end, bounds.upper))
+
+
+def page_of(given: ResultsOfContractParameters, timestamps: Bounds, contract_id: int | None = None) -> Page:
+    """The page of all results, or of one contract. Errors: NotFound for a sender's address of nobody."""
+    where = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
+    where += compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
+    where += Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
+        "consensus_timestamp"
+    )
+    where += given.where("transaction_index")
+    if not given.internal:
+        where += Where(("transaction_nonce = 0",))
+    return Page(where, senders(given.sender), given.descending, given.limit)
+
+
+def senders(comparisons: list[Comparison]) -> list[Comparison]:
+    """The comparisons with encoded ids in the place of addresses. Errors: NotFound."""
+    addresses = [bytes(name) for _, name in comparisons if isinstance(name, EvmAddress)]
+    known = ids_of_evm_addresses(addresses) if addresses else {}
+    if any(address not in known for address in addresses):
+        raise NotFound
+    return [
+        Comparison(operator, only(known[bytes(name)]) if isinstance(name, EvmAddress) else name)
+        for operator, name in comparisons
+    ]
+
+
+def single_json(at: int, entity: int, given: Any, *, of_contract: bool) -> Answer:
+    """The result of a transaction; `of_contract` if the path names this contract. Errors: NotFound."""
+    found = queries.result_at(at, entity) if at <= MAX_INT64 else None
+    if found is None:
+        raise NotFound
+    result, contract_ids = found
+    answer = full_json(result, in_tinybars=given.hbar, call_data=_file_call_data(result))
+    answer["logs"] = [log_json(row) for row in queries.logs_at(at, contract_ids)]
+    changes = queries.state_changes_at(at, contract_ids, migrated=entity if of_contract else 0)
+    answer["state_changes"] = [state_change_json(row) for row in changes]
+    return answer
+
+
+def _file_call_data(result: Result) -> bytes | None:
+    """The call data of an Ethereum transaction that only names a file with them."""
+    ethereum = result.ethereum
+    if ethereum is None or ethereum.call_data or ethereum.call_data_id is None or result.function_parameters:
+        return None
+    if entity_id.decode(ethereum.call_data_id)[2] <= LAST_SYSTEM_FILE_NUM:
+        return None
+    return file_content(ethereum.call_data_id)
+
+
+# VIEWS
+class ResultsOfContract(OfContract):
+    """List the results of one contract."""
+
+    parameters = ResultsOfContractParameters
+    paging = {"timestamp": "timestamp"}
+
+    def read(self, given: ResultsOfContractParameters, contract: ContractName) -> Response:
+        check_block(given)
+        # The id 0 names no contract, and a list of the results of none is one of all.
+        page_contract = find_contract(contract) or None
+        timestamps = timestamps_of(given)
+        rows = []
+        if timestamps is not None and not timestamps.empty:
+            rows = queries.results(page_of(given, timestamps, page_contract))
+        return self.page("results", [base_json(row) for row in rows])
+
+
+class Results(ReadView):
+    """List the results of all contracts."""
+
+    parameters, max_age = ResultsParameters, 10
+    paging = {"timestamp": "timestamp"}
+
+    def read(self, given: ResultsParameters) -> Response:
+        check_block(given)
+        timestamps = timestamps_of(given)
+        if timestamps is None or timestamps.empty:
+            return self.page("results", [])
+        timestamps, goes_on = bound(timestamps, descending=given.descending)
+        longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
+        rows = queries.full_results(page_of(given, timestamps), longest_block=longest_block)
+        if goes_on is not None and len(rows) < given.limit:
+            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
+        return self.page("results", [full_json(row, in_tinybars=given.hbar) for row in rows])
+
+
+class ResultOfTransaction(ReadView):
+    """The result of one transaction, by its id or hash."""
+
+    parameters, max_age = ResultOfTransactionParameters, 600
+
+    def read(self, given: ResultOfTransactionParameters, transaction_id_or_hash: str) -> Answer:
+        nonce: Any = given.nonce or 0
+        place = find_transaction(transaction_id_or_hash, nonce)
+        return single_json(place.consensus_timestamp, place.entity_id, given, of_contract=False)
+
+
+class ResultAt(OfContract):
+    """The result of the transaction at a time in which a contract took part."""
+
+    parameters, max_age = ResultAtParameters, 600
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        problems = []
+        found: dict[str, Any] = {}
+        try:
+            found |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
+        except InvalidParameter as invalid:
+            problems += invalid.problems
+        try:
+            found["at"] = timestamp.parse(path["timestamp"])
+        except timestamp.InvalidTimestamp:
+            problems += InvalidParameter("timestamp").problems
+        if problems:
+            raise BadRequest(*problems)
+        return found
+
+    def read(self, given: ResultAtParameters, contract: ContractName, at: int) -> Answer:
+        return single_json(at, find_contract(contract), given, of_contract=True)

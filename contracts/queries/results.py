@@ -1,0 +1,280 @@
+"""Contract results: pages of them; one by hash, by transaction id, or by contract and time."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from mirror.db.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
+
+_SUCCESS = 22
+
+_RESULT = """
+    r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
+    r.error_message, e.evm_address, r.failed_initcode, r.function_parameters,
+    case when r.sender_id is null then r.function_result end, r.gas_consumed, r.gas_limit, r.gas_used,
+    r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
+"""
+_BLOCK = "b.index, b.hash, b.gas_used"
+_ETHEREUM = """
+    t.access_list, t.chain_id, t.gas_price, t.max_fee_per_gas, t.max_priority_fee_per_gas, t.nonce,
+    t.recovery_id, t.signature_r, t.signature_s, t.signature_v, t.to_address, t.type, t.value
+"""
+_SINGLE_ETHEREUM = f"{_ETHEREUM}, t.call_data, t.call_data_id, t.gas_limit"
+
+
+class Ethereum(NamedTuple):
+    """The Ethereum transaction that a contract transaction wrapped; the last three only for one result."""
+
+    access_list: bytes | None
+    chain_id: bytes | None
+    gas_price: bytes | None
+    max_fee_per_gas: bytes | None
+    max_priority_fee_per_gas: bytes | None
+    nonce: int | None
+    recovery_id: int | None
+    signature_r: bytes
+    signature_s: bytes
+    signature_v: bytes | None
+    to_address: bytes | None
+    type: int
+    value: bytes | None
+    call_data: bytes | None = None
+    call_data_id: int | None = None
+    gas_limit: int | None = None
+
+
+class Block(NamedTuple):
+    number: int
+    hash: str
+    gas_used: int | None
+
+
+class Result(NamedTuple):
+    """One contract result; its block and Ethereum transaction where they are asked for and known."""
+
+    amount: int | None
+    bloom: bytes | None
+    call_result: bytes | None
+    consensus_timestamp: int
+    contract_id: int
+    created_contract_ids: list[int] | None
+    error_message: str | None
+    evm_address: bytes | None
+    failed_initcode: bytes | None
+    function_parameters: bytes | None
+    function_result: bytes | None
+    gas_consumed: int | None
+    gas_limit: int
+    gas_used: int | None
+    sender_id: int | None
+    transaction_hash: bytes | None
+    transaction_index: int | None
+    transaction_result: int
+    payer_account_id: int
+    block: Block | None = None
+    ethereum: Ethereum | None = None
+
+
+_RESULT_LENGTH = len(Result._fields) - 2
+_BLOCK_LENGTH = len(Block._fields)
+
+
+class Page(NamedTuple):
+    """Which results a list has: conditions on contract_result, and the senders."""
+
+    where: Where
+    senders: Sequence[Comparison]
+    descending: bool
+    limit: int
+
+
+def results(page: Page) -> list[Result]:
+    """A page of results by consensus timestamp."""
+    # Index of the entity: the primary key (id).
+    part = _page(page)
+    direction = "desc" if page.descending else "asc"
+    statement = f"""
+        select {_RESULT} from ({part.sql}) r left join entity e on e.id = r.contract_id
+        order by r.consensus_timestamp {direction}
+    """
+    return [Result(*row) for row in fetch(statement, part.values)]
+
+
+def full_results(page: Page, *, longest_block: int) -> list[Result]:
+    """The same with their blocks and Ethereum transactions.
+
+    A block that ends so long after the page's last result (nanoseconds) is not shown.
+    """
+    # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
+    # consensus_timestamp, consensus_end).
+    part = _page(page)
+    direction = "desc" if page.descending else "asc"
+    statement = f"""
+        select {_RESULT}, {_BLOCK}, {_ETHEREUM}
+        from (select *, max(consensus_timestamp) over () as last from ({part.sql}) page) r
+        left join entity e on e.id = r.contract_id
+        left join ethereum_transaction t
+            on t.consensus_timestamp = r.consensus_timestamp and t.payer_account_id = r.payer_account_id
+        left join lateral (
+            select * from record_file where consensus_end >= r.consensus_timestamp
+            order by consensus_end limit 1
+        ) b on b.consensus_start <= r.consensus_timestamp and b.consensus_end <= r.last + %s
+        order by r.consensus_timestamp {direction}
+    """
+    return [_full(row) for row in fetch(statement, (*part.values, longest_block))]
+
+
+def _full(row: Row) -> Result:
+    base, more = row[:_RESULT_LENGTH], row[_RESULT_LENGTH:]
+    block, ethereum = more[:_BLOCK_LENGTH], more[_BLOCK_LENGTH:]
+    # The type is null only where there is no row.
+    return Result(*base)._replace(
+        block=None if block[0] is None else Block(*block),
+        ethereum=None if ethereum[_TYPE] is None else Ethereum(*ethereum),
+    )
+
+
+_TYPE = Ethereum._fields.index("type")
+
+
+class _Part(NamedTuple):
+    sql: str
+    values: tuple[Any, ...]
+
+
+def _page(page: Page) -> _Part:
+    # Indexes: the primary key (consensus_timestamp); of one contract contract_result__id_timestamp
+    # (contract_id, consensus_timestamp); of one sender contract_result__sender_timestamp (sender_id,
+    # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
+    direction = "desc" if page.descending else "asc"
+    end = f"order by consensus_timestamp {direction} limit {page.limit:d}"
+    parts = [page.where + compare("sender_id", senders) for senders in _alternatives(page.senders)]
+    if len(parts) == 1:
+        return _Part(f"select * from contract_result {parts[0].sql} {end}", parts[0].values)
+    union = " union all ".join(f"(select * from contract_result {part.sql} {end})" for part in parts)
+    values = tuple(value for part in parts for value in part.values)
+    return _Part(f"select * from ({union}) part {end}", values)
+
+
+def _alternatives(senders: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:
+    """Several senders are asked for one by one: only one runs along an index in the order of time."""
+    distinct = list(dict.fromkeys(senders))
+    if len(distinct) > 1 and all(operator == "eq" for operator, _ in distinct):
+        return [(sender,) for sender in distinct]
+    return [distinct]
+
+
+def times_of_block(*, number: int | None = None, hash_start: str | None = None) -> tuple[int, int] | None:
+    """The first and last consensus timestamp of a block, by its number or the first digits of its hash."""
+    # Indexes: record_file__index (index), record_file__hash (hash). A range, as a LIKE of a parameter can't
+    # use it; g comes after all hex digits.
+    if hash_start is not None:
+        where = Where(("hash >= %s and hash < %s",), (hash_start, hash_start + "g"))
+    else:
+        where = Where(("index = %s",), (number,))
+    statement = f"select consensus_start, consensus_end from record_file {where.sql} limit 1"
+    row = fetch_one(statement, where.values)
+    return None if row is None else (row[0], row[1])
+
+
+class Place(NamedTuple):
+    """Where a contract transaction is to be found: a row of contract_transaction."""
+
+    consensus_timestamp: int
+    entity_id: int
+    payer_account_id: int
+
+
+def place_of_hash(digest: bytes) -> Place | None:
+    """The transaction of a 32-byte hash: the last one, of those that succeeded if there are any."""
+    # Index: contract_transaction_hash__hash (hash).
+    row = fetch_one(
+        f"""
+        select consensus_timestamp, entity_id, payer_account_id from contract_transaction_hash
+        where hash = %s order by (transaction_result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
+        """,
+        (digest,),
+    )
+    return None if row is None else Place(*row)
+
+
+def place_of_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, within: int) -> Place | None:
+    """The same of a transaction id, agreed on no later than so many nanoseconds after its valid start."""
+    if valid_start_ns > MAX_INT64:
+        return None
+    # Index: transaction__transaction_id (valid_start_ns, payer_account_id). Materialized, as the condition on
+    # the time would tempt PostgreSQL to read all that this payer did in that time instead.
+    row = fetch_one(
+        f"""
+        with known as materialized (
+            select consensus_timestamp, payer_account_id, result, nonce from transaction
+            where valid_start_ns = %s and payer_account_id = %s
+        )
+        select consensus_timestamp, payer_account_id, payer_account_id from known
+        where nonce = %s and consensus_timestamp between %s and %s
+        order by (result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
+        """,
+        (
+            *(valid_start_ns, payer_account_id, nonce),
+            *(valid_start_ns, min(valid_start_ns + within, MAX_INT64)),
+        ),
+    )
+    return None if row is None else Place(*row)
+
+
+def result_at(consensus_timestamp: int, entity_id: int) -> tuple[Result, list[int]] | None:
+    """The result of the contract transaction in which an entity took part, and all that did."""
+    # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
+    # (consensus_end).
+    row = fetch_one(
+        f"""
+        select c.contract_ids, {_RESULT}, {_BLOCK}, {_SINGLE_ETHEREUM}
+        from contract_transaction c
+        join contract_result r
+            on r.consensus_timestamp = c.consensus_timestamp and r.contract_id = any(c.contract_ids)
+        left join entity e on e.id = r.contract_id
+        left join ethereum_transaction t
+            on t.consensus_timestamp = c.consensus_timestamp and t.payer_account_id = c.payer_account_id
+        left join lateral (
+            select * from record_file where consensus_end >= c.consensus_timestamp
+            order by consensus_end limit 1
+        ) b on true
+        where c.consensus_timestamp = %s and c.entity_id = %s
+        """,
+        (consensus_timestamp, entity_id),
+    )
+    return None if row is None else (_full(row[1:]), row[0])
+
+
+def logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
+    """(evm_address, bloom, contract_id, data, index, topic0, topic1, topic2, topic3) of a transaction."""
+    # Indexes: the primary keys (consensus_timestamp, index) and (id).
+    return fetch(
+        """
+        select e.evm_address, l.bloom, l.contract_id, l.data, l.index, l.topic0, l.topic1, l.topic2, l.topic3
+        from contract_log l left join entity e on e.id = l.contract_id
+        where l.consensus_timestamp = %s and l.contract_id = any(%s)
+        order by l.index
+        """,
+        (consensus_timestamp, list(contract_ids)),
+    )
+
+
+def state_changes_at(
+    consensus_timestamp: int, contract_ids: Sequence[int], *, migrated: int = 0
+) -> list[Row]:
+    """(evm_address, contract_id, slot, value_read, value_written) of a transaction.
+
+    Those that only came with a migration of the state are left out, except those of the
+    contract `migrated`.
+    """
+    # Indexes: the primary keys (consensus_timestamp, contract_id, slot) and (id).
+    return fetch(
+        """
+        select e.evm_address, s.contract_id, s.slot, s.value_read, s.value_written
+        from contract_state_change s left join entity e on e.id = s.contract_id
+        where s.consensus_timestamp = %s and s.contract_id = any(%s)
+            and (not s.migration or s.contract_id = %s)
+        order by s.contract_id, s.slot
+        """,
+        (consensus_timestamp, [*contract_ids, migrated], migrated),
+    )
