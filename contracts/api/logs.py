@@ -1,0 +1,154 @@
+"""GET /api/v1/contracts/results/logs, also as /contracts/logs, and the same of one contract.
+
+Source: contract_log, with entity and record_file. Errors: 400 malformed parameter or path, topics without a
+closed range of time, an index without the time it belongs to; 404 unknown address. An unknown contract has no
+logs, and an unknown transaction neither: an empty list.
+"""
+
+from rest_framework.response import Response
+
+from contracts.api import formats
+from contracts.api.result_json import log_json
+from contracts.queries import logs as queries
+from contracts.queries.logs import Log
+from mirror.db.bounds import Bounds
+from mirror.db.pairs import NO_PAIRS, PairBounds
+from mirror.db.sql import Comparison
+from mirror.rest.contracts import ContractName, OfContract, find_contract
+from mirror.rest.errors import BadRequest
+from mirror.rest.pairs import classic_pair
+from mirror.rest.parameter_types import (
+    HashParameter,
+    LimitParameter,
+    NumberParameter,
+    OrderParameter,
+    TimestampParameter,
+    WordParameter,
+)
+from mirror.rest.parameters import ONLY_EQ, ParameterSet
+from mirror.rest.timestamps import bound, check_closed, nanoseconds
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, timestamp
+
+_TOPICS = ("topic0", "topic1", "topic2", "topic3")
+
+
+# PARAMETERS
+class LogsOfContractParameters(ParameterSet):
+    index = NumberParameter("index", help="Place of the log in its block, within the range of time.")
+    limit = LimitParameter()
+    order = OrderParameter("desc")
+    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
+    topic0 = WordParameter("topic0", operators=ONLY_EQ, help="First topic: the event's signature hash.")
+    topic1 = WordParameter("topic1", operators=ONLY_EQ, help="Second topic.")
+    topic2 = WordParameter("topic2", operators=ONLY_EQ, help="Third topic.")
+    topic3 = WordParameter("topic3", operators=ONLY_EQ, help="Fourth topic.")
+
+
+class LogsParameters(LogsOfContractParameters):
+    transaction_hash = HashParameter("transaction.hash", help="Hash of the transaction.")
+
+
+def log_bounds(given: LogsOfContractParameters) -> PairBounds:
+    """The range of times and indexes that a request asks for. Errors: BadRequest."""
+    given.timestamp = _merged(given.timestamp)
+    if any(topics_of(given)):
+        check_closed(given.timestamp, because="Cannot search topics without a valid timestamp range: ")
+    if len(given.query.get("transaction.hash", ())) > 1:
+        raise BadRequest("Only one transaction.hash filter is allowed")
+    return classic_pair(given, "timestamp", "index", equal_within_equal=True)
+
+
+def _merged(timestamps: list[Comparison]) -> list[Comparison]:
+    """A lower and an upper bound that leave one value are an equality."""
+    if len(timestamps) == 2 and {operator for operator, _ in timestamps} == {"gte", "lte"}:
+        lower, upper = timestamps
+        if lower.value == upper.value:
+            return [Comparison("eq", lower.value)]
+    return timestamps
+
+
+def topics_of(given: LogsOfContractParameters) -> list[list[bytes]]:
+    """The values of each topic as they are stored, without leading zero bytes."""
+    wanted: list[list[Comparison]] = [getattr(given, name) for name in _TOPICS]
+    return [[formats.stripped(word) for _, word in comparisons] for comparisons in wanted]
+
+
+# QUERY
+def log_rows(
+    given: LogsOfContractParameters, bounds: PairBounds, contract_id: int | None = None
+) -> list[Log]:
+    return queries.logs(
+        bounds,
+        contract_id=contract_id,
+        topics=topics_of(given),
+        descending=given.descending,
+        limit=given.limit,
+        longest_block=nanoseconds("rest.query.maxRecordFileCloseInterval"),
+    )
+
+
+# JSON
+def full_log_json(log: Log) -> Answer:
+    return log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.index, *log.topics)) | {
+        "block_hash": f"0x{log.block_hash or ''}",
+        "block_number": log.block_number,
+        "root_contract_id": entity_id.text(log.root_contract_id),
+        "timestamp": timestamp.text(log.consensus_timestamp),
+        "transaction_hash": formats.plain(log.transaction_hash),
+        "transaction_index": log.transaction_index,
+    }
+
+
+# VIEWS
+def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
+    """The paging parameters: the index alone where two bounds of the time are an equality."""
+    if len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1:
+        return {} if any(operator == "eq" for operator, _ in given.index) else {"index": "index"}
+    return {"timestamp": "timestamp", "index": "index"}
+
+
+class Logs(ReadView):
+    """List the logs of all contracts."""
+
+    parameters, max_age = LogsParameters, 10
+
+    def read(self, given: LogsParameters) -> Response:
+        bounds = log_bounds(given)
+        self.paging = paging_of(given)
+        if bounds.first.empty and not any(topics_of(given)):
+            # As clients know it: a range that ends before it begins is none.
+            bounds = PairBounds(Bounds(), Bounds())
+        if given.transaction_hash:
+            bounds = self._of_transaction(given, bounds)
+        timestamps, goes_on = bound(bounds.first, descending=given.descending)
+        if goes_on is not None:
+            bounds = _up_to(timestamps, bounds, descending=given.descending)
+        rows = log_rows(given, bounds)
+        if goes_on is not None and len(rows) < given.limit:
+            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on), "index": 0})
+        return self.page("logs", [full_log_json(row) for row in rows])
+
+    def _of_transaction(self, given: LogsParameters, bounds: PairBounds) -> PairBounds:
+        digest = bytes.fromhex(given.transaction_hash[0].value)
+        found = queries.time_of_hash(digest, bounds.first, descending=given.descending)
+        return NO_PAIRS if found is None else PairBounds(Bounds(equal=frozenset({found})), bounds.second)
+
+
+def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairBounds:
+    """The bounds cut at one end: of that time only the logs before those that the next page begins with."""
+    second = bounds.second
+    cut = second.between(0, second.upper) if descending else second.between(second.lower, 0)
+    return PairBounds(timestamps, cut)
+
+
+class LogsOfContract(OfContract):
+    """List the logs of one contract."""
+
+    parameters = LogsOfContractParameters
+
+    def read(self, given: LogsOfContractParameters, contract: ContractName) -> Response:
+        bounds = log_bounds(given)
+        self.paging = paging_of(given)
+        rows = log_rows(given, bounds, find_contract(contract))
+        return self.page("logs", [full_log_json(row) for row in rows])
