@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
-from contracts.api import hooks
+from contracts.api import actions, contracts, hooks, logs, results, state
 from ledger.api import (
     accounts,
     allowances,
@@ -39,6 +39,18 @@ ROUTES = Routes(
         route("balances", balances.Balances),
         route("blocks", blocks.Blocks),
         route("blocks/{hashOrNumber}", blocks.Block),
+        route("contracts", contracts.Contracts),
+        # Of paths that two lines could mean the first one decides.
+        route("contracts/logs", logs.Logs),
+        route("contracts/results", results.Results),
+        route("contracts/results/logs", logs.Logs),
+        route("contracts/{contractIdOrAddress}", contracts.ContractOfIdOrAddress),
+        route("contracts/{contractIdOrAddress}/results", results.ResultsOfContract),
+        route("contracts/{contractIdOrAddress}/state", state.State),
+        route("contracts/{contractIdOrAddress}/results/logs", logs.LogsOfContract),
+        route("contracts/results/{transactionIdOrHash}", results.ResultOfTransaction),
+        route("contracts/results/{transactionIdOrHash}/actions", actions.Actions),
+        route("contracts/{contractIdOrAddress}/results/{timestamp}", results.ResultAt),
         route("network/exchangerate", exchangerate.ExchangeRate),
         route("network/fees", fees.Fees),
         route("network/nodes", nodes.Nodes),

@@ -1,0 +1,80 @@
+"""GET /api/v1/contracts/results/{transactionIdOrHash}/actions: the calls and creations in a transaction.
+
+Source: contract_action. Gas: units of gas; `value`: tinybars. Errors: 400 malformed parameter, id or hash;
+404 no such transaction. A transaction without actions has an empty list.
+"""
+
+from rest_framework.response import Response
+
+from contracts.api import formats
+from contracts.api.lookup import find_transaction
+from contracts.queries import actions as queries
+from contracts.queries.actions import Action
+from mirror.rest.parameter_types import LimitParameter, NumberParameter, OrderParameter
+from mirror.rest.parameters import WITHOUT_NE, ParameterSet
+from mirror.rest.views import Answer, ReadView
+from mirror.values import entity_id, timestamp
+
+_OPERATIONS = ("UNKNOWN", "CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2")
+_CALL_TYPES = dict(enumerate(("NO_ACTION", "CALL", "CREATE", "PRECOMPILE", "SYSTEM")))
+_RESULT_DATA_TYPES = {11: "OUTPUT", 12: "REVERT_REASON", 13: "ERROR"}
+
+
+# PARAMETERS
+class ActionParameters(ParameterSet):
+    index = NumberParameter(
+        "index", column="index", operators=WITHOUT_NE, any_equal=False, help="Place in the transaction."
+    )
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+
+
+# JSON
+def action_json(action: Action, consensus_timestamp: int) -> Answer:
+    """Without the members whose number has no name."""
+    is_account = action.recipient_account is not None
+    recipient = action.recipient_account if is_account else action.recipient_contract
+    operation = action.call_operation_type or 0
+    answer = {
+        "call_depth": action.call_depth,
+        "call_operation_type": _OPERATIONS[operation if operation < len(_OPERATIONS) else 0],
+        "call_type": _CALL_TYPES.get(-1 if action.call_type is None else action.call_type),
+        "caller": entity_id.text(action.caller),
+        "caller_type": action.caller_type,
+        "from": formats.long_zero(action.caller),
+        "gas": action.gas,
+        "gas_used": action.gas_used,
+        "index": action.index,
+        "input": formats.plain(action.input),
+        "recipient": entity_id.text(recipient),
+        "recipient_type": None if recipient is None else "ACCOUNT" if is_account else "CONTRACT",
+        "result_data": formats.plain(action.result_data),
+        "result_data_type": _RESULT_DATA_TYPES.get(action.result_data_type),
+        "timestamp": timestamp.text(consensus_timestamp),
+        "to": _receiver(action.recipient_address, recipient),
+        "value": action.value,
+    }
+    for name in ("call_type", "result_data_type"):
+        if answer[name] is None:
+            del answer[name]
+    return answer
+
+
+def _receiver(evm_address: bytes | None, recipient: int | None) -> str | None:
+    return formats.padded_address(evm_address) if evm_address else formats.long_zero(recipient)
+
+
+# VIEW
+class Actions(ReadView):
+    """List the actions of one transaction."""
+
+    parameters, max_age = ActionParameters, 600
+    paging = {"index": "index"}
+
+    def read(self, given: ActionParameters, transaction_id_or_hash: str) -> Response:
+        place = find_transaction(transaction_id_or_hash)
+        at = place.consensus_timestamp
+        rows = queries.actions(
+            at, place.payer_account_id, given.where(), descending=given.descending, limit=given.limit
+        )
+        return self.page("actions", [action_json(row, at) for row in rows])

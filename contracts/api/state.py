@@ -1,0 +1,63 @@
+"""GET /api/v1/contracts/{contractIdOrAddress}/state: the storage of a contract, now or at a time.
+
+Source: contract_state; at a time contract_state_change. Slots and values: 32 bytes.
+Errors: 400 malformed parameter or path; 404 unknown address. An unknown contract has no storage: an empty
+list.
+"""
+
+from rest_framework.response import Response
+
+from contracts.api import formats
+from contracts.queries import state as queries
+from contracts.queries.state import Slot
+from mirror.db.sql import Comparison
+from mirror.rest.contracts import ContractName, OfContract, find_contract
+from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
+from mirror.rest.parameters import WITHOUT_NE, ParameterSet, refuse_ne
+from mirror.rest.views import Answer
+from mirror.values import entity_id, timestamp
+
+_WORD_LENGTH = 32
+
+
+# PARAMETERS
+class StateParameters(ParameterSet):
+    limit = LimitParameter()
+    order = OrderParameter("asc")
+    slot = WordParameter("slot", operators=WITHOUT_NE, help="Number of the storage slot.")
+    timestamp = TimestampParameter("timestamp", help="When the slots had these values.")
+
+
+# QUERY
+def state_rows(contract_id: int, given: StateParameters) -> list[Slot]:
+    if not given.timestamp:
+        padded = [Comparison(operator, slot.to_bytes(_WORD_LENGTH, "big")) for operator, slot in given.slot]
+        return queries.slots(contract_id, padded, descending=given.descending, limit=given.limit)
+    stripped = [Comparison(operator, formats.stripped(slot)) for operator, slot in given.slot]
+    # The state at a moment is what was written by then.
+    times = [Comparison("lte" if operator == "eq" else operator, at) for operator, at in given.timestamp]
+    return queries.slots_at(contract_id, stripped, times, descending=given.descending, limit=given.limit)
+
+
+# JSON
+def slot_json(slot: Slot, contract_id: int) -> Answer:
+    return {
+        "address": formats.address(slot.evm_address, contract_id),
+        "contract_id": entity_id.text(contract_id),
+        "timestamp": timestamp.text(slot.consensus_timestamp),
+        "slot": formats.word(slot.slot),
+        "value": formats.uint256(slot.value),
+    }
+
+
+# VIEW
+class State(OfContract):
+    """List the storage slots of a contract."""
+
+    parameters = StateParameters
+    paging = {"slot": "slot"}
+
+    def read(self, given: StateParameters, contract: ContractName) -> Response:
+        refuse_ne(given.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        contract_id = find_contract(contract)
+        return self.page("state", [slot_json(slot, contract_id) for slot in state_rows(contract_id, given)])

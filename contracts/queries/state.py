@@ -1,0 +1,72 @@
+"""Contract storage: the slots of a contract with their values, now or at a time."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mirror.db.sql import Comparison, Where, compare, fetch
+
+
+class Slot(NamedTuple):
+    """The value of one slot and since when it has it."""
+
+    slot: bytes
+    value: bytes | None
+    consensus_timestamp: int
+    evm_address: bytes | None
+
+
+def slots(contract_id: int, where: Sequence[Comparison], *, descending: bool, limit: int) -> list[Slot]:
+    """A page of a contract's slots by slot; slots are 32 bytes here."""
+    # Indexes: the primary keys (contract_id, slot) and (id).
+    direction = "desc" if descending else "asc"
+    conditions = _of(contract_id) + compare("slot", where)
+    statement = f"""
+        select s.slot, s.value, s.modified_timestamp, e.evm_address
+        from (
+            select * from contract_state {conditions.sql} order by slot {direction} limit {limit:d}
+        ) s
+        left join entity e on e.id = s.contract_id
+        order by s.slot {direction}
+    """
+    return [Slot(*row) for row in fetch(statement, conditions.values)]
+
+
+def slots_at(
+    contract_id: int,
+    where: Sequence[Comparison],
+    timestamps: Sequence[Comparison],
+    *,
+    descending: bool,
+    limit: int,
+) -> list[Slot]:
+    """The same by the last change of each slot at these times; slots lack leading zero bytes here."""
+    # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp), of which one
+    # entry per slot is read to find the next slot, and one to find its last change: a slot may have changed
+    # any number of times. The recursion gives slots in their order and only as many as the page takes.
+    direction, after = ("desc", "<") if descending else ("asc", ">")
+    conditions = _of(contract_id) + compare("slot", where)
+    during = _of(contract_id) + compare("consensus_timestamp", timestamps)
+    statement = f"""
+        with recursive known as (
+            (select slot from contract_state_change {conditions.sql} order by slot {direction} limit 1)
+            union all
+            select next.slot from known, lateral (
+                select slot from contract_state_change {conditions.sql} and slot {after} known.slot
+                order by slot {direction} limit 1
+            ) next
+        )
+        select known.slot, coalesce(s.value_written, s.value_read), s.consensus_timestamp, e.evm_address
+        from known
+        join lateral (
+            select value_written, value_read, consensus_timestamp from contract_state_change
+            {during.sql} and slot = known.slot order by consensus_timestamp desc limit 1
+        ) s on true
+        left join (select evm_address from entity where id = %s) e on true
+        limit {limit:d}
+    """
+    values = (*conditions.values, *conditions.values, *during.values, contract_id)
+    return [Slot(*row) for row in fetch(statement, values)]
+
+
+def _of(contract_id: int) -> Where:
+    return Where(("contract_id = %s",), (contract_id,))
