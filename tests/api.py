@@ -81,7 +81,9 @@ class Api:
         """`headers` with underscores: `if_none_match="*"`."""
         return self.request("GET", url, **headers)
 
-    def request(self, method: str, url: str, **headers: str) -> Answer:
+    def request(
+        self, method: str, url: str, body: bytes = b"", *, content_type: str = "", **headers: str
+    ) -> Answer:
         path, _, query = url.partition("?")
         environ = {
             "REQUEST_METHOD": method,
@@ -92,19 +94,21 @@ class Api:
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
             "wsgi.url_scheme": "http",
-            "wsgi.input": io.BytesIO(),
+            "CONTENT_TYPE": content_type,
+            "CONTENT_LENGTH": str(len(body)),
+            "wsgi.input": io.BytesIO(body),
             "wsgi.errors": io.StringIO(),
         } | {f"HTTP_{name.upper()}": text for name, text in headers.items()}
         began: list[Any] = []
         with _one_connection(), CaptureQueriesContext(connection) as statements:
             response = self._application(environ, lambda status, sent: began.extend((status, sent)))
-            body = b"".join(response)
+            received = b"".join(response)
             response.close()
         status, sent = began
         answer = Answer(
             int(status.split()[0]),
             {name.lower(): text for name, text in sent},
-            body,
+            received,
             [statement["sql"] for statement in statements],
         )
         if route := route_of(path):

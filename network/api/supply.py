@@ -44,10 +44,10 @@ def unreleased(given: SupplyParameters) -> Unreleased | None:
         Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in given.timestamp
     )
     lower = max(times.lower or 0, 0)
-    upper = min(now_ns() if times.upper is None else times.upper, MAX_INT64)
+    upper = now_ns() if times.upper is None else times.upper
     if lower > upper:
         raise BadRequest("Lower timestamp cannot be higher than upper timestamp")
-    return queries.unreleased_at(lower, upper)
+    return None if lower > MAX_INT64 else queries.unreleased_at(lower, min(upper, MAX_INT64))
 
 
 # JSON
