@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
@@ -18,6 +18,7 @@ from typing import Any, Protocol, Self
 from django.db import DatabaseError, connection
 
 from ledger.ingest.errors import IngestError
+from ledger.stream.consensus import NoConsensus
 from ledger.stream.errors import StreamFileError
 from mirror.models import LoaderState
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -49,19 +50,15 @@ class _Progress(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Signatures:
-    """Who signed a file: nodes as text ("node 3 (0.0.6)"), the stake of those who did and the stake needed.
+    """Who signed a file that too few signed: the ids of those nodes, and of every other node what is wrong.
 
-    `stake` and `needed` are tinybars, or numbers of nodes where nodes have no stake (`counted` is then True).
-    `refused` are nodes whose signature does not verify or is of other content.
+    Stakes are tinybars, or numbers of nodes where nodes have none.
     """
 
-    signed: tuple[str, ...]
-    missing: tuple[str, ...]
-    refused: tuple[str, ...] = ()
+    signed: tuple[int, ...]
+    others: Mapping[int, str]
     stake: int
-    needed: int
-    total: int
-    counted: bool = False
+    required: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +77,19 @@ class Problem:
         if isinstance(error, IngestError):
             return cls(file=error.file, position=error.position, cause=error.cause, cure=error.cure)
         if isinstance(error, StreamFileError):
+            signatures = None
+            if isinstance(error, NoConsensus):
+                signatures = Signatures(
+                    signed=error.signed, others=error.others, stake=error.stake, required=error.required
+                )
             position = f"byte {error.position}" if error.position else ""
-            return cls(file=error.file, position=position, cause=error.cause, cure=error.cure)
+            return cls(
+                file=error.file,
+                position=position,
+                cause=error.cause,
+                cure=error.cure,
+                signatures=signatures,
+            )
         return cls(file="", cause=f"{type(error).__name__}: {str(error).strip()}")
 
 

@@ -1,19 +1,24 @@
 """What a loader reports of itself, as the row of loader_state says it."""
 
 import time
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.ingest.reporting import Problem, Reporting, Signatures
+from ledger.ingest.reporting import Problem, Reporting
+from ledger.stream.address_book import AddressBookNode
+from ledger.stream.consensus import Ballot, ConsensusMode, NoConsensus, electorate
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
 from mirror.models import LoaderState
 from tests.ledger.compose import Stream
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+NODE, OTHER = AddressBookNode(0, 3, "ab"), AddressBookNode(1, 4, "cd")
 
 
 def reported(activity: str) -> dict[str, Any]:
@@ -46,19 +51,25 @@ def test_a_loader_says_what_it_has_loaded_and_that_it_stopped(tmp_path: Any) -> 
 
 
 def test_a_loader_that_is_stuck_says_why_until_it_goes_on() -> None:
-    signatures = Signatures(
-        signed=("node 0 (0.0.3)",), missing=("node 1 (0.0.4)",), stake=1, needed=2, total=2
-    )
-    problem = Problem(file="a.rcd.gz", cause="too few nodes signed it", cure="Wait.", signatures=signatures)
+    ballot = Ballot("a.rcd_sig", electorate([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
+    ballot.refuse(1, "unreachable")
+    with pytest.raises(NoConsensus) as raised:
+        ballot.require()
 
     with Reporting(source="the bucket b", following=True) as report:
-        report.stuck(problem)
+        report.stuck(Problem.of(raised.value))
         found = reported("stuck")["problem"]
         report.loading(Progress())
         after = reported("loading")["problem"]
 
-    assert (found["file"], found["cure"]) == ("a.rcd.gz", "Wait.")
-    assert (found["signatures"]["missing"], found["signatures"]["needed"]) == (["node 1 (0.0.4)"], 2)
+    assert found["file"] == "a.rcd_sig"
+    assert "no node signed it" in found["cause"]
+    assert found["signatures"] == {
+        "signed": [],
+        "others": {"0": "no signature file", "1": "unreachable"},
+        "stake": 0,
+        "required": 1,
+    }
     assert after is None
 
 
