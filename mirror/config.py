@@ -14,6 +14,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,8 @@ PREFIX = "svc.mirror."
 _VARIABLE_PREFIX = PREFIX.upper().replace(".", "_")
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+# Units whose defaults are written as an operator would.
+_READ_DEFAULTS = {"duration", "share"}
 _RANGE = re.compile(r"[0-9]{1,11}(?:-[0-9]{1,11})?")
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
@@ -89,6 +92,7 @@ class Setting:
         unit = {
             "duration": "A duration such as 500ms, 10s, 35m, 2h or 7d.",
             "ranges": "Numbers and ranges of them, such as 2,44-71.",
+            "share": "A share such as 1/3 or 0.4, from 0 to 1.",
         }.get(self.unit, f"In {self.unit}." if self.unit else "")
         allowed = f"{self.range[0].upper()}{self.range[1:]}." if self.range else ""
         return " ".join(part for part in (self.help, unit, allowed) if part)
@@ -116,6 +120,10 @@ class Setting:
             if not match:
                 raise ValueError("a duration such as 500ms, 10s, 35m, 2h or 7d")
             return float(match[1]) * _DURATION_UNITS[match[2] or "s"]
+        if self.unit == "share":
+            if not re.fullmatch(r"\d{1,20}(\.\d{1,20}|/0*[1-9]\d{0,19})?", text) or Fraction(text) > 1:
+                raise ValueError("a share such as 1/3 or 0.4, from 0 to 1")
+            return Fraction(text)
         if self.kind is bool:
             if text.lower() not in _TRUE | _FALSE:
                 raise ValueError("true or false")
@@ -169,6 +177,16 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("importer.endDate", "", "Transactions after this time are not stored."),
     Setting("importer.initialAddressBook", "",
             "File with the address book to begin with, instead of the one bundled for the network."),
+    Setting("importer.consensusMode", "STAKE_IN_ADDRESS_BOOK",
+            "What a node's signature weighs: its stake, the total being that of the nodes of the address book "
+            "or of all with STAKE; or one each with EQUAL, and wherever no stake is known.",
+            choices=("STAKE_IN_ADDRESS_BOOK", "STAKE", "EQUAL")),
+    Setting("importer.nodePublicKey", "",
+            "Key of every node (hex of a DER SubjectPublicKeyInfo) in place of those of the address book, for "
+            "test networks."),
+    Setting("importer.downloader.consensusRatio", "1/3",
+            "A file counts when more than this share of the stake signed it; 0: when one node did.",
+            unit="share"),
     Setting("importer.parser.include", "",
             "Store only transactions that match one of these filters, separated by semicolons: "
             "`entity=0.0.1001,0.0.1002 transaction=CRYPTOTRANSFER; transaction=CONSENSUSSUBMITMESSAGE`."),
@@ -323,7 +341,7 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
         if text is None or text == "":
             default = setting.default
             values[setting.name] = (
-                setting.read(str(default)) if setting.unit == "duration" and default else default
+                setting.read(str(default)) if setting.unit in _READ_DEFAULTS and default else default
             )
         else:
             values[setting.name] = setting.read(text)

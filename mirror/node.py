@@ -21,6 +21,7 @@ from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import Trust
 from ledger.stream.source import find_record_files
 from mirror import access, config, demo, web
 from mirror.db import embedded
@@ -61,7 +62,7 @@ def load_demo(say: Say) -> None:
     folder = settings.DATA_DIR / "demo-stream"
     say(f"Making a small demo stream in {folder} and loading it.")
     demo.store_address_book(demo.write(folder))
-    Pipeline().run(find_record_files([folder]))
+    Pipeline(trust=Trust()).run(find_record_files([folder]))
 
 
 # WEB

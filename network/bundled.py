@@ -1,18 +1,24 @@
-"""The address books that come with the program: with whose keys a network began.
+"""The address books that come with the program: with whose keys a network began, and some later ones.
 
-Source: address_books/<network>.bin, serialized NodeAddressBook; or the file of importer.initialAddressBook.
+Source: address_books/<network>.bin and <network>-<first consensus time in ns>.bin, serialized
+NodeAddressBook; or the file of importer.initialAddressBook.
 """
 
 from pathlib import Path
 
 from mirror import config
 from mirror.errors import OperatorError
+from mirror.values import timestamp
 
 FOLDER = Path(__file__).parent / "address_books"
+DEMO = "demo"
 
 
 def address_book() -> bytes | None:
-    """The first book of the configured network; None when it has none. Errors: OperatorError."""
+    """The book the configured network has where loading starts (importer.startDate, else at its beginning).
+
+    None when none is bundled. The demo network that `up` makes has a book of its own. Errors: OperatorError.
+    """
     given = config.value("importer.initialAddressBook")
     if given:
         try:
@@ -20,5 +26,17 @@ def address_book() -> bytes | None:
         except OSError as error:
             variable = config.described("importer.initialAddressBook").variable
             raise OperatorError(f"{variable}: {given} cannot be read: {error.strerror}.") from error
-    path = FOLDER / f"{config.value('network')}.bin"
-    return path.read_bytes() if path.is_file() else None
+    network = config.value("network")
+    if network == DEMO:
+        return None
+    books = {0: FOLDER / f"{network}.bin"}
+    for later in FOLDER.glob(f"{network}-*.bin"):
+        books[int(later.stem.rpartition("-")[2])] = later
+    start = config.value("importer.startDate")
+    newest = max(at for at in books if at <= (timestamp.of_instant(start) if start else 0))
+    return books[newest].read_bytes() if books[newest].is_file() else None
+
+
+def public_demo_address_book() -> bytes:
+    """The book of the streams that are published for demonstrations, the keys of the first test network."""
+    return (FOLDER / f"{DEMO}.bin").read_bytes()

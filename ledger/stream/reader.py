@@ -91,7 +91,8 @@ class Reader:
         """A serialized hash (68 bytes): class id, class version, digest type, length, hash."""
         start = self.position
         self.expect(self.uint64(what), HASH_CLASS_ID, f"class id of the {what}", start)
-        self.int32(what)
+        version = self.position
+        self.expect(self.uint32(what), HASH_CLASS_VERSION, f"class version of the {what}", version)
         digest_type = self.position
         self.expect(self.uint32(what), SHA_384_DIGEST_TYPE, f"digest type of the {what}", digest_type)
         length = self.position

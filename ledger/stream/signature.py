@@ -1,7 +1,8 @@
 """Signature files of formats 2, 5 and 6: what one node signed of one stream file.
 
 What is signed is the 48-byte hash itself: of the file, and from format 5 on also of its metadata.
-`ledger.stream.node_key.verify` checks a signature.
+`ledger.stream.node_key.verify` checks a signature. Signatures cover hashes alone, so the fields around them
+have to be exactly what every node writes: whatever is damaged in a file shows.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ SIGNATURE_CLASS_ID = 0x13DC4B399B245C69
 
 _V2_FIRST_BYTE, _V2_SIGNATURE_MARKER = 4, 3
 _V5, _V6 = 5, 6
+_OBJECT_VERSION = 1
 _SHA_384_WITH_RSA = 1
 _CHECKSUM_BASE = 101
 _SHA_384 = 1  # enum HashAlgorithm
@@ -89,7 +91,8 @@ def _read_v2(reader: Reader) -> SignatureFile:
 
 
 def _read_v5(reader: Reader) -> SignatureFile:
-    reader.int32("object stream signature version")
+    start = reader.position
+    reader.expect(reader.int32("format"), _OBJECT_VERSION, "object stream signature version", start)
     file_hash = reader.hash_object("file hash").hash
     file_signature = _v5_signature(reader, "file signature")
     metadata_hash = reader.hash_object("metadata hash").hash
@@ -101,7 +104,8 @@ def _read_v5(reader: Reader) -> SignatureFile:
 def _v5_signature(reader: Reader, what: str) -> bytes:
     start = reader.position
     reader.expect(reader.uint64(what), SIGNATURE_CLASS_ID, f"class id of the {what}", start)
-    reader.int32(what)
+    start = reader.position
+    reader.expect(reader.int32(what), _OBJECT_VERSION, f"class version of the {what}", start)
     start = reader.position
     reader.expect(reader.int32(what), _SHA_384_WITH_RSA, f"type of the {what}", start)
     start = reader.position
@@ -122,6 +126,8 @@ def _read_v6(reader: Reader) -> SignatureFile:
         message = hapi.parse(hapi.SignatureFile, reader.content[reader.position :])
     except DecodeError as error:
         raise reader.failure(f"the content cannot be parsed ({error})") from error
+    if message.SerializeToString() != reader.content[reader.position :]:
+        raise reader.failure("the content is written otherwise than by any node")
     file_hash, file_signature = _v6_signature(reader, message, "file_signature")
     metadata_hash, metadata_signature = _v6_signature(reader, message, "metadata_signature")
     return SignatureFile(reader.file, _V6, file_hash, file_signature, metadata_hash, metadata_signature)
@@ -142,6 +148,9 @@ def _v6_signature(reader: Reader, message: Any, field: str) -> tuple[bytes, byte
     signature: bytes = signed.signature
     if not signature:
         raise reader.failure(f"the {what} is empty")
+    stated = signed.length, signed.checksum, signed.hash_object.algorithm, signed.hash_object.length
+    if stated != (len(signature), _CHECKSUM_BASE - len(signature), _SHA_384, SHA_384_LENGTH):
+        raise reader.failure(f"the {what} is not what its length, checksum and hash algorithm say")
     return digest, signature
 
 

@@ -3,15 +3,21 @@
 A folder is searched for record data files; below it may stand `recordstreams/record<shard.realm.num>/` or
 `<network>/<shard>/<nodeId>/record/`, the copies of several nodes, or loose files. Of the copies of one file
 the first in path order is taken: they hold the same bytes once decompressed, which the hash chain proves.
+Where there are signature files, a majority of the nodes has to have signed what is taken.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ledger.stream import names
+from ledger.stream.consensus import Ballot, Electorate
 from ledger.stream.errors import StreamFileError
+from ledger.stream.files import read_record_file
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.verified import VerifiedFile, read_verified
 
 _ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
 # The account of node 0 when the network began; node ids and accounts ran in step from there.
@@ -31,11 +37,18 @@ class SourceError(StreamFileError):
 
 @dataclass(frozen=True)
 class LocalRecordFile:
-    """A record data file on disk and the node whose folder it lies in (-1 when the path does not say)."""
+    """A record data file on disk and the node whose folder it lies in (-1 when the path does not say).
+
+    `published` says that it comes from a folder with signature files: `signatures` are those of this file
+    by node id, `copies` the same file of other nodes.
+    """
 
     name: str
     path: Path
     node_id: int
+    published: bool = False
+    signatures: Mapping[int, Path] = field(default_factory=dict)
+    copies: Sequence["LocalRecordFile"] = ()
 
     @property
     def instant(self) -> int:
@@ -43,22 +56,32 @@ class LocalRecordFile:
         return names.parse(self.name).instant
 
     def read(self) -> bytes:
-        try:
-            return self.path.read_bytes()
-        except OSError as error:
-            raise SourceError(self.path, f"cannot be read: {error.strerror}") from error
+        return _content(self.path)
+
+    def record_file(self) -> RecordFile:
+        return read_record_file(self.name, self.read())
+
+    def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
+        return read_sidecar_file(metadata.name, self.read_sidecar(metadata.name), metadata.hash)
+
+    def verified(self, electorate: Electorate, *, sidecars: bool) -> VerifiedFile:
+        """The file, from one of the nodes a majority of which signed it. Errors: StreamFileError."""
+        ballot = Ballot(names.signature_name(self.name), electorate)
+        for node_id, path in self.signatures.items():
+            ballot.count(node_id, _content(path))
+        return read_verified(ballot.require(), (self, *self.copies), sidecars=sidecars)
 
     def read_sidecar(self, name: str) -> bytes:
         """A sidecar lies in the folder `sidecar` beside its record file; loose ones right beside it."""
         folder = self.path.parent / names.SIDECAR_FOLDER
         for path in (folder / name, self.path.parent / name):
             if path.is_file():
-                return path.read_bytes()
+                return _content(path)
         raise SourceError(self.path, f"needs its sidecar {name}, which is missing", f"Put it into {folder}.")
 
 
 def find_record_files(paths: Iterable[Path]) -> list[LocalRecordFile]:
-    """Every record data file of `paths`, one copy each, in the order of their consensus time.
+    """Every record data file of `paths` once, in the order of their consensus time.
 
     Errors: StreamFileError for a path that does not exist or a file that is no record data file.
     """
@@ -69,20 +92,43 @@ def find_record_files(paths: Iterable[Path]) -> list[LocalRecordFile]:
     return sorted(found.values(), key=lambda file: file.instant)
 
 
-def _files(path: Path) -> Iterator[LocalRecordFile]:
+def _files(path: Path) -> list[LocalRecordFile]:
     if path.is_dir():
-        for below in sorted(path.rglob("*.rcd*")):
-            if below.parent.name == "sidecar" or not below.is_file():
-                continue
-            if _is_record_data(below.name):
-                yield LocalRecordFile(below.name, below, _node_id(below))
-    elif path.is_file():
-        if not _is_record_data(path.name):
-            names.parse(path.name)
-            raise SourceError(path, "is a signature or sidecar file, not a record file")
-        yield LocalRecordFile(path.name, path, _node_id(path))
-    else:
+        return _files_below(path)
+    if not path.is_file():
         raise SourceError(path, "does not exist")
+    if not _is_record_data(path.name):
+        names.parse(path.name)
+        raise SourceError(path, "is a signature or sidecar file, not a record file")
+    return [LocalRecordFile(path.name, path, _node_id(path))]
+
+
+def _files_below(folder: Path) -> list[LocalRecordFile]:
+    """The record files of a folder; when it holds signature files, with those and all copies."""
+    copies: dict[str, list[LocalRecordFile]] = {}
+    signatures: dict[str, dict[int, Path]] = {}
+    for path in sorted(folder.rglob("*.rcd*")):
+        if path.parent.name == names.SIDECAR_FOLDER or not path.is_file():
+            continue
+        if _is_record_data(path.name):
+            copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, _node_id(path)))
+        elif _is_signature(path.name):
+            signatures.setdefault(names.parse(path.name).time, {}).setdefault(_node_id(path), path)
+    if not signatures:
+        return [first for first, *_ in copies.values()]
+    return [
+        replace(
+            first, published=True, signatures=signatures.get(names.parse(name).time, {}), copies=tuple(others)
+        )
+        for name, (first, *others) in copies.items()
+    ]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(path, f"cannot be read: {error.strerror}") from error
 
 
 def _is_record_data(name: str) -> bool:
@@ -91,6 +137,13 @@ def _is_record_data(name: str) -> bool:
     except StreamFileError:
         return False
     return parsed.sidecar is None and not parsed.is_signature
+
+
+def _is_signature(name: str) -> bool:
+    try:
+        return names.parse(name).is_signature
+    except StreamFileError:
+        return False
 
 
 def _node_id(path: Path) -> int:

@@ -12,11 +12,13 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
+from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
 from mirror.db.partitions import create_ahead
 from mirror.db.server import at_hand
 from mirror.node import make_tables
+from network import bundled
 
 SECONDS_BETWEEN_LINES = 5
 
@@ -24,7 +26,8 @@ SECONDS_BETWEEN_LINES = 5
 class Command(BaseCommand):
     help = (
         "Load record files: folders (searched through, in both bucket layouts) or single .rcd and .rcd.gz "
-        "files. Files loaded before are passed over, so running it again changes nothing."
+        "files. Files loaded before are passed over, so running it again changes nothing. Where a folder "
+        "holds signature files, a majority of the network's nodes has to have signed each record file."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -33,6 +36,11 @@ class Command(BaseCommand):
             "--allow-gap",
             action="store_true",
             help="go on where the chain of hashes is broken: the files between are lost for good",
+        )
+        parser.add_argument(
+            "--without-signatures",
+            action="store_true",
+            help="do not verify signatures; the chain of hashes alone then holds the files together",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,7 +57,13 @@ class Command(BaseCommand):
             with at_hand(self.stdout.write), _shown(self, len(files)) as display:
                 make_tables(self.stdout.write)
                 create_ahead()
-                loader = pipeline.Pipeline(allow_gap=options["allow_gap"], report=display.show)
+                loader = pipeline.Pipeline(
+                    allow_gap=options["allow_gap"],
+                    trust=None
+                    if options["without_signatures"]
+                    else Trust(bundled.public_demo_address_book()),
+                    report=display.show,
+                )
                 signal.signal(signal.SIGTERM, lambda *_: loader.stop())
                 signal.signal(signal.SIGINT, lambda *_: loader.stop())
                 done = loader.run(files)
@@ -70,7 +84,17 @@ def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
         sentence += f"; {done.skipped:,} were loaded before"
     if done.files + done.skipped < total:
         sentence += f"; stopped as asked, {total - done.files - done.skipped:,} files are left"
-    return sentence + "."
+    return f"{sentence}. {_proof(done)}"
+
+
+def _proof(done: pipeline.Progress) -> str:
+    verified = f"{done.verified:,} files were verified by signatures of {len(done.signed_by)} nodes"
+    unsigned = "held together by the chain of hashes alone"
+    if not done.verified:
+        return f"They are unsigned: {unsigned}."
+    if done.verified == done.files:
+        return f"All {verified}."
+    return f"{verified}; {done.files - done.verified:,} are unsigned: {unsigned}."
 
 
 class _Lines:
