@@ -1,18 +1,32 @@
 """The content of a stream file: its stored bytes, decompressed where its name says so."""
 
 import zlib
+from typing import Protocol
+
+import zstandard
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.names import StreamFileName
 
 MAX_STORED = 50 * 1024 * 1024
 # Some twenty times the largest files seen; a few KiB of gzip can unfold to gigabytes.
 MAX_CONTENT = 256 * 1024 * 1024
 
 _GZIP = 16 + zlib.MAX_WBITS
+# A compressed block of zstd is at least 3 bytes long and unfolds to at most 128 KiB: this bounds a step.
+_ZSTD_STEP = 1024
+_ZSTD_MAX_WINDOW = 1 << 27
 
 
-def content_of(name: StreamFileName, data: bytes) -> bytes:
+class FileName(Protocol):
+    """The name of a stream file and what compresses it, "" for plain files."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def compressor(self) -> str: ...
+
+
+def content_of(name: FileName, data: bytes) -> bytes:
     """The bytes all hashes are over. Errors: StreamFileError; its position is one of the stored bytes."""
     if len(data) > MAX_STORED:
         raise StreamFileError(
@@ -22,14 +36,16 @@ def content_of(name: StreamFileName, data: bytes) -> bytes:
         raise StreamFileError(name.name, 0, "the file is empty", "Fetch it again, or from another node.")
     if name.compressor == "":
         return data
-    if name.compressor != "gz":
-        raise StreamFileError(
-            name.name,
-            0,
-            f"compressed by {name.compressor}, which is not supported",
-            "Store it as .rcd.gz or .rcd.",
-        )
-    return _gunzip(name.name, data)
+    if name.compressor == "gz":
+        return _gunzip(name.name, data)
+    if name.compressor in ("zstd", "zst"):
+        return _unzstd(name.name, data)
+    raise StreamFileError(
+        name.name,
+        0,
+        f"compressed by {name.compressor}, which is not supported",
+        "Store it with gzip (.gz), zstd (.zstd) or as it is.",
+    )
 
 
 def _gunzip(file: str, data: bytes) -> bytes:
@@ -50,3 +66,29 @@ def _gunzip(file: str, data: bytes) -> bytes:
         extra = len(decompressor.unused_data)
         raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the gzip data")
     return content
+
+
+def _unzstd(file: str, data: bytes) -> bytes:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
+    pieces: list[bytes] = []
+    length = position = 0
+    while position < len(data) and not decompressor.eof:
+        try:
+            piece = decompressor.decompress(data[position : position + _ZSTD_STEP])
+        except zstandard.ZstdError as error:
+            raise StreamFileError(
+                file, position, f"broken zstd data ({error})", "Fetch it again, or from another node."
+            ) from error
+        position += _ZSTD_STEP
+        pieces.append(piece)
+        length += len(piece)
+        if length > MAX_CONTENT:
+            raise StreamFileError(file, len(data), f"unfolds to more than {MAX_CONTENT} bytes")
+    if not decompressor.eof:
+        raise StreamFileError(
+            file, len(data), "the file ends inside its zstd data", "Fetch it again, or from another node."
+        )
+    extra = len(decompressor.unused_data) + max(0, len(data) - position)
+    if extra:
+        raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the zstd data")
+    return b"".join(pieces)

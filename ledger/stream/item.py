@@ -29,7 +29,8 @@ class RecordItem:
 
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
     whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files that
-    carry none. `transaction_type` is 0 when nothing tells it. `sidecar_records` are
+    carry none. `from_block` says that the record was put together from a block, which tells less of what an
+    Ethereum transaction asks for. `transaction_type` is 0 when nothing tells it. `sidecar_records` are
     TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction the item wraps, once its handler
     has decoded it. Times are ns; `payer_account_id` is encoded.
     """
@@ -43,6 +44,7 @@ class RecordItem:
         "consensus_timestamp",
         "entity_id",
         "ethereum",
+        "from_block",
         "hapi_version",
         "index",
         "parent",
@@ -67,6 +69,7 @@ class RecordItem:
         hapi_version: HapiVersion = NO_HAPI_VERSION,
         transaction_bytes: bytes | None = None,
         record_bytes: bytes | None = None,
+        from_block: bool = False,
     ) -> None:
         """`previous` is the item before in the same file; the bytes are the serialized messages, if at hand.
 
@@ -76,6 +79,7 @@ class RecordItem:
         self.transaction = transaction
         self.record = record
         self.hapi_version = hapi_version
+        self.from_block = from_block
         self.sidecar_records: Sequence[Any] = ()
         self.entity_id = 0
         self.ethereum: EthereumData | None = None

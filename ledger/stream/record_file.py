@@ -1,11 +1,12 @@
 """RecordFile: one record file of any format, read."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.item import HapiVersion, RecordItem
+from ledger.stream.sidecar import SidecarFile
 
 BLOOM_LENGTH = 256
 
@@ -26,14 +27,30 @@ class BlockTotals(NamedTuple):
     logs_bloom: bytes
 
 
+class Wrapper(NamedTuple):
+    """The block a record file came wrapped in: its number, and its place in the chain of such blocks.
+
+    `previous_hash` is None where the block does not tell it. `signatures` are pairs of node id and that
+    node's signature of the record file's hash.
+    """
+
+    number: int
+    hash: str
+    previous_hash: str | None
+    signatures: tuple[tuple[int, bytes], ...]
+
+
 @dataclass(slots=True, kw_only=True)
 class RecordFile:
-    """A record file, which is a block.
+    """A record file, which is a block; or a block of a block stream (version 7).
 
     Hashes are SHA-384 in lower-case hex: `hash` chains to the next file's `previous_hash` and is the block
     hash; `file_hash` and `metadata_hash` are what nodes sign (None: the format has no metadata hash).
     `block_number` is None before format 6, where it is counted. `hapi_version` is None before format 5.
     `size` is the file's stored length in bytes. Times are ns.
+
+    Only blocks have a software version of their own and rounds; what nodes sign of them is `hash`, and
+    `file_hash` is "". A record file from a wrapped block has its `wrapper` and its sidecars with it.
     """
 
     name: str
@@ -49,6 +66,11 @@ class RecordFile:
     size: int
     items: Sequence[RecordItem]
     sidecars: Sequence[SidecarMetadata] = ()
+    sidecar_files: Mapping[int, SidecarFile] = field(default_factory=dict)
+    software_version: HapiVersion | None = None
+    round_start: int | None = None
+    round_end: int | None = None
+    wrapper: Wrapper | None = None
 
     @property
     def count(self) -> int:

@@ -35,11 +35,15 @@ def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFi
     parsed = names.parse(name)
     if parsed.sidecar is None:
         raise names.invalid(name, names.SIDECAR)
-    content = content_of(parsed, data)
+    return parse_sidecar(parsed.name, content_of(parsed, data), expected_hash, size=len(data))
+
+
+def parse_sidecar(name: str, content: bytes, expected_hash: bytes, *, size: int) -> SidecarFile:
+    """The sidecar with this content, as above. Errors: StreamFileError."""
     actual_hash = sha384(content)
     if actual_hash != expected_hash:
         raise StreamFileError(
-            parsed.name,
+            name,
             0,
             f"its hash is {actual_hash.hex()}, but its record file names {expected_hash.hex()}",
             "Fetch it again, from the node the record file came from.",
@@ -47,6 +51,6 @@ def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFi
     try:
         message = hapi.parse(hapi.SidecarFile, content)
     except DecodeError as error:
-        raise StreamFileError(parsed.name, 0, f"the content cannot be parsed ({error})") from error
+        raise StreamFileError(name, 0, f"the content cannot be parsed ({error})") from error
     records = [(timestamp.of(record.consensus_timestamp), record) for record in message.sidecar_records]
-    return SidecarFile(parsed.name, len(data), records)
+    return SidecarFile(name, size, records)

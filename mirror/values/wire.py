@@ -92,3 +92,12 @@ def last_bytes(data: bytes, number: int) -> bytes:
         if field.number == number and field.wire_type == LENGTH_DELIMITED:
             found = data[field.value : field.end]
     return found
+
+
+def repeated_bytes(data: bytes, number: int) -> list[bytes]:
+    """The values of a repeated length-delimited field as they stand in the message."""
+    return [
+        data[field.value : field.end]
+        for field in fields(data)
+        if field.number == number and field.wire_type == LENGTH_DELIMITED
+    ]

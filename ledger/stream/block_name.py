@@ -1,0 +1,53 @@
+"""Names of block files, which count blocks.
+
+Older networks: 36 digits and `.blk.gz` (or `.blk` as received). Newer ones: 19 digits and `.blk.zstd`, in a
+bucket cut into folders of four digits: block 7 is `0000/0000/0000/0000/007.blk.zstd`.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ledger.stream.errors import StreamFileError
+
+EXTENSION = ".blk"
+
+_NAME = re.compile(
+    r"(?P<digits>(?:\d{4}/){4}\d{3}|\d{36}|\d{19})\.blk(?:\.(?P<compressor>[A-Za-z0-9-]+))?", re.ASCII
+)
+_GROUPS = 5  # of a name cut into folders
+_MAX_NUMBER = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class BlockFileName:
+    """A parsed name. `name` has its digits in one piece; `compressor` is "" for plain files."""
+
+    name: str
+    number: int
+    compressor: str
+
+
+def is_block(name: str) -> bool:
+    """Whether the file name (its last part) has the extension of blocks."""
+    return EXTENSION in PurePath(name).suffixes
+
+
+def parse(name: str) -> BlockFileName:
+    """The parts of a name; folders before it are ignored unless its digits go on in them.
+
+    Errors: StreamFileError.
+    """
+    parts = name.split("/")
+    match = _NAME.fullmatch("/".join(parts[-_GROUPS:])) or _NAME.fullmatch(parts[-1])
+    if match is None or int(match["digits"].replace("/", "")) > _MAX_NUMBER:
+        raise StreamFileError(
+            name,
+            0,
+            "not the name of a block file: 36 digits and .blk.gz, or 19 and .blk.zstd, such as "
+            "0000/0000/0000/0000/007.blk.zstd",
+        )
+    digits = match["digits"].replace("/", "")
+    compressor = match["compressor"] or ""
+    extension = f"{EXTENSION}.{compressor}" if compressor else EXTENSION
+    return BlockFileName(digits + extension, int(digits), compressor)
