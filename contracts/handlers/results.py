@@ -19,6 +19,7 @@ from ledger.ingest.registry import Order, every_item
 from ledger.models import Entity
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id
+from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 from mirror.values.transaction_types import NUMBERS
 
 CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
@@ -30,6 +31,8 @@ CONTRACT_TYPES = frozenset({CONTRACT_CALL, CONTRACT_CREATE, ETHEREUM})
 DUPLICATE_TRANSACTION, WRONG_NONCE = 11, 312
 # From here on contracts that a contract creates have records of their own.
 CHILD_RECORDS_SINCE = (0, 23, 0)
+
+MAX_INT64 = (1 << 63) - 1
 
 _EMPTY_BLOOM = bytes(256)
 _NOTHING_SEEN = Seen()
@@ -63,7 +66,7 @@ def contract_result(item: RecordItem, rows: Batch) -> None:
 def _add_result(
     item: RecordItem, rows: Batch, contract: int, result: Any | None, seen: Seen, contracts: set[int]
 ) -> None:
-    columns = _requested(item, result)
+    columns = _requested(item, rows, result)
     rows.mention(contract)
     created: list[int] = []
     if result is not None:
@@ -126,7 +129,7 @@ def insert_result(item: RecordItem, rows: Batch, contract: int, **columns: Any) 
         )
 
 
-def _requested(item: RecordItem, result: Any | None) -> dict[str, Any]:
+def _requested(item: RecordItem, rows: Batch, result: Any | None) -> dict[str, Any]:
     """What was asked of the contract: by the body of a call or creation, else as the result repeats it."""
     if item.transaction_type == CONTRACT_CALL:
         call = item.body.contractCall
@@ -134,10 +137,22 @@ def _requested(item: RecordItem, result: Any | None) -> dict[str, Any]:
     elif item.transaction_type == CONTRACT_CREATE:
         create = item.body.contractCreateInstance
         amount, gas, parameters = create.initialBalance, create.gas, create.constructorParameters
+    elif item.from_block and item.ethereum is not None:
+        return _requested_by_ethereum(item, item.ethereum, rows)
     else:
         assert result is not None
         amount, gas, parameters = result.amount, result.gas, result.functionParameters
     return {"amount": amount, "gas_limit": gas, "function_parameters": parameters}
+
+
+def _requested_by_ethereum(item: RecordItem, ethereum: EthereumData, rows: Batch) -> dict[str, Any]:
+    """As the wrapped transaction says: a block does not repeat it. Its call data may lie in a file."""
+    parameters = ethereum.call_data
+    body = item.body.ethereumTransaction
+    if not parameters and body.HasField("call_data"):
+        parameters = rows.files.decoded(entity_id.of_file(body.call_data), item.consensus_timestamp) or b""
+    amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
+    return {"amount": amount, "gas_limit": ethereum.gas_limit, "function_parameters": parameters}
 
 
 def _sender(item: RecordItem, rows: Batch, result: Any | None) -> int | None:

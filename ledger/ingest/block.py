@@ -19,6 +19,7 @@ def add_block(
     """
     totals = file.block_totals()
     major, minor, patch = file.hapi_version or (None, None, None)
+    software_major, software_minor, software_patch = file.software_version or (major, minor, patch)
     rows.insert(
         RecordFileRow,
         name=file.name,
@@ -33,9 +34,9 @@ def add_block(
         hapi_version_major=major,
         hapi_version_minor=minor,
         hapi_version_patch=patch,
-        software_version_major=major,
-        software_version_minor=minor,
-        software_version_patch=patch,
+        software_version_major=software_major,
+        software_version_minor=software_minor,
+        software_version_patch=software_patch,
         version=file.version,
         file_hash=file.file_hash,
         index=index,
@@ -44,6 +45,8 @@ def add_block(
         size=file.size,
         sidecar_count=len(file.sidecars),
         node_id=node_id,
+        round_start=file.round_start,
+        round_end=file.round_end,
     )
 
 

@@ -44,7 +44,7 @@ class FileRows:
         for metadata in file.sidecars:
             count = size = None
             if self.reads_sidecars:
-                sidecar = source.sidecar(metadata)
+                sidecar = file.sidecar_files.get(metadata.id) or source.sidecar(metadata)
                 count, size = len(sidecar.records), sidecar.size
                 for consensus_timestamp, record in sidecar.records:
                     by_timestamp.setdefault(consensus_timestamp, []).append(record)

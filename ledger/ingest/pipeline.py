@@ -24,6 +24,7 @@ from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.registry import start_work
 from ledger.ingest.snapshots import Snapshots
 from ledger.ingest.trust import Trust
+from ledger.stream.block_wrapped import require_majority
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile
 from ledger.stream.verified import StreamFile, VerifiedFile
@@ -55,7 +56,8 @@ class Progress:
 class Pipeline:
     """Loads record files after what is stored; `report` is told after every file taken and every commit.
 
-    With `trust`, files from where there are signature files have to be signed by a majority.
+    With `trust`, files from where there are signature files have to be signed by a majority. With `start`
+    (ns), what is loaded may end before it and go on at it, whatever was between.
     """
 
     def __init__(
@@ -63,11 +65,13 @@ class Pipeline:
         *,
         allow_gap: bool = False,
         trust: Trust | None = None,
+        start: int | None = None,
         report: Callable[[Progress], None] | None = None,
     ) -> None:
         self.progress = Progress()
         self._allow_gap = allow_gap
         self._trust = trust
+        self._start = start
         self._report = report or (lambda progress: None)
         self._lookup = EntityLookup()
         self._files = FileContents()
@@ -85,8 +89,8 @@ class Pipeline:
         """Finish after the batch at hand; safe to call from a signal handler."""
         self._stopping = True
 
-    def run(self, files: Iterable[StreamFile]) -> Progress:
-        """Load what of `files` (in consensus order) is not loaded yet.
+    def run(self, files: Iterable[StreamFile | None]) -> Progress:
+        """Load what of `files` (in consensus order) is not loaded yet; None says that none follows for now.
 
         Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
         files before it are loaded, nothing of it is.
@@ -103,13 +107,18 @@ class Pipeline:
                 self._writer.shutdown()
         return self.progress
 
-    def _load(self, files: Iterable[StreamFile]) -> None:
+    def _load(self, files: Iterable[StreamFile | None]) -> None:
         batch, loaded, start = self._new_batch(), list[StreamFile](), replace(self.progress)
         items = 0
         try:
             for file in files:
                 if self._stopping:
                     break
+                if file is None:
+                    # What there is becomes visible, and an error of writing it is told.
+                    self._submit(batch)
+                    batch, loaded, start, items = self._new_batch(), [], replace(self.progress), 0
+                    continue
                 taken = self._add_file(batch, file)
                 if taken is None:
                     continue
@@ -141,18 +150,21 @@ class Pipeline:
     def _add_file(self, batch: Batch, source: StreamFile) -> int | None:
         """Add the rows of a file; the number of its transactions, or None when it is loaded already."""
         last = self.progress.last
-        if last and source.instant <= last.consensus_end:
+        if last and last.includes(source):
             self.progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
         if self._trust and isinstance(source, LocalRecordFile) and source.published:
             source = source.verified(self._trust.electorate(), sidecars=self._rows.reads_sidecars)
         file = source.record_file()
+        signed_by = source.signed_by if isinstance(source, VerifiedFile) else ()
+        if self._trust and file.wrapper:
+            signed_by = require_majority(file, self._trust.electorate())
         if last:
             if file.consensus_start <= last.consensus_end:
                 self.progress.skipped += 1
                 return None
-            if not self._allow_gap:
+            if not self._allow_gap and not self._starts_anew(last, source):
                 last.require_next(file)
             batch.shift_blocks(provisional_offset(file, last))
         index = block_number(file, last)
@@ -163,9 +175,9 @@ class Pipeline:
         self.progress.files += 1
         self.progress.transactions += file.count
         self.progress.bytes += file.size
-        if isinstance(source, VerifiedFile):
+        if signed_by:
             self.progress.verified += 1
-            self.progress.signed_by |= frozenset(source.signed_by)
+            self.progress.signed_by |= frozenset(signed_by)
         self._nodes_change = self._trust is not None and self._trust.changes_with(items)
         return file.count
 

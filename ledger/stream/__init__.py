@@ -1,5 +1,6 @@
 """Stream files to record items: the formats nodes write, without Django."""
 
+from ledger.stream.block import read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.files import read_record_file
 from ledger.stream.item import RecordItem
@@ -12,6 +13,7 @@ __all__ = [
     "SidecarFile",
     "SidecarMetadata",
     "StreamFileError",
+    "read_block_file",
     "read_record_file",
     "read_sidecar_file",
 ]

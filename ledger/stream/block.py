@@ -55,6 +55,12 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     )
 
 
+def read_block_time(name: str, data: bytes) -> int:
+    """The time of the block (ns), from its header. Errors: StreamFileError."""
+    parsed = block_name.parse(name)
+    return timestamp.of(read_items(parsed.name, content_of(parsed, data)).header.block_timestamp)
+
+
 def _check_number(block: BlockContent, number: int) -> None:
     for part, told in (("header", block.header.number), ("proof", block.proof.block)):
         if told != number:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ledger.stream import names, record_v1_v2, record_v5, record_v6
 from ledger.stream.block_items import BlockContent
 from ledger.stream.block_tree import EMPTY_PREFIXED
+from ledger.stream.consensus import Electorate, NoConsensus
 from ledger.stream.errors import StreamFileError
 from ledger.stream.node_key import verify
 from ledger.stream.reader import (
@@ -85,10 +86,7 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
 
 
 def signers(file: RecordFile, public_keys: Mapping[int, str]) -> tuple[int, ...]:
-    """The nodes whose signature in the wrapper of `file` is by their key; `public_keys` are by node id.
-
-    Whether they are enough, the consensus rule says.
-    """
+    """The nodes whose signature in the wrapper of `file` is by their key; `public_keys` are by node id."""
     if file.wrapper is None:
         return ()
     file_hash = bytes.fromhex(file.file_hash)
@@ -98,6 +96,21 @@ def signers(file: RecordFile, public_keys: Mapping[int, str]) -> tuple[int, ...]
         if node_id in public_keys and verify(public_keys[node_id], file_hash, signature)
     }
     return tuple(sorted(verified))
+
+
+def require_majority(file: RecordFile, electorate: Electorate) -> tuple[int, ...]:
+    """The nodes that signed a wrapped record file, if their stake is enough. Errors: NoConsensus."""
+    nodes = signers(file, electorate.keys)
+    stake = sum(electorate.stakes.get(node, 0) for node in nodes)
+    if stake >= electorate.required_stake:
+        return nodes
+    published = {node for node, _ in file.wrapper.signatures} if file.wrapper else set()
+    others = {
+        node: "a signature that is not by its key" if node in published else "no signature"
+        for node in electorate.keys
+        if node not in nodes
+    }
+    raise NoConsensus(file.name, nodes, stake, electorate, others)
 
 
 def _unusable(block: BlockContent, cause: str) -> StreamFileError:

@@ -1,9 +1,10 @@
-"""Record files below folders, in both bucket layouts, or named one by one.
+"""Record files and blocks below folders, in any bucket layout, or named one by one.
 
 A folder is searched for record data files; below it may stand `recordstreams/record<shard.realm.num>/` or
 `<network>/<shard>/<nodeId>/record/`, the copies of several nodes, or loose files. Of the copies of one file
 the first in path order is taken: they hold the same bytes once decompressed, which the hash chain proves.
-Where there are signature files, a majority of the nodes has to have signed what is taken.
+Where there are signature files, a majority of the nodes has to have signed what is taken. Block files
+(`block_source`) come after all record files: a network goes over from these to those.
 """
 
 import re
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ledger.stream import names
+from ledger.stream import block_name, names
+from ledger.stream.block_source import LocalBlockFile, block_file, blocks_below
 from ledger.stream.consensus import Ballot, Electorate
 from ledger.stream.errors import StreamFileError
 from ledger.stream.files import read_record_file
@@ -80,23 +82,29 @@ class LocalRecordFile:
         raise SourceError(self.path, f"needs its sidecar {name}, which is missing", f"Put it into {folder}.")
 
 
-def find_record_files(paths: Iterable[Path]) -> list[LocalRecordFile]:
-    """Every record data file of `paths` once, in the order of their consensus time.
+def find_record_files(paths: Iterable[Path]) -> list[LocalRecordFile | LocalBlockFile]:
+    """Every record data file of `paths` once, in the order of their consensus time; then every block.
 
-    Errors: StreamFileError for a path that does not exist or a file that is no record data file.
+    Errors: StreamFileError for a path that does not exist or a file that is neither.
     """
-    found: dict[str, LocalRecordFile] = {}
+    found: dict[str, LocalRecordFile | LocalBlockFile] = {}
     for path in paths:
         for file in _files(path):
             found.setdefault(file.name, file)
-    return sorted(found.values(), key=lambda file: file.instant)
+    return sorted(found.values(), key=_order)
 
 
-def _files(path: Path) -> list[LocalRecordFile]:
+def _order(file: LocalRecordFile | LocalBlockFile) -> tuple[bool, int]:
+    return (True, file.number) if isinstance(file, LocalBlockFile) else (False, file.instant)
+
+
+def _files(path: Path) -> Sequence[LocalRecordFile | LocalBlockFile]:
     if path.is_dir():
-        return _files_below(path)
+        return [*_files_below(path), *blocks_below(path)]
     if not path.is_file():
         raise SourceError(path, "does not exist")
+    if block_name.is_block(path.name):
+        return [block_file(path)]
     if not _is_record_data(path.name):
         names.parse(path.name)
         raise SourceError(path, "is a signature or sidecar file, not a record file")

@@ -62,7 +62,17 @@ def token_wipe(item: RecordItem, rows: Batch) -> None:
 
 
 def _set_supply(item: RecordItem, rows: Batch) -> None:
-    rows.upsert(Token, token_id=item.entity_id, total_supply=item.record.receipt.newTotalSupply)
+    supply = item.record.receipt.newTotalSupply
+    if item.from_block and not supply and _changes_nothing(item):
+        # A block tells the supply of tokens only where it changed.
+        return
+    rows.upsert(Token, token_id=item.entity_id, total_supply=supply)
+
+
+def _changes_nothing(item: RecordItem) -> bool:
+    """Whether an amount of 0 is minted, burnt or wiped."""
+    body = getattr(item.body, item.body.WhichOneof("data"))
+    return not (body.amount or item.record.tokenTransferLists)
 
 
 def _end_serials(item: RecordItem, rows: Batch, serials: Iterable[int]) -> None:

@@ -25,13 +25,14 @@ SECONDS_BETWEEN_LINES = 5
 
 class Command(BaseCommand):
     help = (
-        "Load record files: folders (searched through, in both bucket layouts) or single .rcd and .rcd.gz "
-        "files. Files loaded before are passed over, so running it again changes nothing. Where a folder "
-        "holds signature files, a majority of the network's nodes has to have signed each record file."
+        "Load record files and blocks: folders (searched through, in any bucket layout) or single .rcd, "
+        ".rcd.gz, .blk, .blk.gz and .blk.zstd files. Files loaded before are passed over, so running it "
+        "again changes nothing. Where a folder holds signature files, a majority of the network's nodes has "
+        "to have signed each record file; also where a block wraps one and its signatures."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a record file")
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a file")
         parser.add_argument(
             "--allow-gap",
             action="store_true",
@@ -50,7 +51,9 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
         if not files:
             raise CommandError(
-                "There is no record file (*.rcd, *.rcd.gz) in the given folders.", returncode=2
+                "There is no record file (*.rcd, *.rcd.gz) and no block (*.blk.gz, *.blk.zstd) in the given "
+                "folders.",
+                returncode=2,
             )
         began = time.monotonic()
         try:
