@@ -24,8 +24,8 @@ RUNNER = CONFORMANCE / "run_cases.py"
 AREAS = (
     r"^accounts/[^{]",
     r"^accounts/\{id\}/[^/]+$",
-    r"^accounts/\{id\}/(allowances|nfts|rewards|tokens)",
-    *("^balances", "^blocks", "^route", "^schedules", "^tokens", "^topics", "^transactions"),
+    r"^accounts/\{id\}/(airdrops|allowances|hooks|nfts|rewards|tokens)",
+    *("^balances", "^blocks", "^network", "^route", "^schedules", "^tokens", "^topics", "^transactions"),
 )
 # Endpoints that don't exist yet.
 NOT_YET = ("/stateproof/",)

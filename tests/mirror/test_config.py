@@ -21,6 +21,15 @@ from mirror.config import InvalidSetting, Setting, load
             "maybe",
             "SVC_MIRROR_REST_QUERY_BINDTIMESTAMPRANGE='maybe' is not true or false.",
         ),
+        *[
+            (
+                "SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS",
+                text,
+                f"SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS='{text}' is not "
+                "numbers and ranges of them, such as 2,44-71.",
+            )
+            for text in ("2,x", "2-", "2-3-4", "0.0.2", ",")
+        ],
     ],
 )
 def test_a_value_that_can_not_be_used_is_named_with_what_would_be_right(variable, text, sentence):
@@ -44,6 +53,11 @@ def test_an_empty_variable_leaves_the_default():
 )
 def test_durations_are_read_as_seconds(text, seconds):
     assert load({"SVC_MIRROR_REST_QUERY_MAXTIMESTAMPRANGE": text})["rest.query.maxTimestampRange"] == seconds
+
+
+def test_ranges_of_numbers_are_read_as_they_stand():
+    name = "rest.network.unreleasedSupplyAccounts"
+    assert load({"SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS": "2, 44-71"})[name] == ("2", "44-71")
 
 
 def test_a_secret_is_not_repeated_in_an_error():

@@ -1,7 +1,9 @@
 import pytest
 
-from mirror.db.sql import Comparison
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.errors import BadRequest
+from mirror.rest.newer_parameters import time_window
 from tests.mirror.rest.test_paging import Allowances
 
 
@@ -61,3 +63,18 @@ def test_broken_constraints_are_reported_together_in_order_of_declaration():
         "limit must be greater than 0",
         "tokenIds size must be between 0 and 2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "bounds"),
+    [
+        ([], Bounds()),
+        ([("eq", 5)], Bounds(upper=5)),
+        ([("gt", 5), ("lte", 9)], Bounds(6, 9)),
+        ([("gte", 5), ("gt", 3), ("lt", 9), ("lte", 20)], Bounds(4, 20)),
+        ([("lt", 9), ("eq", 5)], Bounds(upper=5)),
+        ([("gt", MAX_INT64)], Bounds(lower=MAX_INT64 + 1)),
+    ],
+)
+def test_of_times_on_one_side_the_last_one_counts_and_a_moment_ends_the_window(comparisons, bounds):
+    assert time_window([Comparison(*each) for each in comparisons]) == bounds

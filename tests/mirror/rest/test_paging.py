@@ -155,6 +155,17 @@ def test_the_path_loses_one_trailing_slash():
             "order=ASC&limit=1&foo=a&foo=b&Limit=9&account.id=gte:0.0.21&token.id=gt:0.0.31",
         ),
         ("foo=%C3%A9%26", ("0.0.1", "0.0.2"), "foo=%C3%A9%26&account.id=gte:0.0.1&token.id=gt:0.0.2"),
+        (
+            "account.id=gte:5,lte:9&token.id=gt:1&token.id=LT:7",
+            ("0.0.6", "0.0.2"),
+            "account.id=lte:9&account.id=gte:0.0.6&token.id=LT:7&token.id=gt:0.0.2",
+        ),
+        (
+            "account.id=&limit=1",
+            ("0.0.6", "0.0.2"),
+            "account.id=&account.id=gte:0.0.6&limit=1&token.id=gt:0.0.2",
+        ),
+        ("limit=1&token.id=gt:1", ("0.0.6", None), "limit=1&account.id=gt:0.0.6"),
     ],
 )
 def test_a_newer_link_is_built_from_the_request(query, last, link):

@@ -27,6 +27,33 @@ def test_text_has_nine_fraction_digits(nanoseconds, text):
     assert timestamp.text(nanoseconds) == text
 
 
+def test_newer_endpoints_write_the_time_0_in_their_own_way():
+    assert [timestamp.newer_text(at) for at in (0, 1, None)] == ["0.0", "0.000000001", None]
+    assert timestamp.newer_range_json(0, None) == {"from": "0.0", "to": None}
+
+
+def test_a_staking_period_is_the_day_after_its_last_nanosecond_before():
+    day = timestamp.staking_period_json(1_699_919_999_999_999_999)
+    assert day == {"from": "1699920000.000000000", "to": "1700006400.000000000"}
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "later", "start"),
+    [
+        (1_700_000_000_000_000_000, 0, 1_698_796_800),
+        (1_698_796_800_000_000_000, 0, 1_698_796_800),
+        (1_698_796_799_999_999_999, 0, 1_696_118_400),
+        (1_700_000_000_000_000_000, 1, 1_701_388_800),
+        (1_700_000_000_000_000_000, 2, 1_704_067_200),
+        (1_704_067_200_000_000_000, -1, 1_701_388_800),
+        (0, -1, -2_678_400),
+        ((1 << 63) - 1, 1, 9_225_014_400),
+    ],
+)
+def test_months_start_at_midnight_utc(nanoseconds, later, start):
+    assert timestamp.month_start(nanoseconds, later) == start * 1_000_000_000
+
+
 def test_no_time_has_no_text():
     assert timestamp.text(None) is None
 

@@ -1,0 +1,40 @@
+import pytest
+
+from mirror.db.bounds import Bounds, Ends
+from mirror.db.sql import Comparison
+
+
+def comparisons(*pairs):
+    return [Comparison(*pair) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("given", "within"),
+    [
+        ([("eq", 1), ("eq", 5), ("eq", 9)], {1, 5, 9}),
+        ([("eq", 1), ("eq", 5), ("eq", 9), ("gte", 5)], {5, 9}),
+        ([("eq", 1), ("eq", 5), ("eq", 9), ("gt", 1), ("lt", 9)], {5}),
+        ([("eq", 1), ("gt", 1)], set()),
+        ([("gt", 1)], set()),
+    ],
+)
+def test_of_values_named_those_between_the_ends_are_within(given, within):
+    assert Bounds.of(comparisons(*given)).equal_within == within
+
+
+@pytest.mark.parametrize(
+    ("given", "lower", "upper", "bounds"),
+    [
+        ([], None, None, Bounds()),
+        ([("ne", 1)], None, None, Bounds()),
+        ([("gt", 3), ("gte", 1)], ("gte", 1), None, Bounds(lower=1)),
+        ([("gt", 3), ("eq", 1)], ("eq", 1), None, Bounds(lower=1)),
+        ([("lt", 3), ("lte", 5), ("eq", 1)], ("eq", 1), ("lte", 5), Bounds(1, 5)),
+        ([("gt", 3), ("lt", 4)], ("gt", 3), ("lt", 4), Bounds(4, 3)),
+    ],
+)
+def test_the_last_comparison_on_each_side_is_an_end(given, lower, upper, bounds):
+    ends = Ends.of(comparisons(*given))
+    assert ends == (lower, upper)
+    assert ends.bounds == bounds
+    assert ends.equal == (lower is not None and lower[0] == "eq")
