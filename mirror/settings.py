@@ -27,12 +27,28 @@ INSTALLED_APPS = [
     "mirror.admin.apps.MirrorAdminConfig",
     "django_filters",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "mirror",
     "ledger",
     "contracts",
     "tokens",
     "network",
 ]
+
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.rest.schema.EndpointSchema"}
+
+# The page and the document of the API's description.
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Ledger Mirror",
+    "DESCRIPTION": "The REST API of a mirror node for Hiero and Hedera networks.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "DEFAULT_GENERATOR_CLASS": "mirror.rest.schema.Generator",
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
 
 MIDDLEWARE = [
     "mirror.rest.middleware.ApiMiddleware",

@@ -9,7 +9,7 @@ Errors: 400 malformed parameter; 404 unknown alias or EVM address. What nobody h
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
@@ -31,9 +31,9 @@ from mirror.rest.newer_parameters import (
     time_window,
 )
 from mirror.rest.parameters import WITHOUT_NE, InvalidValue, ParameterSet
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
+from mirror.values.shapes import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
 
 _WORD = 32
 _LAST_KEY = (1 << 8 * _WORD) - 1
@@ -52,7 +52,7 @@ class HookParameters(NewerParameterSet):
 class StorageKeyParameter(NewerListParameter):
     """Keys of storage slots in hex, operators in lower case; become whole numbers."""
 
-    schema = {"type": "string", "pattern": "^((eq|gt|gte|lt|lte):)?(0x)?[0-9a-fA-F]{1,64}$"}
+    schema = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"}
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
         match = _KEY.fullmatch(text)
@@ -108,7 +108,37 @@ def _word(number: int) -> bytes:
 
 
 # JSON
-def hook_json(hook: Hook) -> Answer:
+class HookJson(TypedDict):
+    admin_key: KeyJson | None
+    contract_id: EntityId | None
+    created_timestamp: Timestamp | None
+    deleted: bool
+    extension_point: str
+    hook_id: Int64
+    owner_id: EntityId | None
+    timestamp_range: TimestampRangeJson | None
+    type: str
+
+
+class HooksJson(Page):
+    hooks: list[HookJson]
+
+
+class SlotJson(TypedDict):
+    """A slot that was only read has no value."""
+
+    key: Hex
+    timestamp: Timestamp | None
+    value: Hex | None
+
+
+class HookStorageJson(Page):
+    hook_id: Int64
+    owner_id: EntityId | None
+    storage: list[SlotJson]
+
+
+def hook_json(hook: Hook) -> HookJson:
     return {
         "admin_key": key_json(hook.admin_key),
         "contract_id": entity_id.text(hook.contract_id),
@@ -122,7 +152,7 @@ def hook_json(hook: Hook) -> Answer:
     }
 
 
-def slot_json(slot: Slot) -> Answer:
+def slot_json(slot: Slot) -> SlotJson:
     return {
         "key": _hex_word(slot.key),
         "timestamp": timestamp.newer_text(slot.timestamp),
@@ -138,7 +168,7 @@ def _hex_word(data: bytes) -> str:
 class Hooks(NewerOfAccount):
     """List the hooks of an account."""
 
-    parameters, max_age = HookParameters, 1
+    parameters, max_age, answers = HookParameters, 1, HooksJson
     paging = {"hook.id": "hook_id"}
     account_part = "ownerId"
 
@@ -155,7 +185,7 @@ class Hooks(NewerOfAccount):
 class HookStorage(NewerOfAccount):
     """List the storage of a hook."""
 
-    parameters, max_age = HookStorageParameters, 1
+    parameters, max_age, answers = HookStorageParameters, 1, HookStorageJson
     paging = {"key": "key"}
     account_part = "ownerId"
 

@@ -5,11 +5,16 @@ One account comes with its transactions (ledger.api.transactions). Balances and 
 tokens their smallest unit. Errors: 400 malformed parameter or path; 404 no such account, or none at the time.
 """
 
-from typing import Any
+from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.transactions import TransactionsOfAccountParameters, transaction_rows, transactions_json
+from ledger.api.transactions import (
+    TransactionJson,
+    TransactionsOfAccountParameters,
+    transaction_rows,
+    transactions_json,
+)
 from ledger.queries import accounts as queries
 from ledger.queries import balances
 from ledger.queries.accounts import Account, Holdings, Moment
@@ -28,8 +33,9 @@ from mirror.rest.parameter_types import (
     PublicKeyParameter,
 )
 from mirror.rest.parameters import ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import alias, entity_id, hexes, keys, timestamp
+from mirror.values.shapes import Alias, EntityId, EvmAddress, Int32, Int64, KeyJson, Page, Timestamp
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _NO_NODE = -1
@@ -57,7 +63,7 @@ class AccountParameters(TransactionsOfAccountParameters):
 
 
 # QUERIES
-def account_at(account_id: int, comparisons: list[Comparison]) -> tuple[Account, Answer]:
+def account_at(account_id: int, comparisons: list[Comparison]) -> "tuple[Account, BalanceJson]":
     """The account as it was when the timestamps say, and its balance of the last snapshot then.
 
     Errors: NotFound.
@@ -90,7 +96,47 @@ def _most_tokens() -> int:
 
 
 # JSON
-def account_json(account: Account, balance: Answer | None) -> Answer:
+class TokenHoldingJson(TypedDict):
+    token_id: EntityId | None
+    balance: Int64
+
+
+class BalanceJson(TypedDict):
+    balance: Int64 | None
+    timestamp: Timestamp | None
+    tokens: list[TokenHoldingJson]
+
+
+class AccountJson(TypedDict):
+    account: EntityId | None
+    alias: Alias | None
+    auto_renew_period: Int64 | None
+    balance: BalanceJson | None
+    created_timestamp: Timestamp | None
+    decline_reward: bool
+    deleted: bool | None
+    ethereum_nonce: Int64 | None
+    evm_address: EvmAddress | None
+    expiry_timestamp: Timestamp | None
+    key: KeyJson | None
+    max_automatic_token_associations: Int32 | None
+    memo: str | None
+    pending_reward: Int64
+    receiver_sig_required: bool | None
+    staked_account_id: EntityId | None
+    staked_node_id: Int64 | None
+    stake_period_start: Timestamp | None
+
+
+class AccountsJson(Page):
+    accounts: list[AccountJson]
+
+
+class AccountWithTransactionsJson(AccountJson, Page):
+    transactions: list[TransactionJson]
+
+
+def account_json(account: Account, balance: BalanceJson | None) -> AccountJson:
     has_node = account.staked_node_id is not None and account.staked_node_id != _NO_NODE
     return {
         "account": entity_id.text(account.id),
@@ -114,11 +160,11 @@ def account_json(account: Account, balance: Answer | None) -> Answer:
     }
 
 
-def balance_json(balance: int | None, at: int | None, tokens: Holdings | None) -> Answer:
+def balance_json(balance: int | None, at: int | None, tokens: Holdings | None) -> BalanceJson:
     return {"balance": balance, "timestamp": timestamp.text(at), "tokens": tokens_json(tokens)}
 
 
-def tokens_json(tokens: Holdings | None) -> list[Answer]:
+def tokens_json(tokens: Holdings | None) -> list[TokenHoldingJson]:
     return [{"token_id": entity_id.text(token), "balance": balance} for token, balance in tokens or ()]
 
 
@@ -157,7 +203,7 @@ def _stake_period_start(account: Account) -> int | None:
 class Accounts(ReadView):
     """List the accounts."""
 
-    parameters, max_age = AccountsParameters, 10
+    parameters, max_age, answers = AccountsParameters, 10, AccountsJson
     paging = {"account.id": "account"}
 
     def read(self, given: AccountsParameters) -> Response:
@@ -175,7 +221,7 @@ class Accounts(ReadView):
         return self.page("accounts", [self._json(account, given.balance) for account in found])
 
     @staticmethod
-    def _json(account: Account, with_balance: bool) -> Answer:
+    def _json(account: Account, with_balance: bool) -> AccountJson:
         balance = balance_json(account.balance, account.balance_timestamp, account.tokens)
         return account_json(account, balance if with_balance else None)
 
@@ -183,7 +229,7 @@ class Accounts(ReadView):
 class AccountOfIdOrAlias(OfAccount):
     """One account, now or as it was at a time, with its transactions."""
 
-    parameters, max_age = AccountParameters, 2
+    parameters, max_age, answers = AccountParameters, 2, AccountWithTransactionsJson
     paging = {"timestamp": "consensus_timestamp"}
     path_first = False
 
@@ -197,7 +243,7 @@ class AccountOfIdOrAlias(OfAccount):
         )
 
     @staticmethod
-    def _now(account_id: int) -> tuple[Account, Answer]:
+    def _now(account_id: int) -> tuple[Account, BalanceJson]:
         account = queries.account(account_id, tokens=_most_tokens())
         if account is None:
             raise NotFound

@@ -4,14 +4,16 @@ Source: crypto_allowance with something left. Amounts: int64 tinybars.
 Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing allows nothing.
 """
 
+from typing import TypedDict
+
 from rest_framework.response import Response
 
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
 from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
 from mirror.rest.parameters import ParameterSet, refuse_ne
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 
 
 # PARAMETERS
@@ -35,7 +37,19 @@ def crypto_allowances_of(account_id: int, given: CryptoAllowanceParameters) -> l
 
 
 # JSON
-def crypto_allowance_json(row: Row) -> Answer:
+class CryptoAllowanceJson(TypedDict):
+    amount: Int64
+    amount_granted: Int64
+    owner: EntityId | None
+    spender: EntityId | None
+    timestamp: TimestampRangeJson
+
+
+class CryptoAllowancesJson(Page):
+    allowances: list[CryptoAllowanceJson]
+
+
+def crypto_allowance_json(row: Row) -> CryptoAllowanceJson:
     amount, granted, owner, spender, since, until = row
     return {
         "amount": amount,
@@ -50,7 +64,7 @@ def crypto_allowance_json(row: Row) -> Answer:
 class CryptoAllowances(OfAccount):
     """List the hbar allowances of an account."""
 
-    parameters, max_age = CryptoAllowanceParameters, 1
+    parameters, max_age, answers = CryptoAllowanceParameters, 1, CryptoAllowancesJson
     paging = {"spender.id": "spender"}
 
     def read(self, given: CryptoAllowanceParameters, account_id: int) -> Response:

@@ -6,11 +6,11 @@ unit. Errors: 400 malformed parameter, or more than one alias or EVM address.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.accounts import tokens_json
+from ledger.api.accounts import TokenHoldingJson, tokens_json
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
 from ledger.queries.accounts import Holdings
@@ -28,8 +28,9 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
 )
 from mirror.rest.parameters import Parameter, ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 
 _ACCOUNT = "account.id"
 
@@ -90,7 +91,9 @@ def account_ids(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
-def balances_now(given: BalanceParameters, accounts: list[Comparison]) -> tuple[int | None, list[Answer]]:
+def balances_now(
+    given: BalanceParameters, accounts: list[Comparison]
+) -> "tuple[int | None, list[AccountBalanceJson]]":
     """When the latest of the page's balances changed, and the page."""
     found = current.balances(
         compare("id", accounts) + given.where("account_balance", "account_publickey"),
@@ -105,7 +108,9 @@ def balances_now(given: BalanceParameters, accounts: list[Comparison]) -> tuple[
     ]
 
 
-def balances_at(given: BalanceParameters, accounts: list[Comparison]) -> tuple[int | None, list[Answer]]:
+def balances_at(
+    given: BalanceParameters, accounts: list[Comparison]
+) -> "tuple[int | None, list[AccountBalanceJson]]":
     """The time of the snapshot, and a page of it. Operators of the public key count for nothing here."""
     window = snapshots.window(given.timestamp, now=now_ns())
     wanted = {key for _, key in given.account_publickey}
@@ -130,7 +135,18 @@ def _most_tokens() -> int:
 
 
 # JSON
-def balance_json(account_id: int, balance: int | None, tokens: Holdings | None) -> Answer:
+class AccountBalanceJson(TypedDict):
+    account: EntityId | None
+    balance: Int64 | None
+    tokens: list[TokenHoldingJson]
+
+
+class BalancesJson(Page):
+    timestamp: Timestamp | None
+    balances: list[AccountBalanceJson]
+
+
+def balance_json(account_id: int, balance: int | None, tokens: Holdings | None) -> AccountBalanceJson:
     return {"account": entity_id.text(account_id), "balance": balance, "tokens": tokens_json(tokens)}
 
 
@@ -138,7 +154,7 @@ def balance_json(account_id: int, balance: int | None, tokens: Holdings | None) 
 class Balances(ReadView):
     """List the balances."""
 
-    parameters, max_age = BalanceParameters, 1
+    parameters, max_age, answers = BalanceParameters, 1, BalancesJson
     paging = {_ACCOUNT: "account"}
 
     def read(self, given: BalanceParameters) -> Response:

@@ -5,6 +5,7 @@ Errors: 400 malformed parameter, number or hash; 404 no such block.
 """
 
 import re
+from typing import TypedDict
 
 from rest_framework.response import Response
 
@@ -19,8 +20,9 @@ from mirror.rest.parameter_types import (
     read_number,
 )
 from mirror.rest.parameters import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import hexes, timestamp
+from mirror.values.shapes import Hex, Int32, Int64, Page, TimestampRangeJson
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _BLOOM_DIGITS = 512
@@ -43,7 +45,24 @@ class BlockParameters(ParameterSet):
 
 
 # JSON
-def block_json(row: Row) -> Answer:
+class BlockJson(TypedDict):
+    count: Int64
+    hapi_version: str | None
+    hash: Hex
+    name: str
+    number: Int64
+    previous_hash: Hex
+    size: Int32 | None
+    timestamp: TimestampRangeJson
+    gas_used: Int64 | None
+    logs_bloom: Hex | None
+
+
+class BlocksJson(Page):
+    blocks: list[BlockJson]
+
+
+def block_json(row: Row) -> BlockJson:
     count, major, minor, patch, digest, name, number, previous, size, start, end, gas_used, bloom = row
     return {
         "count": count,
@@ -63,7 +82,7 @@ def block_json(row: Row) -> Answer:
 class Blocks(ReadView):
     """List the blocks."""
 
-    parameters, max_age = BlockParameters, 1
+    parameters, max_age, answers = BlockParameters, 1, BlocksJson
     paging = {"block.number": "number"}
 
     def read(self, given: BlockParameters) -> Response:
@@ -76,9 +95,9 @@ class Blocks(ReadView):
 class Block(ReadView):
     """One block, by its number, its hash or the first 32 bytes of its hash."""
 
-    max_age = 600
+    max_age, answers = 600, BlockJson
 
-    def read(self, given: NoParameters, hash_or_number: str) -> Answer:
+    def read(self, given: NoParameters, hash_or_number: str) -> BlockJson:
         if digest := _HASH.fullmatch(hash_or_number):
             row = queries.block_of_hash(digest[1].lower())
         else:

@@ -4,6 +4,8 @@ Source: staking_reward_transfer. Amounts: int64 tinybars.
 Errors: 400 malformed parameter; 404 no such entity.
 """
 
+from typing import TypedDict
+
 from rest_framework.response import Response
 
 from ledger.queries import entities
@@ -11,8 +13,8 @@ from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
 from mirror.rest.parameters import ParameterSet, refuse_ne
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 
 
 # PARAMETERS
@@ -36,7 +38,17 @@ def rewards_of(account_id: int, given: RewardParameters) -> list[Row]:
 
 
 # JSON
-def reward_json(row: Row) -> Answer:
+class RewardJson(TypedDict):
+    account_id: EntityId | None
+    amount: Int64
+    timestamp: Timestamp | None
+
+
+class RewardsJson(Page):
+    rewards: list[RewardJson]
+
+
+def reward_json(row: Row) -> RewardJson:
     account, amount, consensus_timestamp = row
     return {
         "account_id": entity_id.text(account),
@@ -49,7 +61,7 @@ def reward_json(row: Row) -> Answer:
 class Rewards(OfAccount):
     """List the staking rewards of an account."""
 
-    parameters, max_age = RewardParameters, 60
+    parameters, max_age, answers = RewardParameters, 60, RewardsJson
     paging = {"timestamp": "timestamp"}
     must_exist = True
 

@@ -4,6 +4,8 @@ Source: schedule, with entity and transaction_signature.
 Errors: 400 malformed parameter or id; 404 no such schedule.
 """
 
+from typing import NotRequired, TypedDict
+
 from rest_framework.response import Response
 
 from ledger.queries import schedules as queries
@@ -13,9 +15,10 @@ from mirror.rest.entities import NotAnEntityId, read_numeric_id
 from mirror.rest.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
 from mirror.rest.parameters import NoParameters, ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import entity_id, hexes, timestamp
 from mirror.values.keys import key_json
+from mirror.values.shapes import Base64, EntityId, KeyJson, Page, Timestamp
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # How long a schedule without an expiration time waits for signatures, and how long after its expiration time
@@ -49,7 +52,35 @@ def is_finished(schedule: FullSchedule, now: int) -> bool:
 
 
 # JSON
-def schedule_json(schedule: FullSchedule) -> Answer:
+class ScheduleSignatureJson(TypedDict):
+    consensus_timestamp: Timestamp | None
+    public_key_prefix: Base64 | None
+    signature: Base64 | None
+    type: str
+
+
+class ScheduleJson(TypedDict):
+    """In a list `deleted` and `memo` are left out of a schedule whose entity is not known."""
+
+    admin_key: KeyJson | None
+    deleted: NotRequired[bool | None]
+    consensus_timestamp: Timestamp | None
+    creator_account_id: EntityId | None
+    executed_timestamp: Timestamp | None
+    expiration_time: Timestamp | None
+    memo: NotRequired[str | None]
+    payer_account_id: EntityId | None
+    schedule_id: EntityId | None
+    signatures: list[ScheduleSignatureJson]
+    transaction_body: Base64 | None
+    wait_for_expiry: bool
+
+
+class SchedulesJson(Page):
+    schedules: list[ScheduleJson]
+
+
+def schedule_json(schedule: FullSchedule) -> ScheduleJson:
     return {
         "admin_key": key_json(schedule.admin_key),
         "deleted": schedule.deleted,
@@ -74,7 +105,7 @@ def schedule_json(schedule: FullSchedule) -> Answer:
     }
 
 
-def listed_schedule_json(schedule: FullSchedule) -> Answer:
+def listed_schedule_json(schedule: FullSchedule) -> ScheduleJson:
     """The same in a list, where what only the entity knows is left out if there is none."""
     answer = schedule_json(schedule)
     if not schedule.has_entity:
@@ -86,7 +117,7 @@ def listed_schedule_json(schedule: FullSchedule) -> Answer:
 class Schedules(ReadView):
     """List the schedules."""
 
-    parameters, max_age = ScheduleParameters, 10
+    parameters, max_age, answers = ScheduleParameters, 10, SchedulesJson
     paging = {"schedule.id": "schedule_id"}
 
     def read(self, given: ScheduleParameters) -> Response:
@@ -100,7 +131,9 @@ class Schedules(ReadView):
 class Schedule(ReadView):
     """One schedule. Once it is executed, deleted or expired it may be kept for an hour."""
 
-    def read(self, given: NoParameters, schedule_id: str) -> Answer:
+    answers = ScheduleJson
+
+    def read(self, given: NoParameters, schedule_id: str) -> ScheduleJson:
         try:
             found = queries.schedule(read_numeric_id(schedule_id))
         except (NotAnEntityId, InvalidEntityId):

@@ -5,7 +5,7 @@ Errors: 400 malformed parameter, id, number or time; 404 no such message.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from google.protobuf.message import DecodeError
 from rest_framework.response import Response
@@ -26,8 +26,9 @@ from mirror.rest.parameter_types import (
     read_number,
 )
 from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet, refuse_ne
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import entity_id, hapi, hexes, timestamp
+from mirror.values.shapes import Base64, EntityId, Int32, Int64, Page, Timestamp
 
 _BY_PARTITION = "rest.query.topicMessageLookup"
 
@@ -118,7 +119,37 @@ def _overlap(partition: Partition, numbers: Bounds) -> int:
 
 
 # JSON
-def message_json(message: Message, *, as_text: bool = False) -> Answer:
+class ChunkTransactionIdJson(TypedDict):
+    account_id: EntityId | None
+    nonce: Int32 | None
+    scheduled: bool | None
+    transaction_valid_start: Timestamp | None
+
+
+class ChunkJson(TypedDict):
+    initial_transaction_id: ChunkTransactionIdJson
+    number: Int32 | None
+    total: Int32 | None
+
+
+class TopicMessageJson(TypedDict):
+    """The message is base64, or text if the request wants it so."""
+
+    chunk_info: ChunkJson | None
+    consensus_timestamp: Timestamp | None
+    message: str | None
+    payer_account_id: EntityId | None
+    running_hash: Base64 | None
+    running_hash_version: Int32
+    sequence_number: Int64
+    topic_id: EntityId | None
+
+
+class TopicMessagesJson(Page):
+    messages: list[TopicMessageJson]
+
+
+def message_json(message: Message, *, as_text: bool = False) -> TopicMessageJson:
     """`as_text`: the message itself as UTF-8, not as base64."""
     version = message.running_hash_version
     content = message.message
@@ -134,7 +165,7 @@ def message_json(message: Message, *, as_text: bool = False) -> Answer:
     }
 
 
-def chunk_json(message: Message) -> Answer:
+def chunk_json(message: Message) -> ChunkJson:
     first = _first_transaction_id(message.initial_transaction_id)
     return {
         "initial_transaction_id": {
@@ -178,7 +209,7 @@ def _valid_start(transaction_id: Any) -> int | None:
 class Messages(ReadView):
     """List the messages of a topic."""
 
-    parameters, max_age = MessageParameters, 1
+    parameters, max_age, answers = MessageParameters, 1, TopicMessagesJson
     paging = {"timestamp": "consensus_timestamp"}
     path_first = True
 
@@ -195,9 +226,9 @@ class Messages(ReadView):
 class MessageOfNumber(ReadView):
     """One message of a topic, by its sequence number."""
 
-    max_age = 600
+    max_age, answers = 600, TopicMessageJson
 
-    def read(self, given: NoParameters, topic_id: str, sequence_number: str) -> Answer:
+    def read(self, given: NoParameters, topic_id: str, sequence_number: str) -> TopicMessageJson:
         invalid: list[str] = []
         try:
             topic = read_numeric_id(topic_id)
@@ -218,9 +249,9 @@ class MessageOfNumber(ReadView):
 class MessageAt(ReadView):
     """One message, by its consensus timestamp."""
 
-    max_age = 600
+    max_age, answers = 600, TopicMessageJson
 
-    def read(self, given: NoParameters, timestamp: str) -> Answer:
+    def read(self, given: NoParameters, timestamp: str) -> TopicMessageJson:
         found = queries.message_at(read_timestamp(timestamp))
         if found is None:
             raise NotFound

@@ -4,6 +4,8 @@ Source: topic, entity and custom_fee; all three must know the topic.
 Errors: 400 malformed id; 404 naming what is missing.
 """
 
+from typing import TypedDict
+
 from google.protobuf.message import DecodeError
 
 from ledger.queries import topics as queries
@@ -11,9 +13,10 @@ from ledger.queries.topics import Topic as TopicRow
 from mirror import config
 from mirror.rest.errors import NotFound
 from mirror.rest.newer_parameters import NewerParameterSet, not_converted
-from mirror.rest.views import Answer, NewerReadView
+from mirror.rest.views import NewerReadView
 from mirror.values import entity_id, timestamp, wire
 from mirror.values.keys import key_json
+from mirror.values.shapes import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson
 
 _KEYS_OF_A_LIST = 1  # the field of KeyList that holds its keys
 
@@ -24,7 +27,33 @@ class TopicParameters(NewerParameterSet):
 
 
 # JSON
-def topic_json(topic: TopicRow) -> Answer:
+class TopicFeeJson(TypedDict):
+    amount: Int64
+    collector_account_id: EntityId | None
+    denominating_token_id: EntityId | None
+
+
+class TopicFeesJson(TypedDict):
+    created_timestamp: Timestamp | None
+    fixed_fees: list[TopicFeeJson]
+
+
+class TopicJson(TypedDict):
+    admin_key: KeyJson | None
+    auto_renew_account: EntityId | None
+    auto_renew_period: Int64 | None
+    created_timestamp: Timestamp | None
+    custom_fees: TopicFeesJson
+    deleted: bool | None
+    fee_exempt_key_list: list[KeyJson | None]
+    fee_schedule_key: KeyJson | None
+    memo: str | None
+    submit_key: KeyJson | None
+    timestamp: TimestampRangeJson
+    topic_id: EntityId | None
+
+
+def topic_json(topic: TopicRow) -> TopicJson:
     return {
         "admin_key": key_json(topic.admin_key),
         "auto_renew_account": entity_id.text(topic.auto_renew_account_id),
@@ -67,9 +96,9 @@ def keys_of_list(key_list: bytes) -> list[bytes]:
 class Topic(NewerReadView):
     """One topic."""
 
-    parameters, max_age = TopicParameters, 5
+    parameters, max_age, answers = TopicParameters, 5, TopicJson
 
-    def read(self, given: TopicParameters, id: str) -> Answer:
+    def read(self, given: TopicParameters, id: str) -> TopicJson:
         try:
             topic_id = entity_id.parse(id, config.value("common.shard"), config.value("common.realm"))
         except entity_id.InvalidEntityId:

@@ -11,6 +11,7 @@ from base64 import b64decode
 from binascii import b2a_base64
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NotRequired, TypedDict
 
 from rest_framework.response import Response
 
@@ -38,6 +39,17 @@ from mirror.rest.transaction_ids import read_transaction_id
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, hexes, result_codes, timestamp, transaction_id, transaction_types
 from mirror.values.hapi import CustomFeeLimit
+from mirror.values.shapes import (
+    Base64,
+    DecimalText,
+    EntityId,
+    Hex,
+    Int32,
+    Int64,
+    Page,
+    Timestamp,
+    TransactionId,
+)
 
 _REWARD_ACCOUNT_NUM = 800
 
@@ -144,6 +156,81 @@ def _narrower(given: TransactionIdParameters) -> Where:
 
 
 # JSON
+class TransferJson(TypedDict):
+    account: EntityId | None
+    amount: Int64
+    is_approval: bool
+
+
+class TokenTransferJson(TypedDict):
+    token_id: EntityId | None
+    account: EntityId | None
+    amount: Int64
+    is_approval: bool
+
+
+class NftTransferJson(TypedDict):
+    is_approval: bool
+    receiver_account_id: EntityId | None
+    sender_account_id: EntityId | None
+    serial_number: Int64 | None
+    token_id: EntityId | None
+
+
+class StakingRewardTransferJson(TypedDict):
+    account: EntityId | None
+    amount: Int64
+
+
+class CustomFeeLimitJson(TypedDict):
+    account_id: EntityId | None
+    amount: Int64
+    denominating_token_id: EntityId | None
+
+
+class AssessedCustomFeeJson(TypedDict):
+    amount: Int64
+    collector_account_id: EntityId | None
+    token_id: EntityId | None
+    effective_payer_account_ids: list[EntityId | None]
+
+
+class TransactionJson(TypedDict):
+    """Assessed custom fees are shown of one transaction id or hash only, if there are any."""
+
+    assessed_custom_fees: NotRequired[list[AssessedCustomFeeJson]]
+    batch_key: Hex | None
+    bytes: Base64 | None
+    charged_tx_fee: Int64 | None
+    consensus_timestamp: Timestamp
+    entity_id: EntityId | None
+    max_fee: DecimalText | None
+    max_custom_fees: list[CustomFeeLimitJson]
+    memo_base64: Base64 | None
+    name: str
+    nft_transfers: list[NftTransferJson]
+    node: EntityId | None
+    nonce: Int32
+    parent_consensus_timestamp: Timestamp | None
+    result: str
+    scheduled: bool
+    staking_reward_transfers: list[StakingRewardTransferJson]
+    token_transfers: list[TokenTransferJson]
+    transaction_hash: Base64 | None
+    transaction_id: TransactionId | None
+    transfers: list[TransferJson]
+    valid_duration_seconds: DecimalText | None
+    valid_start_timestamp: Timestamp | None
+
+
+class TransactionsJson(Page):
+    transactions: list[TransactionJson]
+
+
+class TransactionsOfIdJson(TypedDict):
+    transactions: list[TransactionJson]
+
+
 def transactions_json(found: Sequence[FullTransaction]) -> list[Answer]:
     """The transactions, with the staking rewards of those that pay any."""
     source = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _REWARD_ACCOUNT_NUM)
@@ -238,7 +325,7 @@ def _max_custom_fees_json(limits: Sequence[bytes]) -> list[Answer]:
 class Transactions(ReadView):
     """List the transactions."""
 
-    parameters, max_age = TransactionParameters, 2
+    parameters, max_age, answers = TransactionParameters, 2, TransactionsJson
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, given: TransactionParameters) -> Response:
@@ -251,7 +338,7 @@ class Transactions(ReadView):
 class TransactionsOfIdOrHash(ReadView):
     """All transactions of one id or hash: duplicates, the scheduled execution and children too."""
 
-    parameters, max_age = TransactionIdParameters, 600
+    parameters, max_age, answers = TransactionIdParameters, 600, TransactionsOfIdJson
 
     def read(self, given: TransactionIdParameters, transaction_id_or_hash: str) -> Answer:
         digest = _hash(transaction_id_or_hash)

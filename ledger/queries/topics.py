@@ -6,7 +6,7 @@ index of a topic's messages by time, however sequence numbers and times are comb
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
@@ -44,7 +44,7 @@ class Topic(NamedTuple):
     auto_renew_period: int | None
     created_timestamp: int | None
     fees_since: int | None
-    fixed_fees: list[dict[str, int | bool | None]] | None
+    fixed_fees: list[dict[str, Any]] | None
     deleted: bool | None
     fee_exempt_key_list: bytes | None
     fee_schedule_key: bytes | None

@@ -4,6 +4,7 @@ A number stands for itself, whether or not there is such an account. An alias or
 the one entity that bears it now.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rest_framework.request import Request
@@ -21,7 +22,7 @@ from mirror.rest.entities import (
 from mirror.rest.errors import BadRequest, InternalError, InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.newer_parameters import not_converted
 from mirror.rest.routes import snake_case
-from mirror.rest.views import Answer, NewerReadView, ReadView
+from mirror.rest.views import NewerReadView, ReadView, Record
 
 _NO_ALIAS = "No account with a matching alias found"
 _NO_ACCOUNT = "No account found for the given ID"
@@ -100,7 +101,7 @@ class OfAccount(ReadView):
             self._check_existence()
             raise
 
-    def page(self, name: str, rows: list[Answer], *, before: Answer | None = None) -> Response:
+    def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
         if not rows:
             self._check_existence()
         return super().page(name, rows, before=before)

@@ -85,6 +85,10 @@ class NewerListParameter(NewerParameter):
         super().__init__(name, **keywords)
         self.variable, self.most = variable, most
 
+    @property
+    def most_values(self) -> int:
+        return self.most
+
     def violations(self, value: list[Comparison]) -> list[str]:
         if len(value) <= self.most:
             return []
@@ -93,6 +97,8 @@ class NewerListParameter(NewerParameter):
 
 class NewerEntityIdParameter(NewerListParameter):
     """Entity ids by number."""
+
+    schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
 
     def read(self, text: str) -> int:
         try:
@@ -113,7 +119,7 @@ class NewerNumberParameter(NewerListParameter):
 class NewerTimestampParameter(NewerListParameter):
     """Times; the fraction is a number of nanoseconds: 1.5 is five nanoseconds after the first second."""
 
-    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte):)?\d{1,17}(\.\d{1,9})?$"}
+    schema = {"type": "string", "pattern": r"^\d{1,10}(\.\d{1,9})?$"}
 
     def __init__(self, name: str = "timestamp", *, variable: str = "timestamp", **keywords: Any) -> None:
         super().__init__(name, variable=variable, operators=WITHOUT_NE, **keywords)
@@ -186,8 +192,11 @@ class NewerOrderParameter(NewerChoiceParameter):
 class NewerLimitParameter(NewerParameter):
     """How many rows a page has; more than the configured maximum is an error."""
 
-    schema = {"type": "integer", "minimum": 1}
     many: ClassVar[bool] = False
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "integer", "minimum": 1, "maximum": config.value("rest.response.limit.max")}
 
     def __init__(self) -> None:
         super().__init__("limit", operators=ALL, help="The number of rows of a page.")

@@ -55,7 +55,7 @@ class BlockNumberParameter(NumberParameter):
 class WordParameter(Parameter[list[Comparison]]):
     """Up to 32 bytes in hex with or without 0x, as the EVM writes numbers; becomes the number."""
 
-    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte):)?(0x)?[0-9a-fA-F]{1,64}$"}
+    schema = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"}
 
     def read(self, text: str) -> int:
         if _WORD.fullmatch(text) is None:
@@ -66,7 +66,7 @@ class WordParameter(Parameter[list[Comparison]]):
 class HashParameter(Parameter[list[Comparison]]):
     """A hash of 32 or 48 bytes in hex with or without 0x; becomes its digits as they were typed."""
 
-    schema = {"type": "string", "pattern": r"^(eq:)?(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})$"}
+    schema = {"type": "string", "pattern": "^(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})$"}
 
     def __init__(self, name: str, **keywords: Any) -> None:
         super().__init__(name, operators=ONLY_EQ, **keywords)
@@ -93,7 +93,7 @@ class NonceParameter(NumberParameter):
 class TimestampParameter(Parameter[list[Comparison]]):
     """Seconds since the epoch, with up to nine fraction digits; becomes nanoseconds."""
 
-    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte|ne):)?\d{1,10}(\.\d{1,9})?$"}
+    schema = {"type": "string", "pattern": r"^\d{1,10}(\.\d{1,9})?$"}
 
     def read(self, text: str) -> int:
         try:
@@ -107,6 +107,8 @@ class EntityIdParameter(Parameter[list[Comparison]]):
 
     An EVM address that is not long-zero is accepted but not looked up: it is nobody, and matches nothing.
     """
+
+    schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}(\d{1,12}|[0-9a-fA-F]{40})|0x[0-9a-fA-F]{40}$"}
 
     def read(self, text: str) -> int | None:
         try:
@@ -122,7 +124,7 @@ class PublicKeyParameter(Parameter[list[Comparison]]):
     Texts are compared as entity.public_key sorts.
     """
 
-    schema = {"type": "string", "pattern": r"^((eq|gt|gte|lt|lte|ne):)?(0x)?[0-9a-fA-F]{64,88}$"}
+    schema = {"type": "string", "pattern": "^(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{88})$"}
 
     def read(self, text: str) -> str:
         match = _PUBLIC_KEY.fullmatch(text)
@@ -164,6 +166,9 @@ class ChoiceParameter(Parameter[Any]):
     def absent(self) -> Any:
         return self.default
 
+    def default_value(self) -> Any:
+        return next((word for word, meaning in self.choices.items() if meaning == self.default), None)
+
 
 class ChoicesParameter(ChoiceParameter):
     """The same, for a parameter of which all values count: becomes a list of what the words stand for."""
@@ -180,8 +185,13 @@ class ChoicesParameter(ChoiceParameter):
 class BooleanParameter(ChoiceParameter):
     """true or false, in any case."""
 
+    schema = {"type": "boolean"}
+
     def __init__(self, name: str, default: bool | None = None, **keywords: Any) -> None:
         super().__init__(name, {"true": True, "false": False}, default, operators=ONLY_EQ, **keywords)
+
+    def default_value(self) -> Any:
+        return self.default
 
 
 class TransactionTypeParameter(ChoicesParameter):

@@ -48,7 +48,7 @@ class Parameter(Filter, Generic[T]):
     `any_equal`: whether several equalities are alternatives or must all hold.
     """
 
-    #: The JSON schema of a value, for the API description.
+    #: The JSON schema of a value without operator, for the API description.
     schema: ClassVar[dict[str, Any]] = {"type": "string"}
     #: Whether the request may narrow by several values; otherwise the last one counts.
     many: ClassVar[bool] = True
@@ -95,6 +95,37 @@ class Parameter(Filter, Generic[T]):
     def combined(self, comparisons: list[Comparison]) -> Any:
         """What the instance holds for the values of a request."""
         return comparisons if self.many else comparisons[-1].value
+
+    @property
+    def most_values(self) -> int:
+        """How often the request may repeat a parameter of which all values count."""
+        return int(config.value("rest.query.maxRepeatedQueryParameters"))
+
+    def described(self) -> dict[str, Any]:
+        """The parameter as OpenAPI describes it."""
+        schema = dict(self.schema)
+        if self.many:
+            schema = {"type": "array", "items": self._with_operators(schema), "maxItems": self.most_values}
+        elif (default := self.default_value()) is not None:
+            schema["default"] = default
+        return {
+            "name": self.name,
+            "in": "query",
+            "required": False,
+            "description": self.help,
+            "schema": schema,
+        }
+
+    def default_value(self) -> Any:
+        """What an absent parameter stands for, as a request would write it."""
+        return self.absent()
+
+    def _with_operators(self, schema: dict[str, Any]) -> dict[str, Any]:
+        if self.operators == ONLY_EQ or "enum" in schema:
+            return schema
+        value = r"\d{1,19}" if schema["type"] == "integer" else schema.get("pattern", "^.+$")[1:-1]
+        operators = "|".join(operator for operator in OPERATORS if operator in self.operators)
+        return {"type": "string", "pattern": f"^(({operators}):)?({value})$"}
 
 
 def split_last(text: str) -> tuple[str, str]:
@@ -191,6 +222,11 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
         if meaningless is not None:
             raise meaningless
 
+    @classmethod
+    def described(cls) -> list[dict[str, Any]]:
+        """The parameters as OpenAPI describes them."""
+        return [cls.by_name[name][1].described() for name in sorted(cls.by_name)]
+
     @property
     def descending(self) -> bool:
         return bool(self.order == "desc")
@@ -224,13 +260,4 @@ class ParameterBackend(BaseFilterBackend):
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
         parameters: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
-        return [
-            {
-                "name": parameter.name,
-                "in": "query",
-                "required": False,
-                "description": parameter.help,
-                "schema": parameter.schema,
-            }
-            for _, parameter in parameters.by_name.values()
-        ]
+        return parameters.described()

@@ -7,6 +7,7 @@ part of the path to a pattern, and what does not match is an unknown route.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, re_path
 from django.urls.resolvers import RegexPattern
@@ -43,12 +44,12 @@ class Routes(URLResolver):
     """The routes of the API; only those that begin like the request are tried, as there are dozens."""
 
     def __init__(self, routes: Iterable[URLPattern]) -> None:
-        routes = list(routes)
-        super().__init__(RegexPattern(""), routes)
+        self.routes: list[Any] = list(routes)
+        super().__init__(RegexPattern(""), self.routes)
         #: Documented path, below /api/v1/ -> view.
-        self.views: Mapping[str, type[ReadView]] = {str(each.name): each.callback.cls for each in routes}  # type: ignore[attr-defined]
+        self.views: Mapping[str, type[ReadView]] = {str(each.name): each.callback.cls for each in self.routes}
         self._beginning: dict[str, list[URLPattern]] = defaultdict(list)
-        for each in routes:
+        for each in self.routes:
             self._beginning[str(each.name).partition("/")[0]].append(each)
 
     def resolve(self, path: str) -> ResolverMatch:

@@ -1,7 +1,7 @@
 """ReadView: a viewset that answers GET from its parameters, its query and its JSON functions.
 
     class Blocks(ReadView):
-        parameters = BlockParameters
+        parameters, answers = BlockParameters, BlocksJson
         paging = {"block.number": "number"}
         max_age = 1
 
@@ -15,7 +15,7 @@ the query.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -37,6 +37,17 @@ from mirror.rest.parameters import NoParameters, ParameterBackend, ParameterSet
 from mirror.rest.rendering import JsonRenderer, NewerJsonRenderer
 
 Answer = dict[str, Any]
+#: A JSON object as views pass it on: any TypedDict.
+Record = Mapping[str, Any]
+
+
+class Posted(NamedTuple):
+    """What POST takes and gives, for the API description; `body` and `answers` are types."""
+
+    parameters: type[ParameterSet]
+    media_types: tuple[str, ...]
+    body: Any
+    answers: Any
 
 
 class ReadView(GenericViewSet[Any]):
@@ -51,6 +62,12 @@ class ReadView(GenericViewSet[Any]):
     #: Whether problems of the path are reported before those of the query.
     path_first: ClassVar[bool] = False
 
+    #: What a successful answer to GET is, for the API description: a TypedDict of mirror.values.shapes, or
+    #: one type per media type.
+    answers: ClassVar[Any] = None
+    #: The same for POST.
+    posted: ClassVar[Posted | None] = None
+
     #: HTTP method -> the method of the view that serves it.
     actions: ClassVar[Mapping[str, str]] = {"get": "answer"}
 
@@ -61,7 +78,7 @@ class ReadView(GenericViewSet[Any]):
     weak_etag: ClassVar[bool] = True
 
     #: `read(given, **path)`: the members of the JSON answer, or the response of `page`.
-    read: Callable[..., Answer | Response]
+    read: Callable[..., Record | Response]
 
     def resolve(self, **path: str) -> dict[str, Any]:
         """The parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
@@ -78,7 +95,7 @@ class ReadView(GenericViewSet[Any]):
         self.given = request.parameters = given  # type: ignore[attr-defined]
         return self.success(self.read(given, **found))
 
-    def success(self, body: Answer | Response) -> Response:
+    def success(self, body: Record | Response) -> Response:
         """The answer with the headers of all successful ones."""
         response = body if isinstance(body, Response) else Response(body)
         self.headers["cache-control"] = f"public, max-age={self.max_age}"
@@ -92,7 +109,7 @@ class ReadView(GenericViewSet[Any]):
         given: ParameterSet = backend().filter_queryset(self.request, None, self)
         return given
 
-    def page(self, name: str, rows: list[Answer], *, before: Answer | None = None) -> Response:
+    def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
         """A page of a list, with the link to the next one; `before` are members that stand before it."""
         page = self.paginator.paginate_queryset(rows, self.request, self)
         return self.paginator.get_paginated_response({**(before or {}), name: page})

@@ -1,24 +1,29 @@
 """Keys: the JSON form of a serialized `Key`, and the single public key in it."""
 
-from typing import Any
+from typing import Any, Literal
 
 from mirror.values.hapi import DecodeError, Key
+from mirror.values.shapes import KeyJson
 
 _IMMUTABLE = bytes.fromhex("3200")  # a Key holding an empty key list
 # The forms of one single key: bare, in a key list, in a 1-of-1 threshold key.
 _ED25519 = tuple(bytes.fromhex(form) for form in ("1220", "32240a221220", "2a28080112240a221220"))
 _ECDSA_SECP256K1 = tuple(bytes.fromhex(form) for form in ("3a21", "32250a233a21", "2a29080112250a233a21"))
+_SINGLE: tuple[tuple[Literal["ED25519", "ECDSA_SECP256K1"], int, tuple[bytes, ...]], ...] = (
+    ("ED25519", 32, _ED25519),
+    ("ECDSA_SECP256K1", 33, _ECDSA_SECP256K1),
+)
 _PRIMITIVES = ("ed25519", "ECDSA_secp256k1", "ECDSA_384", "RSA_3072")
 
 
-def key_json(key: bytes | None) -> dict[str, str] | None:
+def key_json(key: bytes | None) -> KeyJson | None:
     """`{"_type": ED25519 | ECDSA_SECP256K1 | ProtobufEncoded, "key": hex}`.
 
     None for None and the empty key list.
     """
     if key is None or key == _IMMUTABLE:
         return None
-    for name, length, forms in (("ED25519", 32, _ED25519), ("ECDSA_SECP256K1", 33, _ECDSA_SECP256K1)):
+    for name, length, forms in _SINGLE:
         for form in forms:
             if len(key) == len(form) + length and key.startswith(form):
                 return {"_type": name, "key": key[-length:].hex()}

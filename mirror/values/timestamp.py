@@ -4,6 +4,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any, overload
 
+from mirror.values.shapes import TimestampRangeJson
+
 NANOS_PER_SECOND = 1_000_000_000
 NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
 MAX = (1 << 63) - 1
@@ -58,7 +60,7 @@ def of_instant(text: str) -> int:
     return int(second.timestamp()) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
 
 
-def range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:
+def range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
     """`{"from": ..., "to": ...}` of a timestamp_range.
 
     Lower bound inclusive, upper exclusive, None while open.
@@ -71,12 +73,12 @@ def newer_text(nanoseconds: int | None) -> str | None:
     return "0.0" if nanoseconds == 0 else text(nanoseconds)
 
 
-def newer_range_json(lower: int | None, upper: int | None) -> dict[str, str | None]:
+def newer_range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
     """A range as newer endpoints write it."""
     return {"from": newer_text(lower), "to": newer_text(upper)}
 
 
-def staking_period_json(last: int) -> dict[str, str | None]:
+def staking_period_json(last: int) -> TimestampRangeJson:
     """The day that begins after `last`, the last nanosecond of the day before."""
     return range_json(last + 1, last + 1 + NANOS_PER_DAY)
 

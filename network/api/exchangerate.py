@@ -4,13 +4,14 @@ Source: the file 0.0.112, an ExchangeRateSet. A rate is that so many hbars equal
 Errors: 400 malformed parameter; 404 if there is no readable version of the file at the time.
 """
 
-from typing import Any
+from typing import Any, TypedDict
 
 from mirror.rest.errors import NotFound
 from mirror.rest.newer_parameters import NewerParameterSet, NewerTimestampParameter, time_window
-from mirror.rest.views import Answer, NewerReadView
+from mirror.rest.views import NewerReadView
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ExchangeRateSet
+from mirror.values.shapes import Int32, Int64, Timestamp
 from network.queries import files
 
 
@@ -20,7 +21,21 @@ class ExchangeRateParameters(NewerParameterSet):
 
 
 # JSON
-def rate_json(rates: Any, name: str) -> Answer | None:
+class RateJson(TypedDict):
+    """So many hbars are so many US cents."""
+
+    cent_equivalent: Int32
+    expiration_time: Int64 | None
+    hbar_equivalent: Int32
+
+
+class ExchangeRateJson(TypedDict):
+    current_rate: RateJson | None
+    next_rate: RateJson | None
+    timestamp: Timestamp | None
+
+
+def rate_json(rates: Any, name: str) -> RateJson | None:
     """One rate of the set; None if the set doesn't have it."""
     if not rates.HasField(name):
         return None
@@ -36,9 +51,9 @@ def rate_json(rates: Any, name: str) -> Answer | None:
 class ExchangeRate(NewerReadView):
     """The current and the next exchange rate."""
 
-    parameters, max_age = ExchangeRateParameters, 60
+    parameters, max_age, answers = ExchangeRateParameters, 60, ExchangeRateJson
 
-    def read(self, given: ExchangeRateParameters) -> Answer:
+    def read(self, given: ExchangeRateParameters) -> ExchangeRateJson:
         times = time_window(given.timestamp)
         found = files.system_file(files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
         if found is None:

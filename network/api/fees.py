@@ -5,7 +5,7 @@ Amounts: int64 tinybars per unit of gas. An estimate is made up, whatever the tr
 Errors: 400 malformed parameter or transaction; 404 naming the file that is missing; 413; 415.
 """
 
-from typing import Any
+from typing import Any, TypedDict
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +20,7 @@ from mirror.rest.newer_parameters import (
     NewerTimestampParameter,
     time_window,
 )
-from mirror.rest.views import Answer, NewerReadView
+from mirror.rest.views import Answer, NewerReadView, Posted
 from mirror.values import timestamp
 from mirror.values.hapi import (
     CurrentAndNextFeeSchedule,
@@ -29,6 +29,7 @@ from mirror.values.hapi import (
     SignedTransaction,
     Transaction,
 )
+from mirror.values.shapes import Int32, Int64, Timestamp
 from network.api.exchangerate import no_file
 from network.queries import files
 
@@ -87,7 +88,44 @@ def current(num: int, times: Bounds, message_class: Any) -> tuple[Any, int]:
 
 
 # JSON
-def fees_json(schedule: Any, rate: Any) -> list[Answer]:
+class FeeJson(TypedDict):
+    gas: Int64
+    transaction_type: str
+
+
+class FeesJson(TypedDict):
+    fees: list[FeeJson]
+    timestamp: Timestamp | None
+
+
+class FeeExtraJson(TypedDict):
+    charged: Int32
+    count: Int32
+    fee_per_unit: Int64
+    included: Int32
+    name: str
+    subtotal: Int64
+
+
+class EstimatedPartJson(TypedDict):
+    base: Int64
+    extras: list[FeeExtraJson]
+
+
+class EstimatedNetworkJson(TypedDict):
+    multiplier: Int32
+    subtotal: Int64
+
+
+class EstimateJson(TypedDict):
+    network: EstimatedNetworkJson
+    node: EstimatedPartJson
+    notes: list[str]
+    service: EstimatedPartJson
+    total: Int64
+
+
+def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     """The prices in the schedule at that rate; none if the rate says that hbars are worth nothing."""
     tinycents = rate.centEquiv * _SCHEDULE_UNITS_PER_TINYCENT
     return [
@@ -107,10 +145,11 @@ def fees_json(schedule: Any, rate: Any) -> list[Answer]:
 class Fees(NewerReadView):
     """The price of gas; with POST the fees of a transaction."""
 
-    parameters, max_age = FeeParameters, 60
+    parameters, max_age, answers = FeeParameters, 60, FeesJson
+    posted = Posted(EstimateParameters, _PROTOBUF, bytes, EstimateJson)
     actions = {"get": "answer", "post": "estimate"}
 
-    def read(self, given: FeeParameters) -> Answer:
+    def read(self, given: FeeParameters) -> FeesJson:
         times = time_window(given.timestamp)
         schedules, at = current(files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
         rates, _ = current(files.EXCHANGE_RATES, times, ExchangeRateSet)

@@ -5,7 +5,7 @@ next address book does; the latest node_stake. Amounts: int64 tinybars, rates in
 Errors: 400 malformed parameter, a file that is no address book. Without an address book no nodes.
 """
 
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
@@ -16,6 +16,7 @@ from mirror.rest.parameters import ONLY_EQ, InvalidValue, ParameterSet
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
+from mirror.values.shapes import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
 from mirror.values.timestamp import staking_period_json
 from network.queries import nodes as queries
 from network.queries.files import system_id
@@ -49,6 +50,40 @@ class NodeParameters(ParameterSet):
 
 
 # JSON
+class EndpointJson(TypedDict):
+    domain_name: str | None
+    ip_address_v4: str | None
+    port: Int32 | None
+
+
+class NodeJson(TypedDict):
+    """The admin key is shown only if the operator wants it so."""
+
+    admin_key: NotRequired[KeyJson | None]
+    decline_reward: bool | None
+    description: str | None
+    file_id: EntityId | None
+    grpc_proxy_endpoint: EndpointJson | None
+    max_stake: Int64 | None
+    memo: str | None
+    min_stake: Int64 | None
+    node_id: Int64
+    node_account_id: EntityId | None
+    node_cert_hash: str
+    public_key: str
+    reward_rate_start: Int64 | None
+    service_endpoints: list[EndpointJson]
+    stake: Int64 | None
+    stake_not_rewarded: Int64 | None
+    stake_rewarded: Int64 | None
+    staking_period: TimestampRangeJson | None
+    timestamp: TimestampRangeJson
+
+
+class NodesJson(Page):
+    nodes: list[NodeJson]
+
+
 def node_json(node: Node, *, with_admin_key: bool) -> Answer:
     found = {"admin_key": key_json(node.admin_key)} if with_admin_key else {}
     return found | {
@@ -89,7 +124,7 @@ def _known(amount: int | None) -> int | None:
 class Nodes(ReadView):
     """List the consensus nodes."""
 
-    parameters, max_age = NodeParameters, 60
+    parameters, max_age, answers = NodeParameters, 60, NodesJson
     paging = {"node.id": "node_id"}
 
     def read(self, given: NodeParameters) -> Response:

@@ -6,12 +6,13 @@ first staking period.
 
 import struct
 from decimal import ROUND_HALF_UP, Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from mirror.db.sql import fetch_one
 from mirror.rest.errors import NotFound
 from mirror.rest.newer_parameters import NewerParameterSet
-from mirror.rest.views import Answer, NewerReadView
+from mirror.rest.views import NewerReadView
+from mirror.values.shapes import Int64, TimestampRangeJson
 from mirror.values.timestamp import staking_period_json
 
 _NINE_DECIMALS = Decimal("1e-9")
@@ -53,7 +54,24 @@ def latest() -> Stakes | None:
 
 
 # JSON
-def stake_json(stakes: Stakes) -> Answer:
+class StakeJson(TypedDict):
+    max_stake_rewarded: Int64
+    max_staking_reward_rate_per_hbar: Int64
+    max_total_reward: Int64
+    node_reward_fee_fraction: float
+    reserved_staking_rewards: Int64
+    reward_balance_threshold: Int64
+    stake_total: Int64
+    staking_period: TimestampRangeJson
+    staking_period_duration: Int64
+    staking_periods_stored: Int64
+    staking_reward_fee_fraction: float
+    staking_reward_rate: Int64
+    staking_start_threshold: Int64
+    unreserved_staking_reward_balance: Int64
+
+
+def stake_json(stakes: Stakes) -> StakeJson:
     return {
         "max_stake_rewarded": stakes.max_stake_rewarded,
         "max_staking_reward_rate_per_hbar": stakes.max_staking_reward_rate_per_hbar,
@@ -98,9 +116,9 @@ def _as_single(number: float) -> float:
 class Stake(NewerReadView):
     """The staking figures of the network."""
 
-    parameters, max_age = StakeParameters, 60
+    parameters, max_age, answers = StakeParameters, 60, StakeJson
 
-    def read(self, given: StakeParameters) -> Answer:
+    def read(self, given: StakeParameters) -> StakeJson:
         found = latest()
         if found is None:
             raise NotFound("No network stake data found")

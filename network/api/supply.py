@@ -5,6 +5,8 @@ Amounts: int64 tinybars in text; with `q` plain text in hbars with eight decimal
 Errors: 400 malformed parameter, a range of times the wrong way round; 404 without any balance.
 """
 
+from typing import Annotated, TypedDict
+
 from rest_framework.response import Response
 
 from mirror.clock import now_ns
@@ -14,8 +16,9 @@ from mirror.rest.errors import BadRequest, NotFound
 from mirror.rest.parameter_types import ChoiceParameter, TimestampParameter
 from mirror.rest.parameters import ONLY_EQ, ParameterSet, refuse_ne
 from mirror.rest.rendering import PlainTextRenderer
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import timestamp
+from mirror.values.shapes import DecimalText, Says, Timestamp
 from network.queries import supply as queries
 from network.queries.supply import Unreleased
 
@@ -51,7 +54,17 @@ def unreleased(given: SupplyParameters) -> Unreleased | None:
 
 
 # JSON
-def supply_json(found: Unreleased) -> Answer:
+class SupplyJson(TypedDict):
+    released_supply: DecimalText
+    timestamp: Timestamp | None
+    total_supply: DecimalText
+
+
+#: What `q` asks for.
+_HBARS = Annotated[str, Says(pattern=r"^-?[0-9]+\.[0-9]{8}$")]
+
+
+def supply_json(found: Unreleased) -> SupplyJson:
     return {
         "released_supply": str(TOTAL - found.balance),
         "timestamp": timestamp.text(found.timestamp),
@@ -71,8 +84,9 @@ class Supply(ReadView):
     """The supply of hbars."""
 
     parameters, max_age = SupplyParameters, 60
+    answers = {"application/json": SupplyJson, "text/plain": _HBARS}
 
-    def read(self, given: SupplyParameters) -> Answer | Response:
+    def read(self, given: SupplyParameters) -> SupplyJson | Response:
         refuse_ne(
             given.timestamp, "Invalid parameter: Not equals (ne) operator is not supported for timestamp"
         )

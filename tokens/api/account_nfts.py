@@ -5,6 +5,7 @@ Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of
 """
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from rest_framework.response import Response
 
@@ -21,8 +22,8 @@ from mirror.rest.parameter_types import (
     TokenIdParameter,
 )
 from mirror.rest.parameters import ParameterSet, refuse_ne
-from mirror.rest.views import Answer
 from mirror.values import entity_id, hexes, timestamp
+from mirror.values.shapes import Base64, EntityId, Int64, Page, Timestamp
 
 _PAIR = ("token_id", "serial_number")
 
@@ -83,7 +84,23 @@ def _page(direction: str, limit: int) -> str:
 
 
 # JSON
-def nft_json(row: Row) -> Answer:
+class NftJson(TypedDict):
+    account_id: EntityId | None
+    created_timestamp: Timestamp | None
+    delegating_spender: EntityId | None
+    deleted: bool | None
+    metadata: Base64 | None
+    modified_timestamp: Timestamp | None
+    serial_number: Int64
+    spender: EntityId | None
+    token_id: EntityId | None
+
+
+class NftsJson(Page):
+    nfts: list[NftJson]
+
+
+def nft_json(row: Row) -> NftJson:
     account, created, delegating, deleted, metadata, modified, serial_number, spender, token = row
     return {
         "account_id": entity_id.text(account),
@@ -102,7 +119,7 @@ def nft_json(row: Row) -> Answer:
 class AccountNfts(OfAccount):
     """List the NFTs of an account."""
 
-    parameters, max_age = AccountNftParameters, 1
+    parameters, max_age, answers = AccountNftParameters, 1, NftsJson
     paging = {"token.id": "token_id", "serialnumber": "serial_number"}
 
     def read(self, given: AccountNftParameters, account_id: int) -> Response:

@@ -5,6 +5,8 @@ Amounts: int64 in the token's smallest unit. Errors: 400 malformed parameter; 40
 address. The number of nothing has none.
 """
 
+from typing import TypedDict
+
 from rest_framework.response import Response
 
 from mirror.db.bounds import Ends
@@ -18,8 +20,8 @@ from mirror.rest.newer_parameters import (
     NewerOrderParameter,
     NewerParameterSet,
 )
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 from tokens.queries import airdrops as queries
 from tokens.queries.airdrops import Airdrop
 
@@ -67,7 +69,22 @@ def airdrops(given: Parameters, account: AccountName, own: str, other: str) -> l
 
 
 # JSON
-def airdrop_json(airdrop: Airdrop) -> Answer:
+class AirdropJson(TypedDict):
+    """An amount of a fungible token, or a serial of another one."""
+
+    amount: Int64 | None
+    receiver_id: EntityId | None
+    sender_id: EntityId | None
+    serial_number: Int64 | None
+    timestamp: TimestampRangeJson
+    token_id: EntityId | None
+
+
+class AirdropsJson(Page):
+    airdrops: list[AirdropJson]
+
+
+def airdrop_json(airdrop: Airdrop) -> AirdropJson:
     return {
         "amount": airdrop.amount,
         "receiver_id": entity_id.text(airdrop.receiver_id),
@@ -82,7 +99,7 @@ def airdrop_json(airdrop: Airdrop) -> Answer:
 class OutstandingAirdrops(NewerOfAccount):
     """List the airdrops an account sent that nobody has claimed yet."""
 
-    parameters, max_age = OutstandingParameters, 1
+    parameters, max_age, answers = OutstandingParameters, 1, AirdropsJson
     paging = {"receiver.id": "receiver_id", "token.id": "token_id", "serialnumber": "serial_number"}
 
     def read(self, given: OutstandingParameters, account: AccountName) -> Response:
@@ -93,7 +110,7 @@ class OutstandingAirdrops(NewerOfAccount):
 class PendingAirdrops(NewerOfAccount):
     """List the airdrops an account may claim."""
 
-    parameters, max_age = PendingParameters, 1
+    parameters, max_age, answers = PendingParameters, 1, AirdropsJson
     paging = {"sender.id": "sender_id", "token.id": "token_id", "serialnumber": "serial_number"}
 
     def read(self, given: PendingParameters, account: AccountName) -> Response:

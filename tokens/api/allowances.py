@@ -6,6 +6,8 @@ Amounts: int64 in the token's smallest unit.
 Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing allows nothing.
 """
 
+from typing import TypedDict
+
 from rest_framework.response import Response
 
 from mirror.db.pairs import PairBounds, page_of_pairs
@@ -22,8 +24,8 @@ from mirror.rest.newer_parameters import (
 from mirror.rest.pairs import classic_pair, newer_pair
 from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter, TokenIdParameter
 from mirror.rest.parameters import ParameterSet
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 
 
 # PARAMETERS
@@ -85,7 +87,32 @@ def nft_allowances_of(account_id: int, bounds: PairBounds, given: NftAllowancePa
 
 
 # JSON
-def token_allowance_json(row: Row) -> Answer:
+class TokenAllowanceJson(TypedDict):
+    amount: Int64
+    amount_granted: Int64
+    owner: EntityId | None
+    spender: EntityId | None
+    timestamp: TimestampRangeJson
+    token_id: EntityId | None
+
+
+class TokenAllowancesJson(Page):
+    allowances: list[TokenAllowanceJson]
+
+
+class NftAllowanceJson(TypedDict):
+    approved_for_all: bool
+    owner: EntityId | None
+    spender: EntityId | None
+    timestamp: TimestampRangeJson
+    token_id: EntityId | None
+
+
+class NftAllowancesJson(Page):
+    allowances: list[NftAllowanceJson]
+
+
+def token_allowance_json(row: Row) -> TokenAllowanceJson:
     amount, granted, owner, spender, token, since, until = row
     return {
         "amount": amount,
@@ -97,7 +124,7 @@ def token_allowance_json(row: Row) -> Answer:
     }
 
 
-def nft_allowance_json(row: Row) -> Answer:
+def nft_allowance_json(row: Row) -> NftAllowanceJson:
     owner, spender, token, since, until = row
     return {
         "approved_for_all": True,
@@ -112,7 +139,7 @@ def nft_allowance_json(row: Row) -> Answer:
 class TokenAllowances(OfAccount):
     """List the allowances of an account's fungible tokens."""
 
-    parameters, max_age = TokenAllowanceParameters, 1
+    parameters, max_age, answers = TokenAllowanceParameters, 1, TokenAllowancesJson
     paging = {"spender.id": "spender", "token.id": "token_id"}
 
     def read(self, given: TokenAllowanceParameters, account_id: int) -> Response:
@@ -124,7 +151,7 @@ class TokenAllowances(OfAccount):
 class NftAllowances(NewerOfAccount):
     """List the allowances of all serials of a token, given by the account or to it."""
 
-    parameters, max_age = NftAllowanceParameters, 1
+    parameters, max_age, answers = NftAllowanceParameters, 1, NftAllowancesJson
 
     def read(self, given: NftAllowanceParameters, account: AccountName) -> Response:
         bounds = newer_pair(given, "account_id", "token_id")

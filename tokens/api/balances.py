@@ -5,6 +5,8 @@ Amounts: int64 in the token's smallest unit.
 Errors: 400 malformed parameter or id. An unknown token is held by nobody: an empty list.
 """
 
+from typing import TypedDict
+
 from rest_framework.response import Response
 
 from ledger.queries import balances as snapshots
@@ -19,8 +21,8 @@ from mirror.rest.parameter_types import (
 )
 from mirror.rest.parameters import ParameterSet
 from mirror.rest.tokens import OfToken
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 from tokens.queries import holdings
 from tokens.queries.holdings import Holders, Holding
 
@@ -54,7 +56,18 @@ def holders(token_id: int, given: TokenBalanceParameters) -> tuple[int | None, l
 
 
 # JSON
-def holding_json(holding: Holding) -> Answer:
+class TokenBalanceJson(TypedDict):
+    account: EntityId | None
+    balance: Int64
+    decimals: Int64 | None
+
+
+class TokenBalancesJson(Page):
+    timestamp: Timestamp | None
+    balances: list[TokenBalanceJson]
+
+
+def holding_json(holding: Holding) -> TokenBalanceJson:
     return {
         "account": entity_id.text(holding.account_id),
         "balance": holding.balance,
@@ -66,7 +79,7 @@ def holding_json(holding: Holding) -> Answer:
 class TokenBalances(OfToken):
     """List the accounts that hold a token."""
 
-    parameters, max_age = TokenBalanceParameters, 1
+    parameters, max_age, answers = TokenBalanceParameters, 1, TokenBalancesJson
     paging = {"account.id": "account"}
 
     def read(self, given: TokenBalanceParameters, token_id: int) -> Response:

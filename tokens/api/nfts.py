@@ -5,7 +5,7 @@ transaction its nft_transfer. Errors: 400 malformed parameter, id or serial numb
 unknown token has no serials, and an unknown serial no transactions: empty lists.
 """
 
-from typing import Any
+from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
@@ -20,9 +20,9 @@ from mirror.rest.parameter_types import (
 )
 from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet
 from mirror.rest.tokens import OfToken
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp, transaction_id, transaction_types
-from tokens.api.account_nfts import nft_json
+from mirror.values.shapes import EntityId, Int32, Page, Timestamp, TransactionId
+from tokens.api.account_nfts import NftJson, NftsJson, nft_json
 from tokens.queries import nfts as queries
 from tokens.queries.nfts import Transaction
 
@@ -42,7 +42,21 @@ class NftTransactionParameters(ParameterSet):
 
 
 # JSON
-def nft_transaction_json(transaction: Transaction, token_id: int, serial_number: int) -> Answer:
+class NftTransactionJson(TypedDict):
+    consensus_timestamp: Timestamp | None
+    is_approval: bool
+    nonce: Int32
+    receiver_account_id: EntityId | None
+    sender_account_id: EntityId | None
+    transaction_id: TransactionId | None
+    type: str
+
+
+class NftTransactionsJson(Page):
+    transactions: list[NftTransactionJson]
+
+
+def nft_transaction_json(transaction: Transaction, token_id: int, serial_number: int) -> NftTransactionJson:
     """Without a transfer of the serial, as for an allowance, there is neither sender nor receiver."""
     transfer: dict[str, Any] = next(
         (
@@ -67,7 +81,7 @@ def nft_transaction_json(transaction: Transaction, token_id: int, serial_number:
 class Nfts(OfToken):
     """List the serials of a token."""
 
-    parameters, max_age = NftParameters, 1
+    parameters, max_age, answers = NftParameters, 1, NftsJson
     paging = {"serialnumber": "serial_number"}
 
     def read(self, given: NftParameters, token_id: int) -> Response:
@@ -93,7 +107,7 @@ class Nft(OfNft):
 
     path_first = False
 
-    def read(self, given: NoParameters, token_id: int, serial_number: int) -> Answer:
+    def read(self, given: NoParameters, token_id: int, serial_number: int) -> NftJson:
         row = queries.nft(token_id, serial_number)
         if row is None:
             raise NotFound
@@ -103,7 +117,7 @@ class Nft(OfNft):
 class NftTransactions(OfNft):
     """List the transactions that changed a serial."""
 
-    parameters, max_age = NftTransactionParameters, 1
+    parameters, max_age, answers = NftTransactionParameters, 1, NftTransactionsJson
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, given: NftTransactionParameters, token_id: int, serial_number: int) -> Response:

@@ -5,6 +5,8 @@ Amounts: int64 in the token's smallest unit.
 Errors: 400 malformed parameter; 404 no such entity.
 """
 
+from typing import Final, Literal, TypedDict
+
 from rest_framework.response import Response
 
 from ledger.queries import entities
@@ -12,11 +14,11 @@ from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.accounts import OfAccount
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TokenIdParameter
 from mirror.rest.parameters import ParameterSet, refuse_ne
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 
-_FREEZE_STATUS = ("NOT_APPLICABLE", "FROZEN", "UNFROZEN")
-_KYC_STATUS = ("NOT_APPLICABLE", "GRANTED", "REVOKED")
+_FREEZE_STATUS: Final = ("NOT_APPLICABLE", "FROZEN", "UNFROZEN")
+_KYC_STATUS: Final = ("NOT_APPLICABLE", "GRANTED", "REVOKED")
 
 
 # PARAMETERS
@@ -46,7 +48,21 @@ def relationships_of(account_id: int, given: RelationshipParameters) -> list[Row
 
 
 # JSON
-def relationship_json(row: Row) -> Answer:
+class RelationshipJson(TypedDict):
+    automatic_association: bool | None
+    balance: Int64
+    created_timestamp: Timestamp | None
+    decimals: Int64 | None
+    token_id: EntityId | None
+    freeze_status: Literal["NOT_APPLICABLE", "FROZEN", "UNFROZEN"] | None
+    kyc_status: Literal["NOT_APPLICABLE", "GRANTED", "REVOKED"] | None
+
+
+class RelationshipsJson(Page):
+    tokens: list[RelationshipJson]
+
+
+def relationship_json(row: Row) -> RelationshipJson:
     automatic, balance, created, decimals, token, freeze_status, kyc_status = row
     return {
         "automatic_association": automatic,
@@ -63,7 +79,7 @@ def relationship_json(row: Row) -> Answer:
 class Relationships(OfAccount):
     """List the tokens of an account."""
 
-    parameters, max_age = RelationshipParameters, 1
+    parameters, max_age, answers = RelationshipParameters, 1, RelationshipsJson
     paging = {"token.id": "token_id"}
     must_exist = True
 

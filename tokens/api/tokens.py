@@ -7,7 +7,7 @@ it is a supply. Errors: 400 malformed parameter or id; 404 no such token, or non
 
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
@@ -26,9 +26,10 @@ from mirror.rest.parameter_types import (
 from mirror.rest.parameters import ONLY_EQ, InvalidValue, Parameter, ParameterSet
 from mirror.rest.query import Query
 from mirror.rest.tokens import OfToken
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
+from mirror.values.shapes import Base64, DecimalText, EntityId, Int64, KeyJson, Page, Timestamp
 from mirror.values.timestamp import NANOS_PER_SECOND
 from tokens.queries import tokens as queries
 from tokens.queries.tokens import ListedToken, Selection
@@ -126,7 +127,98 @@ def _account_id(texts: list[str]) -> int | None:
 
 
 # JSON
-def listed_token_json(token: ListedToken) -> Answer:
+class ListedTokenJson(TypedDict):
+    admin_key: KeyJson | None
+    metadata: Base64 | None
+    name: str
+    symbol: str
+    token_id: EntityId | None
+    type: str
+    decimals: Int64
+
+
+class TokensJson(Page):
+    tokens: list[ListedTokenJson]
+
+
+class FixedFeeJson(TypedDict):
+    all_collectors_are_exempt: bool
+    amount: Int64 | None
+    collector_account_id: EntityId | None
+    denominating_token_id: EntityId | None
+
+
+class FractionJson(TypedDict):
+    numerator: Int64 | None
+    denominator: Int64 | None
+
+
+class FractionalFeeJson(TypedDict):
+    all_collectors_are_exempt: bool
+    amount: FractionJson
+    collector_account_id: EntityId | None
+    denominating_token_id: EntityId | None
+    maximum: Int64 | None
+    minimum: Int64 | None
+    net_of_transfers: bool
+
+
+class FallbackFeeJson(TypedDict):
+    amount: Int64
+    denominating_token_id: EntityId | None
+
+
+class RoyaltyFeeJson(TypedDict):
+    all_collectors_are_exempt: bool
+    amount: FractionJson
+    collector_account_id: EntityId | None
+    fallback_fee: FallbackFeeJson | None
+
+
+class CustomFeesJson(TypedDict):
+    """Fractional fees are those of fungible tokens, royalty fees those of others."""
+
+    created_timestamp: Timestamp | None
+    fixed_fees: list[FixedFeeJson]
+    fractional_fees: NotRequired[list[FractionalFeeJson]]
+    royalty_fees: NotRequired[list[RoyaltyFeeJson]]
+
+
+class TokenJson(TypedDict):
+    """`expiry_timestamp` is a number of nanoseconds."""
+
+    admin_key: KeyJson | None
+    auto_renew_account: EntityId | None
+    auto_renew_period: Int64 | None
+    created_timestamp: Timestamp | None
+    custom_fees: CustomFeesJson
+    decimals: DecimalText
+    deleted: bool | None
+    expiry_timestamp: Int64 | None
+    fee_schedule_key: KeyJson | None
+    freeze_default: bool
+    freeze_key: KeyJson | None
+    initial_supply: DecimalText
+    kyc_key: KeyJson | None
+    max_supply: DecimalText
+    memo: str
+    metadata: Base64 | None
+    metadata_key: KeyJson | None
+    modified_timestamp: Timestamp | None
+    name: str
+    pause_key: KeyJson | None
+    pause_status: str
+    supply_key: KeyJson | None
+    supply_type: str
+    symbol: str
+    token_id: EntityId | None
+    total_supply: DecimalText
+    treasury_account_id: EntityId | None
+    type: str
+    wipe_key: KeyJson | None
+
+
+def listed_token_json(token: ListedToken) -> ListedTokenJson:
     return {
         "admin_key": key_json(token.admin_key),
         "metadata": _base64(token.metadata),
@@ -138,7 +230,7 @@ def listed_token_json(token: ListedToken) -> Answer:
     }
 
 
-def token_json(token: TokenRow) -> Answer:
+def token_json(token: TokenRow) -> TokenJson:
     return {
         "admin_key": key_json(token.admin_key),
         "auto_renew_account": entity_id.text(token.auto_renew_account_id),
@@ -172,8 +264,8 @@ def token_json(token: TokenRow) -> Answer:
     }
 
 
-def custom_fees_json(token: TokenRow) -> Answer:
-    fees: Answer = {
+def custom_fees_json(token: TokenRow) -> CustomFeesJson:
+    fees: CustomFeesJson = {
         "created_timestamp": timestamp.text(token.fees_since),
         "fixed_fees": [_fixed_fee_json(fee) for fee in token.fixed_fees or ()],
     }
@@ -183,7 +275,7 @@ def custom_fees_json(token: TokenRow) -> Answer:
     return {**fees, "fractional_fees": fractional}
 
 
-def _fixed_fee_json(fee: Mapping[str, Any]) -> Answer:
+def _fixed_fee_json(fee: Mapping[str, Any]) -> FixedFeeJson:
     return {
         "all_collectors_are_exempt": bool(fee.get("all_collectors_are_exempt")),
         "amount": fee.get("amount"),
@@ -192,7 +284,7 @@ def _fixed_fee_json(fee: Mapping[str, Any]) -> Answer:
     }
 
 
-def _fractional_fee_json(fee: Mapping[str, Any], token_id: int) -> Answer:
+def _fractional_fee_json(fee: Mapping[str, Any], token_id: int) -> FractionalFeeJson:
     return {
         "all_collectors_are_exempt": bool(fee.get("all_collectors_are_exempt")),
         "amount": {"numerator": fee.get("numerator"), "denominator": fee.get("denominator")},
@@ -204,7 +296,7 @@ def _fractional_fee_json(fee: Mapping[str, Any], token_id: int) -> Answer:
     }
 
 
-def _royalty_fee_json(fee: Mapping[str, Any]) -> Answer:
+def _royalty_fee_json(fee: Mapping[str, Any]) -> RoyaltyFeeJson:
     fallback = fee.get("fallback_fee") or {}
     return {
         "all_collectors_are_exempt": bool(fee.get("all_collectors_are_exempt")),
@@ -236,10 +328,10 @@ def _base64(metadata: bytes | None) -> str:
 class Tokens(ReadView):
     """List the tokens."""
 
-    parameters, max_age = TokenParameters, 10
+    parameters, max_age, answers = TokenParameters, 10, TokensJson
     paging = {"token.id": "token_id"}
 
-    def read(self, given: TokenParameters) -> Response | Answer:
+    def read(self, given: TokenParameters) -> Response | TokensJson:
         rows = [listed_token_json(token) for token in tokens_of(given)]
         if given.name:
             return {"tokens": rows, "links": {"next": None}}
@@ -249,9 +341,9 @@ class Tokens(ReadView):
 class Token(OfToken):
     """One token, now or as it was at a time."""
 
-    parameters, max_age = TokenAtParameters, 5
+    parameters, max_age, answers = TokenAtParameters, 5, TokenJson
 
-    def read(self, given: TokenAtParameters, token_id: int) -> Answer:
+    def read(self, given: TokenAtParameters, token_id: int) -> TokenJson:
         found = queries.token_at(token_id, _until(given)) if given.timestamp else queries.token(token_id)
         if found is None:
             raise NotFound
