@@ -35,6 +35,6 @@ def test_of_values_named_those_between_the_ends_are_within(given, within):
 )
 def test_the_last_comparison_on_each_side_is_an_end(given, lower, upper, bounds):
     ends = Ends.of(comparisons(*given))
-    assert ends == (lower, upper)
+    assert (ends.lower, ends.upper) == (lower, upper)
     assert ends.bounds == bounds
     assert ends.equal == (lower is not None and lower[0] == "eq")
