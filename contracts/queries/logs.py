@@ -41,15 +41,26 @@ def logs(
 
     A block that ends so long after the page's last log (nanoseconds) is not shown.
     """
-    # Indexes: of all the primary key (consensus_timestamp, index), of one contract
-    # contract_log__contract_id_timestamp_index (contract_id, consensus_timestamp desc, index), where the logs
-    # of one time are sorted. Of the entity and the block the primary keys (id, consensus_end).
-    where = Where() if contract_id is None else Where(("contract_id = %s",), (contract_id,))
+    # Indexes: of all contracts the primary key (consensus_timestamp, index). Of one contract
+    # contract_log__contract_id_timestamp_index (contract_id, consensus_timestamp desc, index), where only the
+    # logs of the same time are sorted; by `any` and an order that begins with the contract, as for `=`
+    # PostgreSQL may walk the primary key past all other contracts. Of the entity and the block the primary
+    # keys (id, consensus_end).
+    where, led_by = Where(), ""
+    if contract_id is not None:
+        where += Where(("contract_id = any(%s)",), ([contract_id],))
+        led_by = "contract_id asc" if descending else "contract_id desc"
     for position, wanted in enumerate(topics):
         if wanted:
             where += Where((f"topic{position:d} = any(%s)",), (list(wanted),))
     page = page_of_pairs(
-        "select * from contract_log", where, bounds, PAIR, descending=descending, limit=limit
+        "select * from contract_log",
+        where,
+        bounds,
+        PAIR,
+        descending=descending,
+        limit=limit,
+        led_by=led_by,
     )
     direction = "desc" if descending else "asc"
     statement = f"""

@@ -68,10 +68,15 @@ def page_of_pairs(
     *,
     descending: bool,
     limit: int,
+    led_by: str = "",
 ) -> Statement:
-    """The page of `select ... from ...` with the conditions `where`, ordered by the two columns."""
+    """The page of `select ... from ...` with the conditions `where`, ordered by the two columns.
+
+    `led_by` is an order that comes before theirs, as of the first column of the index that is to be used.
+    """
     direction = "desc" if descending else "asc"
-    page = f"order by {columns[0]} {direction}, {columns[1]} {direction} limit {limit:d}"
+    lead = f"{led_by}, " if led_by else ""
+    page = f"order by {lead}{columns[0]} {direction}, {columns[1]} {direction} limit {limit:d}"
     parts = [where + part for part in bounds.parts(*columns)] or [Where(("false",))]
     if len(parts) == 1:
         return Statement(f"{select} {parts[0].sql} {page}", parts[0].values)
