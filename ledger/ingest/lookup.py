@@ -72,15 +72,19 @@ class EntityLookup:
         if found is not None:
             self._known.move_to_end(key)
             return 0 if found in self._deleted else found
+        stored = self._stored(column, value)
+        if not stored or stored in self._deleted:
+            return 0
+        self._put(key, stored)
+        return stored
+
+    def _stored(self, column: str, value: bytes) -> int:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"select id from entity where {column} = %s and deleted <> true order by id limit 1", [value]
             )
             row = cursor.fetchone()
-        if not row or row[0] in self._deleted:
-            return 0
-        self._put(key, row[0])
-        return int(row[0])
+        return int(row[0]) if row else 0
 
     def _put(self, key: tuple[str, bytes], entity: int) -> None:
         self._known[key] = entity

@@ -11,6 +11,7 @@ from ledger.stream.consensus import ConsensusMode, Electorate, electorate
 from ledger.stream.item import RecordItem
 from mirror import config
 from mirror.values import entity_id
+from mirror.values.timestamp import MAX
 from mirror.values.transaction_types import NUMBERS
 
 _BOOK_FILES = (101, 102)
@@ -21,10 +22,12 @@ _NODE_STAKE_UPDATE = NUMBERS["NODESTAKEUPDATE"]
 _NODES = """
     select node_id, node_account_id, coalesce(public_key, '') from address_book_entry
     where consensus_timestamp =
-        (select max(start_consensus_timestamp) from address_book where file_id = %s)"""
+        (select max(start_consensus_timestamp) from address_book
+         where file_id = %s and start_consensus_timestamp <= %s)"""
 _STAKES = """
     select node_id, stake from node_stake
-    where consensus_timestamp = (select max(consensus_timestamp) from node_stake)"""
+    where consensus_timestamp =
+        (select max(consensus_timestamp) from node_stake where consensus_timestamp <= %s)"""
 
 
 class Trust:
@@ -43,7 +46,7 @@ class Trust:
     def electorate(self) -> Electorate:
         """Errors: IngestError when no address book is known."""
         if self._electorate is None:
-            self._electorate = self._read()
+            self._electorate = self.electorate_at(MAX)
         return self._electorate
 
     def forget(self) -> None:
@@ -60,14 +63,15 @@ class Trust:
                 return True
         return False
 
-    def _read(self) -> Electorate:
+    def electorate_at(self, at: int) -> Electorate:
+        """Whose signatures counted at a time (ns) of the past. Errors: IngestError, as above."""
         file = entity_id.encode(
             config.value("common.shard"), config.value("common.realm"), _CURRENT_BOOK_FILE
         )
         with connection.cursor() as cursor:
-            cursor.execute(_NODES, [file])
+            cursor.execute(_NODES, [file, at])
             nodes = [AddressBookNode(*row) for row in cursor.fetchall()]
-            cursor.execute(_STAKES)
+            cursor.execute(_STAKES, [at])
             stakes = dict(cursor.fetchall())
         if not nodes and self._first_book:
             nodes = read_address_book("first address book", self._first_book)

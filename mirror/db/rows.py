@@ -106,6 +106,12 @@ class Rows:
         for segment in reversed(self._segments):
             yield from reversed(segment.inserted.get(model, ()))
 
+    def noted(self) -> Iterator[Any]:
+        """Everything that is noted for work done `afterwards`."""
+        for segment in self._segments:
+            for noted in segment.afterwards.values():
+                yield from noted
+
     def __len__(self) -> int:
         return sum(map(len, self._segments))
 

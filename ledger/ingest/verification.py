@@ -1,0 +1,308 @@
+"""Record files read once more: are they intact and signed, and do the tables say what they say?
+
+Nothing is written. Files are read as when loading, with what was known then: the address book and the stakes
+of their time, and the entities there were.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from django.db import connection
+
+from ledger.ingest.batch import Batch, Persist
+from ledger.ingest.chain import Position, block_number
+from ledger.ingest.comparison import differences
+from ledger.ingest.contents import FileContents
+from ledger.ingest.errors import IngestError
+from ledger.ingest.file_rows import FileRows
+from ledger.ingest.lookup import EntityLookup
+from ledger.ingest.trust import Trust
+from ledger.stream.block_wrapped import require_majority
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record_file import RecordFile
+from ledger.stream.source import LocalRecordFile
+from ledger.stream.verified import StreamFile, VerifiedFile
+from mirror.errors import OperatorError
+from mirror.values import timestamp
+from mirror.values.timestamp import MAX
+
+# Files are compared together up to this number of transactions, or of files.
+_MAX_ITEMS, _MAX_FILES = 20_000, 200
+
+# What these tables hold is of a whole file.
+_OF_FILES = ("record_file", "sidecar_file")
+
+_POSITION = """
+    select name, consensus_end, hash, index, version from record_file where consensus_end < %s
+    order by consensus_end desc limit 1"""
+_BLOCKS = "select consensus_end, name, index from record_file where consensus_end between %s and %s"
+# The entity that had the alias or address just before a time; deletions after it do not count.
+_ENTITY = """
+    select e.id from entity e
+    where e.{column} = %(value)s and case
+        when lower(e.timestamp_range) < %(at)s then e.deleted <> true
+        else coalesce(
+            (select h.deleted <> true from entity_history h
+             where h.id = e.id and h.timestamp_range @> %(before)s::bigint limit 1),
+            e.created_timestamp < %(at)s)
+        end
+    order by e.id limit 1"""
+
+AnyFile = TypeVar("AnyFile", bound=StreamFile)
+
+
+class InvalidRange(OperatorError):
+    """A range of files that can't be found; the message says what would be right."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not right: the file, where in it, and what."""
+
+    file: str
+    position: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.position}: {self.what}" if self.position else f"{self.file}: {self.what}"
+
+
+@dataclass
+class Checked:
+    """What a verification has gone through. `signed` files were published with signatures."""
+
+    files: int = 0
+    skipped: int = 0
+    transactions: int = 0
+    signed: int = 0
+    findings: int = 0
+
+
+class _Past(EntityLookup):
+    """Entities as they were when the stream reached the time `at` (ns)."""
+
+    at = MAX
+
+    def _stored(self, column: str, value: bytes) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _ENTITY.format(column=column), {"value": value, "at": self.at, "before": self.at - 1}
+            )
+            row = cursor.fetchone()
+        return int(row[0]) if row else 0
+
+
+class _ReadFile(NamedTuple):
+    file: RecordFile
+    batch: Batch
+
+
+class Verification:
+    """Verifies files in consensus order. `found` is told each finding, `report` what is done so far.
+
+    Without `trust` signatures are not looked at; with it, those of files published with signatures are.
+    """
+
+    def __init__(
+        self,
+        *,
+        trust: Trust | None,
+        found: Callable[[Finding], None],
+        report: Callable[[Checked], None] | None = None,
+    ) -> None:
+        self.checked = Checked()
+        self._trust = trust
+        self._tell = found
+        self._report = report or (lambda checked: None)
+        self._rows = FileRows()
+        self._lookup, self._persist, self._files = _Past(), Persist(), FileContents()
+        self._last: Position | None = None
+        self._group: list[_ReadFile] = []
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Finish after the file at hand; safe to call from a signal handler."""
+        self._stopping = True
+
+    def run(self, files: Iterable[StreamFile]) -> Checked:
+        items = 0
+        for source in files:
+            if self._stopping:
+                break
+            file = self._read(source)
+            self.checked.files += 1
+            if file is None:
+                self._compare()
+                items = 0
+            else:
+                self.checked.transactions += file.count
+                items += file.count
+                if items >= _MAX_ITEMS or len(self._group) >= _MAX_FILES:
+                    self._compare()
+                    items = 0
+            self._report(self.checked)
+        self._compare()
+        return self.checked
+
+    def _read(self, source: StreamFile) -> RecordFile | None:
+        """Read a file and its rows, and add it to the group; None when it can't be."""
+        electorate = self._trust.electorate_at(source.instant) if self._trust and _is_signed(source) else None
+        try:
+            if electorate and isinstance(source, LocalRecordFile):
+                source = source.verified(electorate, sidecars=self._rows.reads_sidecars)
+            file = source.record_file()
+            if self._trust and file.wrapper:
+                require_majority(file, self._trust.electorate_at(file.consensus_start))
+            self._lookup.at = file.consensus_start
+            last = self._last or _stored_before(file)
+            if last and not self._continues(last, file):
+                self._compare()
+            self._last = Position.after(file, _block_number(file, last))
+            batch = Batch(self._lookup, self._persist, self._files)
+            self._rows.add(batch, source, file, index=self._last.index, load_start=0)
+            self._files.submitted()
+        except (StreamFileError, IngestError) as error:
+            position = error.position if isinstance(error, IngestError) else ""
+            if isinstance(error, StreamFileError) and error.position:
+                position = f"byte {error.position}"
+            self._find(error.file, position, error.cause)
+            # The next file has to follow what is stored of this one.
+            self._last = None
+            self._files.forget()
+            return None
+        if isinstance(source, VerifiedFile) or (self._trust and file.wrapper):
+            self.checked.signed += 1
+        self._group.append(_ReadFile(file, batch))
+        return file
+
+    def _continues(self, last: Position, file: RecordFile) -> bool:
+        try:
+            last.require_next(file)
+        except IngestError as error:
+            self._find(file.name, error.position, error.cause)
+            return False
+        return True
+
+    # COMPARISON
+
+    def _compare(self) -> None:
+        """Compare the rows of the group with the tables."""
+        group, self._group = self._group, []
+        if not group:
+            return
+        first, last = group[0].file.consensus_start, group[-1].file.consensus_end
+        with connection.cursor() as cursor:
+            cursor.execute(_BLOCKS, [first, last])
+            stored = {end: (name, index) for end, name, index in cursor.fetchall()}
+        for read in group:
+            if read.file.consensus_end not in stored:
+                self._find(read.file.name, "", "the database does not have it: load it")
+        for end in sorted(stored.keys() - {read.file.consensus_end for read in group}):
+            name, index = stored[end]
+            self._find(name, "", f"block {index} of the database is none of the given files")
+        for run in _runs(group, stored.keys()):
+            self._compare_run(run)
+
+    def _compare_run(self, run: Sequence[_ReadFile]) -> None:
+        files = [read.file for read in run]
+        ends = [file.consensus_end for file in files]
+        for difference in differences(
+            [read.batch for read in run], files[0].consensus_start, files[-1].consensus_end
+        ):
+            at = difference.consensus_timestamp
+            file = files[min(bisect_left(ends, at), len(files) - 1)]
+            self._find(file.name, _position(file, at, difference.table), str(difference))
+
+    def _find(self, file: str, position: str, what: str) -> None:
+        self.checked.findings += 1
+        self._tell(Finding(file, position, what))
+
+
+def _is_signed(source: StreamFile) -> bool:
+    return isinstance(source, LocalRecordFile) and source.published
+
+
+def _stored_before(file: RecordFile) -> Position | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_POSITION, [file.consensus_end])
+        row = cursor.fetchone()
+    return Position(*row) if row else None
+
+
+def _block_number(file: RecordFile, last: Position | None) -> int:
+    """The number the block should have; of the first file of all without a number, the one it has."""
+    if file.block_number is None and last is None:
+        with connection.cursor() as cursor:
+            cursor.execute("select index from record_file where consensus_end = %s", [file.consensus_end])
+            row = cursor.fetchone()
+        if row:
+            return int(row[0])
+    return block_number(file, last)
+
+
+def _runs(group: Iterable[_ReadFile], stored: Collection[int]) -> Iterator[list[_ReadFile]]:
+    """Files that follow each other in the database, too; those that it lacks are left out."""
+    files = {read.file.consensus_end: read for read in group}
+    run: list[_ReadFile] = []
+    for end in sorted({*stored, *files}):
+        if end in stored and end in files:
+            run.append(files[end])
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _position(file: RecordFile, at: int, table: str) -> str:
+    if table in _OF_FILES:
+        return ""
+    for item in file.items:
+        if item.consensus_timestamp == at:
+            return f"transaction {item.index} at {timestamp.text(at)}"
+    return f"at {timestamp.text(at)}"
+
+
+# RANGE
+
+
+def moment(text: str, *, end: bool = False) -> int:
+    """The time (ns) a range begins or ends at, told by a block number, a date, or seconds.nanoseconds.
+
+    A block counts whole. Errors: InvalidRange.
+    """
+    if text.isdecimal():
+        with connection.cursor() as cursor:
+            # Index: record_file__index.
+            column = "consensus_end" if end else "consensus_start"
+            cursor.execute(f"select {column} from record_file where index = %s", [int(text)])
+            row = cursor.fetchone()
+        if row is None:
+            raise InvalidRange(f"The database has no block {text}: name one that is loaded, or a time.")
+        return int(row[0])
+    try:
+        return timestamp.of_instant(text) if "-" in text else timestamp.parse(text)
+    except timestamp.InvalidTimestamp:
+        raise InvalidRange(
+            f"{text!r} is neither a block number nor a time such as 2024-06-01T00:00:00Z "
+            "or 1717200000.000000000."
+        ) from None
+
+
+def within(files: Sequence[AnyFile], start: int | None, end: int | None) -> Sequence[AnyFile]:
+    """The files, given in consensus order, that may have a transaction of this time (ns, inclusive).
+
+    Errors: StreamFileError for a block that has to be read to know its time.
+    """
+    # By bisection, since the time of a block is known only when it is read.
+    first = 0 if start is None else bisect_right(files, start, key=_instant) - 1
+    after = len(files) if end is None else bisect_right(files, end, key=_instant)
+    return files[max(first, 0) : after]
+
+
+def _instant(file: StreamFile) -> int:
+    return file.instant

@@ -1,0 +1,78 @@
+"""manage.py verify PATH…: are the files intact and signed, and does the database say what they say?"""
+
+import signal
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.trust import Trust
+from ledger.ingest.verification import Checked, Verification, moment, within
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source import find_record_files
+from mirror.management.display import shown
+from network import bundled
+
+
+class Command(BaseCommand):
+    help = (
+        "Read record files once more: check that they are intact, signed and follow each other, and compare "
+        "what they say with the database. Nothing is changed. Every difference is a line with the file, the "
+        "transaction, the table and the column; the exit code is 1 if there is any. The settings have to be "
+        "those the files were loaded with."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a file")
+        bound = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
+        parser.add_argument("--from", metavar="BLOCK|TIME", dest="start", help=f"begin there: {bound}")
+        parser.add_argument("--to", metavar="BLOCK|TIME", dest="end", help=f"end there: {bound}")
+        parser.add_argument(
+            "--without-signatures",
+            action="store_true",
+            help="do not verify signatures, but all else",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            files = find_record_files(options["paths"])
+            start = moment(options["start"]) if options["start"] else None
+            end = moment(options["end"], end=True) if options["end"] else None
+            chosen = within(files, start, end)
+        except StreamFileError as error:
+            raise CommandError(str(error), returncode=2) from error
+        if not chosen:
+            raise CommandError(
+                "There is no record file or block in the given folders"
+                + (" of that range." if files else "."),
+                returncode=2,
+            )
+        trust = None if options["without_signatures"] else Trust(bundled.public_demo_address_book())
+        with shown("Verifying", len(chosen), self.stdout.write) as display:
+            verification = Verification(
+                trust=trust, found=lambda finding: display.say(str(finding)), report=display.show
+            )
+            signal.signal(signal.SIGTERM, lambda *_: verification.stop())
+            signal.signal(signal.SIGINT, lambda *_: verification.stop())
+            try:
+                checked = verification.run(chosen)
+            except IngestError as error:
+                raise CommandError(str(error)) from error
+        self._sum_up(checked, len(chosen))
+
+    def _sum_up(self, checked: Checked, total: int) -> None:
+        sentence = f"{checked.files:,} files with {checked.transactions:,} transactions"
+        if checked.files < total:
+            sentence += f" (stopped as asked, {total - checked.files:,} are left)"
+        signed = (
+            f"all {checked.signed:,} signed"
+            if checked.signed == checked.files
+            else f"{checked.signed:,} of them published with signatures"
+        )
+        if checked.findings:
+            raise CommandError(f"{checked.findings:,} differences in {sentence}, {signed}.")
+        self.stdout.write(
+            f"Nothing wrong with {sentence}, {signed}: intact, in order, and stored as they are."
+        )

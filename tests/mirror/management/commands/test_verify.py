@@ -1,0 +1,74 @@
+"""manage.py verify: what it prints, and the exit code."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.verification import InvalidRange
+from ledger.stream.source import find_record_files
+from tests.ledger.compose import Stream
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three blocks of one transfer each, loaded."""
+    stream = Stream()
+    for _ in range(3):
+        stream.send({1001: -5, 1002: 5})
+        stream.block().write(tmp_path)
+    Pipeline().run(find_record_files([tmp_path]))
+    return tmp_path
+
+
+def test_it_says_in_one_sentence_that_all_is_well(folder: Path) -> None:
+    said = StringIO()
+
+    call_command("verify", folder, stdout=said)
+
+    assert said.getvalue() == (
+        "Nothing wrong with 3 files with 3 transactions, 0 of them published with signatures: intact, in "
+        "order, and stored as they are.\n"
+    )
+
+
+def test_it_prints_every_difference_and_fails(folder: Path) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("update crypto_transfer set amount = 6 where amount = 5")
+    said = StringIO()
+
+    with pytest.raises(CommandError, match="^3 differences in 3 files with 3 transactions") as raised:
+        call_command("verify", folder, stdout=said)
+
+    assert raised.value.returncode == 1
+    assert said.getvalue().count("crypto_transfer.amount: stored 6, expected 5") == 3
+
+
+def test_a_range_narrows_what_is_verified(folder: Path) -> None:
+    said = StringIO()
+
+    call_command("verify", folder, "--from", "1", "--to", "1", stdout=said)
+
+    assert "Nothing wrong with 1 files" in said.getvalue()
+
+
+@pytest.mark.parametrize("bounds", [("--from", "9"), ("--to", "soon")])
+def test_a_range_that_makes_no_sense_is_wrong_use(bounds: tuple[str, str], folder: Path) -> None:
+    with pytest.raises(InvalidRange) as raised:
+        call_command("verify", folder, *bounds)
+
+    assert raised.value.exit_code == 2
+
+
+def test_folders_without_files_of_the_range_are_wrong_use(folder: Path) -> None:
+    with pytest.raises(
+        CommandError, match="no record file or block in the given folders of that range"
+    ) as raised:
+        call_command("verify", folder, "--to", "2001-01-01")
+
+    assert raised.value.returncode == 2
