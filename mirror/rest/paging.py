@@ -6,7 +6,7 @@ request with these parameters moved on to the last row. Links are text for peopl
 stands, so their values are not percent-encoded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -28,11 +28,11 @@ def is_equality(text: str) -> bool:
     return operator == "eq"
 
 
-def classic_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
+def classic_link(given: ParameterSet, values: Mapping[str, Any], *, by_value: bool = True) -> str | None:
     """The link of a classic endpoint to the rows after `values` (parameter name -> value of the last row).
 
-    None when the bounds of the request leave nothing. A request for one value of a paging parameter keeps
-    it, so its link repeats the request.
+    None when the bounds of the request leave nothing, which only rows in the order of their values can tell
+    (`by_value`). A request for one value of a paging parameter keeps it, so its link repeats the request.
     """
     query: Query = {name: list(texts) for name, texts in given.query.items()}
     direction = "lt" if given.descending else "gt"
@@ -55,7 +55,7 @@ def classic_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
         elif before[0].startswith(_RANGE_OPERATORS):
             kept.append(bound)
         query[name] = kept
-    if _leaves_nothing(given, names[0], query[names[0]]):
+    if by_value and _leaves_nothing(given, names[0], query[names[0]]):
         return None
     pairs = "&".join(f"{name}={text}" for name, texts in query.items() for text in texts)
     path = given.path.removesuffix("/")
@@ -108,7 +108,7 @@ class KeysetPagination(BasePagination):
     next_link: str | None = None
     #: What stands before the path of the link.
     base: str = ""
-    link = staticmethod(classic_link)
+    link: Callable[..., str | None] = staticmethod(classic_link)
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> Any:
         """`queryset` are the rows of the page as JSON; they come back unchanged."""
