@@ -103,8 +103,9 @@ def full_log_json(log: Log) -> Answer:
 # VIEWS
 def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
     """The paging parameters: the index alone where two bounds of the time are an equality."""
-    if len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1:
-        return {} if any(operator == "eq" for operator, _ in given.index) else {"index": "index"}
+    one_time = len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1
+    if one_time and not any(operator == "eq" for operator, _ in given.index):
+        return {"index": "index"}
     return {"timestamp": "timestamp", "index": "index"}
 
 

@@ -5,6 +5,8 @@ Errors: 400 malformed parameter or path; 404 unknown address. An unknown contrac
 list.
 """
 
+from functools import partial
+
 from rest_framework.response import Response
 
 from contracts.api import formats
@@ -12,6 +14,7 @@ from contracts.queries import state as queries
 from contracts.queries.state import Slot
 from mirror.db.sql import Comparison
 from mirror.rest.contracts import ContractName, OfContract, find_contract
+from mirror.rest.paging import KeysetPagination, classic_link
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
 from mirror.rest.parameters import WITHOUT_NE, ParameterSet, refuse_ne
 from mirror.rest.views import Answer
@@ -51,6 +54,12 @@ def slot_json(slot: Slot, contract_id: int) -> Answer:
 
 
 # VIEW
+class ChangesPagination(KeysetPagination):
+    """Changes are in the order of the bytes of their slots without leading zeros, not of the numbers."""
+
+    link = staticmethod(partial(classic_link, by_value=False))
+
+
 class State(OfContract):
     """List the storage slots of a contract."""
 
@@ -60,4 +69,6 @@ class State(OfContract):
     def read(self, given: StateParameters, contract: ContractName) -> Response:
         refuse_ne(given.timestamp, "Not equals (ne) operator is not supported for timestamp")
         contract_id = find_contract(contract)
+        if given.timestamp:
+            self.pagination_class = ChangesPagination
         return self.page("state", [slot_json(slot, contract_id) for slot in state_rows(contract_id, given)])
