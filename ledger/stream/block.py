@@ -74,6 +74,13 @@ def _check_number(block: BlockContent, number: int) -> None:
 
 def _check_proof(block: BlockContent, root: bytes) -> None:
     """A signature as short as a hash is one: of the root hash."""
+    if block.proof.HasField("signed_record_file_proof"):
+        raise StreamFileError(
+            block.name,
+            0,
+            "its proof holds signatures of a record file, but there is none in it",
+            "Fetch it again, or from another node.",
+        )
     signature = block.proof.signed_block_proof.block_signature
     if len(signature) == SHA_384_LENGTH and signature != sha384(root):
         raise StreamFileError(

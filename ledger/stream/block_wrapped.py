@@ -7,7 +7,7 @@ one.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -75,13 +75,19 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
         known = ", ".join(map(str, _REBUILD))
         raise _unusable(block, f"a record file of format {version} in a block is unknown; known are {known}")
     try:
-        file = rebuild(_name(item.creation_time), contents, size)
-    except (ValueError, OverflowError) as error:
+        name = _name(item.creation_time)
+    except (ValueError, OverflowError, StreamFileError) as error:
         raise _unusable(block, f"its creation time is impossible: {error}") from error
+    try:
+        file = rebuild(name, contents, size)
+        file.sidecar_files = _sidecars(block, file)
+    except StreamFileError as error:
+        raise StreamFileError(
+            block.name, error.position, f"{error.cause} (in {error.file}, rebuilt)", error.cure
+        ) from error
     _check(block, file, contents.message)
     file.block_number = block.header.number
     file.wrapper = _wrapper(block)
-    file.sidecar_files = _sidecars(block, file)
     return file
 
 
@@ -125,7 +131,7 @@ def _name(creation_time: Any) -> names.StreamFileName:
     fraction = f".{nanos:09}" if nanos else ""
     while fraction.endswith("000"):
         fraction = fraction[:-3]
-    date = datetime.fromtimestamp(seconds, UTC)
+    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     return names.parse(f"{date:%Y-%m-%dT%H_%M_%S}{fraction}Z.rcd")
 
 

@@ -1,0 +1,241 @@
+"""Blocks that wrap record files: the file is rebuilt to the byte, in every format."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from ledger.stream import StreamFileError, read_block_file, read_record_file
+from ledger.stream.address_book import AddressBookNode
+from ledger.stream.block_tree import EMPTY_PREFIXED
+from ledger.stream.block_wrapped import require_majority, signers
+from ledger.stream.compose import Composer
+from ledger.stream.consensus import ConsensusMode, NoConsensus, electorate
+from ledger.stream.node_key import signing_nodes
+from mirror.values.hapi import (
+    ContractBytecode,
+    HashObject,
+    RecordStreamFile,
+    SidecarFile,
+    Transaction,
+    TransactionSidecarRecord,
+)
+from mirror.values.hapi_blocks import Block, BlockItem, RecordFileItem
+from mirror.values.hashes import sha384
+from tests.ledger.stream.blocks import BlockFile, of_items
+from tests.ledger.stream.formats import record_v1_v2, record_v5
+
+NUMBER = 5
+NAME = "2025-01-01T00_00_00Z.rcd"
+ONE_THIRD = Fraction(1, 3)
+PREVIOUS = bytes(range(48))
+NODES = signing_nodes(3)
+
+
+def transactions(count=3):
+    composer = Composer()
+    return [
+        composer.crypto_transfer({1001: -5 - number, 1002: 5 + number}, payer=1001) for number in range(count)
+    ]
+
+
+def written(version, given):
+    """The stand-alone file of these transactions."""
+    if version == 2:
+        return record_v1_v2(2, given, PREVIOUS)
+    return record_v5(given, PREVIOUS, (0, 3, 0))
+
+
+def contents(version: int, given: list[Any], **more: Any) -> Any:
+    """The RecordStreamFile with these transactions."""
+    end = read_record_file(NAME, written(version, given)).hash
+    return RecordStreamFile(
+        hapi_proto_version={"minor": 3},
+        start_object_running_hash=HashObject(algorithm=1, length=48, hash=PREVIOUS),
+        end_object_running_hash=HashObject(algorithm=1, length=48, hash=bytes.fromhex(end)),
+        record_stream_items=[{"transaction": message_of(each), "record": each.record} for each in given],
+        block_number=NUMBER,
+        **more,
+    )
+
+
+def message_of(composed):
+    return Transaction.FromString(composed.transaction_bytes)
+
+
+def wrap(version, file, *, sidecars=(), amendments=(), signatures=(), previous=EMPTY_PREFIXED, number=NUMBER):
+    item = RecordFileItem(
+        creation_time={"seconds": 1_735_689_600},
+        record_file_contents=file,
+        sidecar_file_contents=sidecars,
+        amendments=amendments,
+    )
+    items = [
+        BlockItem(
+            block_header={
+                "number": NUMBER,
+                "hapi_proto_version": {"minor": 3},
+                "block_timestamp": {"seconds": 1},
+            }
+        ),
+        BlockItem(record_file=item),
+        BlockItem(
+            block_footer={
+                "previous_block_root_hash": previous,
+                "root_hash_of_all_block_hashes_tree": EMPTY_PREFIXED,
+                "start_of_block_state_root_hash": EMPTY_PREFIXED,
+            }
+        ),
+    ]
+    proof = {
+        "block": number,
+        "signed_record_file_proof": {"version": version, "record_file_signatures": signatures},
+    }
+    return of_items(NUMBER, items, proof=proof)
+
+
+def read(block: BlockFile):
+    return read_block_file(block.name, block.data)
+
+
+def amendment(composed):
+    return {"transaction": message_of(composed), "record": composed.record}
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_an_older_file_is_rebuilt_to_the_byte(version):
+    given = transactions()
+    alone = read_record_file(NAME, written(version, given))
+
+    wrapped = read(wrap(version, contents(version, given), previous=b"p" * 48))
+
+    assert (wrapped.name, wrapped.version, wrapped.block_number) == (alone.name, version, NUMBER)
+    assert (wrapped.file_hash, wrapped.hash, wrapped.previous_hash) == (
+        alone.file_hash,
+        alone.hash,
+        PREVIOUS.hex(),
+    )
+    assert wrapped.metadata_hash == alone.metadata_hash
+    assert [item.record for item in wrapped.items] == [item.record for item in alone.items]
+    assert wrapped.wrapper.previous_hash == (b"p" * 48).hex()
+
+
+def test_a_file_of_format_6_is_taken_with_its_sidecars():
+    sidecar = SidecarFile(
+        sidecar_records=[TransactionSidecarRecord(bytecode=ContractBytecode(runtime_bytecode=b"code"))]
+    )
+    metadata = {
+        "id": 1,
+        "hash": {"algorithm": 1, "length": 48, "hash": sha384(sidecar.SerializeToString())},
+        "types": [3],
+    }
+    file = contents(5, transactions(), sidecars=[metadata])
+    block = wrap(6, file, sidecars=[sidecar])
+
+    wrapped = read(block)
+
+    assert wrapped.file_hash == sha384(b"\0\0\0\6" + file.SerializeToString()).hex()
+    assert wrapped.wrapper.previous_hash is None
+    assert [found.records[0][1].bytecode.runtime_bytecode for found in wrapped.sidecar_files.values()] == [
+        b"code"
+    ]
+    with pytest.raises(StreamFileError, match="its hash is"):
+        read(wrap(6, file, sidecars=[SidecarFile()]))
+    with pytest.raises(StreamFileError, match="holds 0 sidecars, but its record file names 1"):
+        read(wrap(6, file))
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_amendments_replace_and_add_and_count_in_the_hash(version):
+    given = transactions(4)
+    amended = given[:3]
+    replaced, added = given[1], given[2]
+    original = contents(version, amended)
+    original.record_stream_items[1].record.memo = "wrong"
+    del original.record_stream_items[2]
+
+    wrapped = read(wrap(version, original, amendments=[amendment(added), amendment(replaced)]))
+
+    alone = read_record_file(NAME, written(version, amended))
+    assert (wrapped.file_hash, wrapped.hash) == (alone.file_hash, alone.hash)
+    assert [item.record for item in wrapped.items] == [each.record for each in amended]
+
+
+def test_amendments_do_not_count_in_the_hash_of_format_6():
+    given = transactions(2)
+    file = contents(5, given)
+    amended = amendment(given[1])
+    amended["record"] = type(given[1].record).FromString(given[1].record_bytes)
+    amended["record"].memo = "amended"
+
+    wrapped = read(wrap(6, file, amendments=[amended]))
+
+    assert wrapped.file_hash == sha384(b"\0\0\0\6" + file.SerializeToString()).hex()
+    assert [item.record.memo for item in wrapped.items] == [given[0].record.memo, "amended"]
+    assert wrapped.hash == read(wrap(6, file)).hash
+
+
+def test_a_majority_of_nodes_has_to_have_signed_the_file():
+    given = transactions()
+    file_hash = bytes.fromhex(read(wrap(2, contents(2, given))).file_hash)
+    signatures = [{"node_id": node.node_id, "signatures_bytes": node.sign(file_hash)} for node in NODES[:2]]
+    signatures.append({"node_id": 2, "signatures_bytes": NODES[0].sign(file_hash)})
+    signatures.append({"node_id": 9, "signatures_bytes": NODES[0].sign(file_hash)})
+    wrapped = read(wrap(2, contents(2, given), signatures=signatures))
+    nodes: list[AddressBookNode] = [node.address_book_node for node in NODES]
+
+    def voting(stakes):
+        return electorate(nodes, stakes, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
+
+    assert signers(wrapped, voting({}).keys) == (0, 1)
+    assert require_majority(wrapped, voting({})) == (0, 1)
+    with pytest.raises(NoConsensus, match="node 2: a signature that is not by its key") as caught:
+        require_majority(wrapped, voting({0: 1, 1: 1, 2: 100}))
+    assert (caught.value.signed, caught.value.stake) == ((0, 1), 2)
+    assert signers(read_record_file(NAME, written(2, given)), {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "cause"),
+    [
+        (lambda file: setattr(file, "block_number", 9), {}, "says that it is block 9"),
+        (
+            lambda file: setattr(file.end_object_running_hash, "hash", b"e" * 48),
+            {},
+            "end hash of the record file",
+        ),
+        (
+            lambda file: setattr(file.start_object_running_hash, "hash", b"s"),
+            {},
+            "start hash of the record file",
+        ),
+        (lambda file: None, {"version": 1}, "format 1 in a block is unknown; known are 2, 5, 6"),
+        (lambda file: None, {"number": 4}, "its proof says that it is block 4"),
+        (lambda file: file.ClearField("record_stream_items"), {"version": 6}, "no transactions"),
+    ],
+)
+def test_what_does_not_agree_is_refused(change, options, cause):
+    file = contents(2, transactions())
+    change(file)
+    version = options.get("version", 2)
+
+    with pytest.raises(StreamFileError, match=cause):
+        read(wrap(version, file, number=options.get("number", NUMBER)))
+
+
+def test_a_wrapping_block_needs_the_signatures_of_its_file():
+    block = wrap(2, contents(2, transactions()))
+    items = Block.FromString(block.content).items
+
+    with pytest.raises(StreamFileError, match="holds no signatures of the record file"):
+        read(of_items(NUMBER, items[:-1], proof={"block": NUMBER}))
+
+
+def test_a_creation_time_that_cannot_be_is_refused():
+    block = wrap(2, contents(2, transactions()))
+    items = Block.FromString(block.content).items
+    for time in ({"seconds": 1 << 60}, {"nanos": -1}, {"seconds": -5}):
+        items[1].record_file.ClearField("creation_time")
+        items[1].record_file.creation_time.MergeFrom(type(items[1].record_file.creation_time)(**time))
+        with pytest.raises(StreamFileError, match="creation time is impossible"):
+            read(of_items(NUMBER, items[:-1], proof=items[-1].block_proof))
