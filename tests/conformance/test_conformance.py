@@ -25,10 +25,20 @@ AREAS = (
     r"^accounts/[^{]",
     r"^accounts/\{id\}/[^/]+$",
     r"^accounts/\{id\}/(airdrops|allowances|hooks|nfts|rewards|tokens)",
-    *("^balances", "^blocks", "^network", "^route", "^schedules", "^tokens", "^topics", "^transactions"),
+    *(
+        "^balances",
+        "^blocks",
+        "^contracts",
+        "^network",
+        "^route",
+        "^schedules",
+        "^tokens",
+        "^topics",
+        "^transactions",
+    ),
 )
 # Endpoints that don't exist yet.
-NOT_YET = ("/stateproof/",)
+NOT_YET = ("/stateproof/", "^contracts/call", "/opcodes/")
 
 pytestmark = pytest.mark.skipif(
     not RUNNER.exists(), reason=f"no conformance cases in {CONFORMANCE} (MIRROR_CONFORMANCE)"

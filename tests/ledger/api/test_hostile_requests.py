@@ -18,6 +18,11 @@ PATHS = [
     *["accounts/1001/airdrops/pending", "accounts/1001/hooks"],
     *["accounts/1001/hooks/{}/storage", "accounts/1001/hooks/1/storage"],
     *["blocks", "blocks/{}"],
+    *["contracts", "contracts/{}", "contracts/7", "contracts/results", "contracts/results/logs"],
+    *["contracts/results/{}", "contracts/results/{}/actions", "contracts/results/0.0.5-1-1"],
+    *["contracts/results/0.0.5-1-1/actions", "contracts/{}/results", "contracts/7/results"],
+    *["contracts/{}/results/{}", "contracts/7/results/{}", "contracts/{}/results/logs"],
+    *["contracts/7/results/logs", "contracts/{}/state", "contracts/7/state", "contracts/logs"],
     *[f"network/{name}" for name in ("exchangerate", "fees", "nodes", "stake", "supply")],
     *["schedule/{}", "schedules", "schedules/{}"],
     *["tokens", "tokens/{}", "tokens/7", "tokens/7/balances", "tokens/7/nfts"],
@@ -68,7 +73,7 @@ parts = st.one_of(
     st.tuples(ids, st.integers(0, 2**70), st.integers(0, 10**10)).map(
         lambda found: "-".join(map(str, found))
     ),
-    st.binary(min_size=48, max_size=48).map(bytes.hex),
+    *(st.binary(min_size=length, max_size=length).map(bytes.hex) for length in (20, 32, 48)),
 )
 
 
