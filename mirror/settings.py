@@ -48,6 +48,8 @@ SPECTACULAR_SETTINGS = {
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    # Without the badge that a validator elsewhere would draw.
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": "none"},
 }
 
 MIDDLEWARE = [

@@ -15,6 +15,7 @@ from ledger.api import (
     transactions,
 )
 from mirror import health
+from mirror.rest import docs
 from mirror.rest.accounts import NEWER_ACCOUNT
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from network.api import exchangerate, fees, nodes, stake, supply
@@ -81,6 +82,7 @@ ROUTES = Routes(
 
 urlpatterns: list[URLPattern | URLResolver] = [
     ROUTES,
+    *docs.routes(),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, resolve
 
 from mirror import config
-from tests.contract import budgets
+from tests.contract import budgets, description
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Api:
 
     def get(self, url: str, **headers: str) -> Answer:
         """`headers` with underscores: `if_none_match="*"`."""
-        return self.request("GET", url, **headers)
+        return self.request("GET", url, b"", content_type="", **headers)
 
     def request(
         self, method: str, url: str, body: bytes = b"", *, content_type: str = "", **headers: str
@@ -113,6 +113,7 @@ class Api:
         )
         if route := route_of(path):
             budgets.check(route, url, answer.statements)
+            description.check(route, method, url, answer)
         return answer
 
     def pages(self, url: str, name: str) -> list[Any]:

@@ -4,6 +4,8 @@ Source: contract_action. Gas: units of gas; `value`: tinybars. Errors: 400 malfo
 404 no such transaction. A transaction without actions has an empty list.
 """
 
+from typing import Literal, NotRequired, TypedDict
+
 from rest_framework.response import Response
 
 from contracts.api import formats
@@ -14,6 +16,7 @@ from mirror.rest.parameter_types import LimitParameter, NumberParameter, OrderPa
 from mirror.rest.parameters import WITHOUT_NE, ParameterSet
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Page, Timestamp
 
 _OPERATIONS = ("UNKNOWN", "CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2")
 _CALL_TYPES = dict(enumerate(("NO_ACTION", "CALL", "CREATE", "PRECOMPILE", "SYSTEM")))
@@ -30,6 +33,34 @@ class ActionParameters(ParameterSet):
 
 
 # JSON
+_From = TypedDict("_From", {"from": EvmAddress | None})
+
+
+class ActionJson(_From):
+    """A kind of call or of result data that has no name is left out."""
+
+    call_depth: Int32 | None
+    call_operation_type: str
+    call_type: NotRequired[str]
+    caller: EntityId | None
+    caller_type: str | None
+    gas: Int64 | None
+    gas_used: Int64 | None
+    index: Int32
+    input: Hex
+    recipient: EntityId | None
+    recipient_type: Literal["ACCOUNT", "CONTRACT"] | None
+    result_data: Hex
+    result_data_type: NotRequired[str]
+    timestamp: Timestamp | None
+    to: EvmAddress | None
+    value: Int64 | None
+
+
+class ActionsJson(Page):
+    actions: list[ActionJson]
+
+
 def action_json(action: Action, consensus_timestamp: int) -> Answer:
     """Without the members whose number has no name."""
     is_account = action.recipient_account is not None
@@ -68,7 +99,7 @@ def _receiver(evm_address: bytes | None, recipient: int | None) -> str | None:
 class Actions(ReadView):
     """List the actions of one transaction."""
 
-    parameters, max_age = ActionParameters, 600
+    parameters, max_age, answers = ActionParameters, 600, ActionsJson
     paging = {"index": "index"}
 
     def read(self, given: ActionParameters, transaction_id_or_hash: str) -> Response:

@@ -4,7 +4,7 @@ Source: entity and contract; at a time also entity_history; the bytecode of olde
 file (file_data). Errors: 400 malformed parameter or path; 404 no such contract, or none at the time.
 """
 
-from typing import Any
+from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
@@ -17,8 +17,19 @@ from mirror.rest.entities import NotAnEntityId
 from mirror.rest.errors import NotFound
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
 from mirror.rest.parameters import InvalidValue, Parameter, ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.views import ReadView
 from mirror.values import entity_id, hexes, keys, timestamp
+from mirror.values.shapes import (
+    EntityId,
+    EvmAddress,
+    Hex,
+    Int32,
+    Int64,
+    KeyJson,
+    Page,
+    Timestamp,
+    TimestampRangeJson,
+)
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # Files up to this number are the network's own.
@@ -85,7 +96,35 @@ def bytecode(contract: Contract) -> str:
 
 
 # JSON
-def contract_json(contract: Contract) -> Answer:
+class ContractJson(TypedDict):
+    admin_key: KeyJson | None
+    auto_renew_account: EntityId | None
+    auto_renew_period: Int64 | None
+    contract_id: EntityId | None
+    created_timestamp: Timestamp | None
+    deleted: bool | None
+    evm_address: EvmAddress | None
+    expiration_timestamp: Timestamp | None
+    file_id: EntityId | None
+    max_automatic_token_associations: Int32 | None
+    memo: str | None
+    nonce: Int64 | None
+    obtainer_id: EntityId | None
+    permanent_removal: bool | None
+    proxy_account_id: EntityId | None
+    timestamp: TimestampRangeJson
+
+
+class ContractsJson(Page):
+    contracts: list[ContractJson]
+
+
+class ContractWithCodeJson(ContractJson):
+    bytecode: str
+    runtime_bytecode: Hex
+
+
+def contract_json(contract: Contract) -> ContractJson:
     return {
         "admin_key": keys.key_json(contract.key),
         "auto_renew_account": entity_id.text(contract.auto_renew_account_id),
@@ -118,7 +157,7 @@ def _expiration(contract: Contract) -> int | None:
 class Contracts(ReadView):
     """List the contracts."""
 
-    parameters, max_age = ContractsParameters, 10
+    parameters, max_age, answers = ContractsParameters, 10, ContractsJson
     paging = {"contract.id": "contract_id"}
 
     def read(self, given: ContractsParameters) -> Response:
@@ -130,9 +169,9 @@ class Contracts(ReadView):
 class ContractOfIdOrAddress(OfContract):
     """One contract with its code, now or at a time."""
 
-    parameters = ContractParameters
+    parameters, answers = ContractParameters, ContractWithCodeJson
 
-    def read(self, given: ContractParameters, contract: ContractName) -> Answer:
+    def read(self, given: ContractParameters, contract: ContractName) -> ContractWithCodeJson:
         name = contract.evm_address if isinstance(contract, ContractAddress) else contract
         found = contract_at(name, given.timestamp)
         if found is None:

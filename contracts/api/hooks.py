@@ -124,7 +124,7 @@ class HooksJson(Page):
     hooks: list[HookJson]
 
 
-class SlotJson(TypedDict):
+class HookSlotJson(TypedDict):
     """A slot that was only read has no value."""
 
     key: Hex
@@ -135,7 +135,7 @@ class SlotJson(TypedDict):
 class HookStorageJson(Page):
     hook_id: Int64
     owner_id: EntityId | None
-    storage: list[SlotJson]
+    storage: list[HookSlotJson]
 
 
 def hook_json(hook: Hook) -> HookJson:
@@ -152,7 +152,7 @@ def hook_json(hook: Hook) -> HookJson:
     }
 
 
-def slot_json(slot: Slot) -> SlotJson:
+def slot_json(slot: Slot) -> HookSlotJson:
     return {
         "key": _hex_word(slot.key),
         "timestamp": timestamp.newer_text(slot.timestamp),

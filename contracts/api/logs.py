@@ -8,7 +8,7 @@ logs, and an unknown transaction neither: an empty list.
 from rest_framework.response import Response
 
 from contracts.api import formats
-from contracts.api.result_json import log_json
+from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log
 from mirror.db.bounds import Bounds
@@ -29,6 +29,7 @@ from mirror.rest.parameters import ONLY_EQ, ParameterSet
 from mirror.rest.timestamps import bound, check_closed, nanoseconds
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, Hex, Int32, Int64, Page, Timestamp
 
 _TOPICS = ("topic0", "topic1", "topic2", "topic3")
 
@@ -89,6 +90,19 @@ def log_rows(
 
 
 # JSON
+class FullLogJson(LogJson):
+    block_hash: Hex
+    block_number: Int64 | None
+    root_contract_id: EntityId | None
+    timestamp: Timestamp | None
+    transaction_hash: Hex
+    transaction_index: Int32 | None
+
+
+class LogsJson(Page):
+    logs: list[FullLogJson]
+
+
 def full_log_json(log: Log) -> Answer:
     return log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.index, *log.topics)) | {
         "block_hash": f"0x{log.block_hash or ''}",
@@ -112,7 +126,7 @@ def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
 class Logs(ReadView):
     """List the logs of all contracts."""
 
-    parameters, max_age = LogsParameters, 10
+    parameters, max_age, answers = LogsParameters, 10, LogsJson
 
     def read(self, given: LogsParameters) -> Response:
         bounds = log_bounds(given)
@@ -146,7 +160,7 @@ def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairB
 class LogsOfContract(OfContract):
     """List the logs of one contract."""
 
-    parameters = LogsOfContractParameters
+    parameters, answers = LogsOfContractParameters, LogsJson
 
     def read(self, given: LogsOfContractParameters, contract: ContractName) -> Response:
         bounds = log_bounds(given)

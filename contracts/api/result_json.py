@@ -1,6 +1,6 @@
 """A contract result as JSON: the base that lists of one contract show, and the full object around it."""
 
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import orjson
 from google.protobuf.message import DecodeError
@@ -11,6 +11,7 @@ from mirror.db.sql import MAX_INT64, Row
 from mirror.rest.views import Answer
 from mirror.values import entity_id, hapi, hexes, result_codes, timestamp
 from mirror.values.ethereum import LEGACY, WEIBARS_PER_TINYBAR
+from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Quantity, Timestamp
 
 _NO_LOGS_BLOOM = bytes(256)
 _UNKNOWN_GAS = -1
@@ -21,6 +22,73 @@ _NO_ETHEREUM = dict.fromkeys(
         *("nonce", "r", "s", "type", "v"),
     )
 )
+
+
+class LogJson(TypedDict):
+    address: EvmAddress | None
+    bloom: Hex
+    contract_id: EntityId | None
+    data: Hex
+    index: Int32
+    topics: list[Hex]
+
+
+class StateChangeJson(TypedDict):
+    """A slot that was only read has no value written."""
+
+    address: EvmAddress | None
+    contract_id: EntityId | None
+    slot: Hex
+    value_read: Hex | None
+    value_written: Hex | None
+
+
+# The name of the member is a keyword.
+_From = TypedDict("_From", {"from": Hex | None})
+
+
+class ResultJson(_From):
+    address: EvmAddress | None
+    amount: int | None
+    bloom: Hex
+    call_result: Hex
+    contract_id: EntityId | None
+    created_contract_ids: list[EntityId | None]
+    error_message: str | None
+    function_parameters: Hex
+    gas_consumed: Int64 | None
+    gas_limit: Int64 | None
+    gas_used: Int64 | None
+    timestamp: Timestamp | None
+    to: EvmAddress | None
+    hash: Hex
+
+
+class FullResultJson(ResultJson):
+    """What only Ethereum transactions have is null for others."""
+
+    block_gas_used: Int64 | None
+    block_hash: Hex
+    block_number: Int64 | None
+    failed_initcode: Hex
+    result: str
+    status: Literal["0x0", "0x1"]
+    transaction_index: Int32 | None
+    access_list: Hex | None
+    chain_id: Quantity | None
+    gas_price: Quantity | None
+    max_fee_per_gas: Quantity | None
+    max_priority_fee_per_gas: Quantity | None
+    nonce: Int64 | None
+    r: Hex | None
+    s: Hex | None
+    type: Int32 | None
+    v: int | None
+
+
+class ResultWithLogsJson(FullResultJson):
+    logs: list[LogJson]
+    state_changes: list[StateChangeJson]
 
 
 def base_json(result: Result) -> Answer:
@@ -139,7 +207,7 @@ def log_json(log: Row) -> Answer:
     }
 
 
-def state_change_json(change: Row) -> Answer:
+def state_change_json(change: Row) -> StateChangeJson:
     evm_address, contract_id, slot, value_read, value_written = change
     return {
         "address": formats.address(evm_address, contract_id),

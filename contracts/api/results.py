@@ -12,7 +12,15 @@ from rest_framework.response import Response
 
 from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
 from contracts.api.lookup import find_transaction
-from contracts.api.result_json import base_json, full_json, log_json, state_change_json
+from contracts.api.result_json import (
+    FullResultJson,
+    ResultJson,
+    ResultWithLogsJson,
+    base_json,
+    full_json,
+    log_json,
+    state_change_json,
+)
 from contracts.queries import results as queries
 from contracts.queries.contracts import file_content
 from contracts.queries.results import Page, Result
@@ -35,7 +43,7 @@ from mirror.rest.parameter_types import (
 from mirror.rest.parameters import ONLY_EQ, InvalidValue, Parameter, ParameterSet
 from mirror.rest.timestamps import bound, nanoseconds
 from mirror.rest.views import Answer, ReadView
-from mirror.values import entity_id, timestamp
+from mirror.values import entity_id, shapes, timestamp
 
 
 # PARAMETERS
@@ -154,6 +162,14 @@ def senders(comparisons: list[Comparison]) -> list[Comparison]:
     ]
 
 
+class ResultsOfContractJson(shapes.Page):
+    results: list[ResultJson]
+
+
+class ResultsJson(shapes.Page):
+    results: list[FullResultJson]
+
+
 def single_json(at: int, entity: int, given: Any, *, of_contract: bool) -> Answer:
     """The result of a transaction; `of_contract` if the path names this contract. Errors: NotFound."""
     found = queries.result_at(at, entity) if at <= MAX_INT64 else None
@@ -181,7 +197,7 @@ def _file_call_data(result: Result) -> bytes | None:
 class ResultsOfContract(OfContract):
     """List the results of one contract."""
 
-    parameters = ResultsOfContractParameters
+    parameters, answers = ResultsOfContractParameters, ResultsOfContractJson
     paging = {"timestamp": "timestamp"}
 
     def read(self, given: ResultsOfContractParameters, contract: ContractName) -> Response:
@@ -198,7 +214,7 @@ class ResultsOfContract(OfContract):
 class Results(ReadView):
     """List the results of all contracts."""
 
-    parameters, max_age = ResultsParameters, 10
+    parameters, max_age, answers = ResultsParameters, 10, ResultsJson
     paging = {"timestamp": "timestamp"}
 
     def read(self, given: ResultsParameters) -> Response:
@@ -217,7 +233,7 @@ class Results(ReadView):
 class ResultOfTransaction(ReadView):
     """The result of one transaction, by its id or hash."""
 
-    parameters, max_age = ResultOfTransactionParameters, 600
+    parameters, max_age, answers = ResultOfTransactionParameters, 600, ResultWithLogsJson
 
     def read(self, given: ResultOfTransactionParameters, transaction_id_or_hash: str) -> Answer:
         nonce: Any = given.nonce or 0
@@ -228,7 +244,7 @@ class ResultOfTransaction(ReadView):
 class ResultAt(OfContract):
     """The result of the transaction at a time in which a contract took part."""
 
-    parameters, max_age = ResultAtParameters, 600
+    parameters, max_age, answers = ResultAtParameters, 600, ResultWithLogsJson
 
     def resolve(self, **path: str) -> dict[str, Any]:
         problems = []

@@ -6,6 +6,7 @@ list.
 """
 
 from functools import partial
+from typing import TypedDict
 
 from rest_framework.response import Response
 
@@ -17,8 +18,8 @@ from mirror.rest.contracts import ContractName, OfContract, find_contract
 from mirror.rest.paging import KeysetPagination, classic_link
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
 from mirror.rest.parameters import WITHOUT_NE, ParameterSet, refuse_ne
-from mirror.rest.views import Answer
 from mirror.values import entity_id, timestamp
+from mirror.values.shapes import EntityId, EvmAddress, Hex, Page, Timestamp
 
 _WORD_LENGTH = 32
 
@@ -43,7 +44,21 @@ def state_rows(contract_id: int, given: StateParameters) -> list[Slot]:
 
 
 # JSON
-def slot_json(slot: Slot, contract_id: int) -> Answer:
+class ContractSlotJson(TypedDict):
+    """At a time there may be no value."""
+
+    address: EvmAddress | None
+    contract_id: EntityId | None
+    timestamp: Timestamp | None
+    slot: Hex
+    value: Hex | None
+
+
+class StateJson(Page):
+    state: list[ContractSlotJson]
+
+
+def slot_json(slot: Slot, contract_id: int) -> ContractSlotJson:
     return {
         "address": formats.address(slot.evm_address, contract_id),
         "contract_id": entity_id.text(contract_id),
@@ -63,7 +78,7 @@ class ChangesPagination(KeysetPagination):
 class State(OfContract):
     """List the storage slots of a contract."""
 
-    parameters = StateParameters
+    parameters, answers = StateParameters, StateJson
     paging = {"slot": "slot"}
 
     def read(self, given: StateParameters, contract: ContractName) -> Response:

@@ -198,6 +198,8 @@ class EndpointSchema(AutoSchema):
         for name, schema in components.items():
             component = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, name)  # type: ignore[no-untyped-call]
             self.registry.register_on_missing(component)
+            if self.registry[component].schema != schema:
+                raise TypeError(f"Two answers are called {name}Json: give one of them another name.")
         return found
 
 

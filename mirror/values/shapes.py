@@ -31,7 +31,7 @@ Int64 = Annotated[int, Says(format="int64")]
 #: `shard.realm.num`.
 EntityId = Annotated[str, Says(pattern=r"^\d{1,4}\.\d{1,5}\.\d{1,12}$", example="0.0.1001")]
 #: Seconds since the epoch, and nanoseconds.
-Timestamp = Annotated[str, Says(pattern=r"^-?\d{1,10}\.\d{1,9}$", example="1700000000.000000001")]
+Timestamp = Annotated[str, Says(pattern=r"^-?\d{1,19}\.\d{1,9}$", example="1700000000.000000001")]
 TransactionId = Annotated[
     str,
     Says(pattern=r"^\d{1,4}\.\d{1,5}\.\d{1,12}-\d{1,10}-\d{9}$", example="0.0.1001-1700000000-000000001"),
@@ -39,6 +39,8 @@ TransactionId = Annotated[
 
 #: Bytes in hex, with 0x.
 Hex = Annotated[str, Says(pattern="^0x([0-9a-f]{2})*$", example="0x07")]
+#: A whole number in hex.
+Quantity = Annotated[str, Says(pattern="^0x[0-9a-f]*$", example="0x12a")]
 EvmAddress = Annotated[str, Says(pattern="^0x[0-9a-f]{40}$", example="0x" + "00" * 18 + "03e9")]
 Base64 = Annotated[str, Says(contentEncoding="base64", example="TQ==")]
 #: Base32 without padding.

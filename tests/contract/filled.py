@@ -8,12 +8,13 @@ from django.db import connection
 
 from tests.build import SECOND, START
 
-ACCOUNTS, TOKENS, TOPICS, SCHEDULES = 1001, 100_001, 200_001, 300_001
+ACCOUNTS, TOKENS, TOPICS, SCHEDULES, CONTRACTS = 1001, 100_001, 200_001, 300_001, 400_001
 _MANY = 20_000
 
 # Of row number n: an account, a token and a topic, each of some hundreds, so that none has many of the rows.
 _ACCOUNT = f"{ACCOUNTS} + n * 7 % 997"
 _OTHER_ACCOUNT = f"{ACCOUNTS} + n * 11 % 997"
+_CONTRACT = f"{CONTRACTS} + n * 17 % 499"
 _TOKEN = f"{TOKENS} + n * 13 % 499"
 _AT = f"{START} + n * {SECOND}"
 _SINCE = f"int8range({START} + n, null)"
@@ -119,6 +120,7 @@ _ROWS: list[tuple[str, dict[str, str]]] = [
             (TOKENS, "TOKEN"),
             (TOPICS, "TOPIC"),
             (SCHEDULES, "SCHEDULE"),
+            (CONTRACTS, "CONTRACT"),
         )
     ),
     (
@@ -300,6 +302,110 @@ _ROWS: list[tuple[str, dict[str, str]]] = [
             "creator_account_id": _ACCOUNT,
             "payer_account_id": _OTHER_ACCOUNT,
             "transaction_body": _HASH,
+        },
+    ),
+    ("contract", {"id": f"{CONTRACTS} + n", "initcode": _HASH}),
+    (
+        "contract_result",
+        {
+            "amount": "1",
+            "consensus_timestamp": _AT,
+            "contract_id": _CONTRACT,
+            "function_parameters": _HASH,
+            "gas_limit": "1",
+            "payer_account_id": _ACCOUNT,
+            "sender_id": _OTHER_ACCOUNT,
+            "transaction_hash": _HASH,
+            "transaction_index": "1",
+            "transaction_nonce": "n % 3",
+            "transaction_result": "22",
+        },
+    ),
+    (
+        "contract_transaction",
+        {
+            "consensus_timestamp": _AT,
+            "entity_id": _CONTRACT,
+            "contract_ids": f"array[{_CONTRACT}]",
+            "payer_account_id": _ACCOUNT,
+        },
+    ),
+    (
+        "contract_transaction_hash",
+        {
+            "consensus_timestamp": _AT,
+            "entity_id": _CONTRACT,
+            "hash": f"substring({_HASH} from 1 for 32)",
+            "payer_account_id": _ACCOUNT,
+            "transaction_result": "22",
+        },
+    ),
+    *(
+        (
+            "contract_log",
+            {
+                "consensus_timestamp": _AT,
+                "contract_id": _CONTRACT,
+                "root_contract_id": _CONTRACT,
+                "payer_account_id": _ACCOUNT,
+                "bloom": _HASH,
+                "data": _HASH,
+                "index": str(index),
+                "topic0": "substring(sha256((n % 50)::text::bytea) from 1 for 32)",
+                "transaction_hash": _HASH,
+            },
+        )
+        for index in (0, 1)
+    ),
+    (
+        "contract_action",
+        {
+            "call_depth": "0",
+            "caller": _ACCOUNT,
+            "consensus_timestamp": _AT,
+            "index": "0",
+            "gas": "1",
+            "gas_used": "1",
+            "payer_account_id": _ACCOUNT,
+            "value": "0",
+            "result_data_type": "11",
+        },
+    ),
+    (
+        "contract_state",
+        {
+            "contract_id": _CONTRACT,
+            "slot": "sha256(n::text::bytea)",
+            "value": _HASH,
+            "created_timestamp": _AT,
+            "modified_timestamp": _AT,
+        },
+    ),
+    (
+        "contract_state_change",
+        {
+            "contract_id": _CONTRACT,
+            "slot": "sha256(n::text::bytea)",
+            "value_read": _HASH,
+            "value_written": _HASH,
+            "consensus_timestamp": _AT,
+            "payer_account_id": _ACCOUNT,
+        },
+    ),
+    (
+        "ethereum_transaction",
+        {
+            "consensus_timestamp": _AT,
+            "chain_id": "'\\x01'",
+            "data": _HASH,
+            "gas_limit": "1",
+            "hash": "sha256(n::text::bytea)",
+            "max_gas_allowance": "1",
+            "signature_r": _HASH,
+            "signature_s": _HASH,
+            "nonce": "n",
+            "payer_account_id": _ACCOUNT,
+            "type": "2",
         },
     ),
     *(

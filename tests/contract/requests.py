@@ -1,17 +1,36 @@
 """Requests to every endpoint on a filled database, whose parameters lead to each of its statements."""
 
-from tests.contract.filled import ACCOUNTS, SCHEDULES, TOKENS, TOPICS
+from tests.contract.filled import ACCOUNTS, CONTRACTS, SCHEDULES, TOKENS, TOPICS
 
 _ACCOUNT = f"0.0.{ACCOUNTS + 50}"
 _ALIAS = "GEYTAMI"  # The base32 of 1101, the alias of the filled account 0.0.1101.
 _ADDRESS = "0x" + "00" * 10 + "ab" * 10
 _KEY = "c4ca4238a0b923820dcc509a6f75849b" * 2
+_CONTRACT = f"0.0.{CONTRACTS + 50}"
 _TOKEN, _TOPIC, _SCHEDULE = f"0.0.{TOKENS + 50}", f"0.0.{TOPICS + 50}", f"0.0.{SCHEDULES + 50}"
-_SLOT = "ab" * 32
+_SLOT = _HASH = "ab" * 32
 _AT = "1700001000.000000000"
 _BETWEEN = "timestamp=gte:1700001000&timestamp=lt:1700009000"
 _TOKENS_BETWEEN = f"token.id=gte:{_TOKEN}&token.id=lt:0.0.{TOKENS + 9000}"
 _PAIR = f"token.id=gte:{_TOKEN}&serialnumber=gt:3"
+
+_LOGS = [
+    *("", "order=asc", _BETWEEN, f"timestamp={_AT}&index=gt:0", f"{_BETWEEN}&topic0={_SLOT}"),
+    f"{_BETWEEN}&topic0={_SLOT}&topic1={_SLOT}&order=asc",
+]
+_RESULTS = [
+    *(
+        "",
+        "order=asc",
+        _BETWEEN,
+        f"timestamp={_AT}",
+        "internal=true",
+        f"from={_ACCOUNT}",
+        f"from=gt:{_ACCOUNT}",
+    ),
+    *("block.number=77", f"block.hash={'ab' * 48}", "block.number=77&transaction.index=1"),
+    f"from={_ACCOUNT}&{_BETWEEN}&internal=true",
+]
 
 # Documented path -> the values of its parts, and queries.
 REQUESTS: dict[str, tuple[list[str], list[str]]] = {
@@ -107,6 +126,47 @@ REQUESTS: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
     "blocks/{hashOrNumber}": (["77", "ab" * 48, "ab" * 32], [""]),
+    "contracts": (
+        [""],
+        [
+            "",
+            "order=asc",
+            f"contract.id=gte:{_CONTRACT}",
+            f"contract.id={_CONTRACT}",
+            f"contract.id={_ADDRESS[2:]}",
+        ],
+    ),
+    **{
+        path: ([""], [*_LOGS, f"transaction.hash={_HASH}"])
+        for path in ("contracts/logs", "contracts/results/logs")
+    },
+    "contracts/results": ([""], [*_RESULTS, "hbar=false"]),
+    "contracts/results/{transactionIdOrHash}": (
+        [f"{_ACCOUNT}-1700001000-000000000", _HASH],
+        ["", "nonce=1"],
+    ),
+    "contracts/results/{transactionIdOrHash}/actions": (
+        [f"{_ACCOUNT}-1700001000-000000000", _HASH],
+        ["", "order=desc", "index=gt:1", "index=1"],
+    ),
+    "contracts/{contractIdOrAddress}": (
+        [_CONTRACT, _ADDRESS],
+        ["", f"timestamp={_AT}", f"timestamp=lt:{_AT}", _BETWEEN],
+    ),
+    "contracts/{contractIdOrAddress}/results": ([_CONTRACT], _RESULTS),
+    "contracts/{contractIdOrAddress}/results/logs": ([_CONTRACT], _LOGS),
+    "contracts/{contractIdOrAddress}/results/{timestamp}": ([f"{_CONTRACT} {_AT}"], [""]),
+    "contracts/{contractIdOrAddress}/state": (
+        [_CONTRACT],
+        [
+            *("", "order=desc", f"slot=gt:{_SLOT}", f"slot={_SLOT}"),
+            *(
+                f"timestamp={_AT}",
+                f"timestamp=lt:{_AT}&slot=gt:{_SLOT}&order=desc",
+                f"timestamp={_AT}&slot={_SLOT}",
+            ),
+        ],
+    ),
     "network/exchangerate": ([""], ["", f"timestamp={_AT}"]),
     "network/fees": ([""], ["", f"timestamp={_AT}", "order=desc"]),
     "network/nodes": ([""], ["", "order=desc", "node.id=gt:3"]),

@@ -105,7 +105,7 @@ class OfNft(OfToken):
 class Nft(OfNft):
     """One serial of a token."""
 
-    path_first = False
+    path_first, answers = False, NftJson
 
     def read(self, given: NoParameters, token_id: int, serial_number: int) -> NftJson:
         row = queries.nft(token_id, serial_number)

@@ -1,0 +1,96 @@
+import json
+
+import pytest
+import yaml
+from django.contrib.staticfiles import finders
+
+from mirror.urls import ROUTES
+from tests.api import Answer
+from tests.contract import description
+
+DOCS = "/api/v1/docs/"
+
+
+@pytest.fixture
+def document(api):
+    return api.get(f"{DOCS}openapi.json").json()
+
+
+def test_every_endpoint_is_described(document):
+    assert list(document["paths"]) == [f"/api/v1/{path}" for path in ROUTES.views]
+    assert document["openapi"].startswith("3.")
+
+
+@pytest.mark.parametrize("path", ROUTES.views)
+def test_every_endpoint_declares_its_answers(path):
+    assert ROUTES.views[path].answers is not None
+
+
+def test_every_parameter_is_described(document):
+    described = {
+        path: [parameter["name"] for parameter in operations["get"].get("parameters", ())]
+        for path, operations in document["paths"].items()
+        if "get" in operations
+    }
+    assert described["/api/v1/blocks"] == ["block.number", "limit", "order", "timestamp"]
+    assert described["/api/v1/blocks/{hashOrNumber}"] == ["hashOrNumber"]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                assert parameter["description"].endswith("."), parameter
+                assert parameter["schema"]["type"]
+
+
+def test_operations_have_ids_and_descriptions(document):
+    operations = [one for operations in document["paths"].values() for one in operations.values()]
+    assert len({one["operationId"] for one in operations}) == len(operations)
+    assert all(one["description"] for one in operations)
+
+
+def test_all_forms_of_the_document_say_the_same(api, document):
+    for name in ("openapi.yml", "openapi.yaml"):
+        answer = api.get(f"{DOCS}{name}")
+        assert answer.headers["content-type"] == "text/yaml; charset=utf-8"
+        assert yaml.safe_load(answer.body) == document
+
+
+def test_the_document_is_made_once_and_may_be_kept(api):
+    first = api.get(f"{DOCS}openapi.json")
+    assert first.headers["content-type"] == "application/json; charset=utf-8"
+    assert first.headers["cache-control"] == "public, max-age=60"
+    assert first.statements == []
+    assert api.get(f"{DOCS}openapi.json", if_none_match=first.headers["etag"]).status == 304
+
+
+def test_the_page_loads_nothing_from_elsewhere(api):
+    answer = api.get(DOCS)
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    page = answer.body.decode()
+    assert "//" not in page.replace("// ", "")
+    loaded = [part.partition('"')[0] for part in page.split('="/static/')[1:]]
+    assert len(loaded) == 4
+    assert all(finders.find(path) for path in loaded)
+
+
+def test_the_page_without_slash_leads_to_it(api):
+    answer = api.get(DOCS.removesuffix("/"))
+    assert (answer.status, answer.headers["location"]) == (301, DOCS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"number": "7"}, "number: "),
+        ({"hash": None}, "hash: "),
+        ({"unknown": 1}, "unknown"),
+        ({"size": ...}, "size"),
+    ],
+    ids=str,
+)
+def test_an_answer_that_is_not_as_described_is_found(api, build, changes, problem):
+    build.block(7)
+    block = api.get("/api/v1/blocks/7").json() | changes
+    block = {name: value for name, value in block.items() if value is not ...}
+    answer = Answer(200, {"content-type": "application/json"}, json.dumps(block).encode(), [])
+    with pytest.raises(AssertionError, match=problem):
+        description.check("blocks/{hashOrNumber}", "GET", "blocks/7", answer)
