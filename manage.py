@@ -10,6 +10,8 @@ WITHOUT_DATABASE = {
     "check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages",
     "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
 }  # fmt: skip
+# Commands about what is there: without a database there is nothing to tell, and none is made.
+OF_WHAT_IS_THERE = {"status", "verify"}
 
 
 def main() -> None:
@@ -25,7 +27,8 @@ def main() -> None:
             from mirror.db.server import at_hand
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            with at_hand(lambda sentence: print(sentence, file=sys.stderr)):
+            make = sys.argv[1] not in OF_WHAT_IS_THERE
+            with at_hand(lambda sentence: print(sentence, file=sys.stderr), make=make):
                 execute_from_command_line(sys.argv)
         else:
             execute_from_command_line(sys.argv)

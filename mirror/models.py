@@ -2,6 +2,9 @@
 
 from django.db import models
 
+# The advisory lock of whoever loads into a database. Any fixed number does.
+LOADER_LOCK = 0x6C6564676572
+
 
 class LoaderState(models.Model):  # noqa: DJ008
     """What the loader of this database does or did last: one row, written by `ledger.ingest.reporting`.

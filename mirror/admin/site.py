@@ -12,8 +12,7 @@ from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import Resolver404, resolve
 
-from mirror import clock, config
-from mirror.admin.kinds import utc
+from mirror import config, inventory, status
 from mirror.admin.readonly import CompositeKeyAdmin
 
 log = logging.getLogger("mirror.admin")
@@ -54,7 +53,9 @@ class MirrorAdminSite(admin.AdminSite):
         return found
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        return super().index(request, {"last_block": last_block()})
+        now = status.read()
+        context = {"status": now, "inventory": list(inventory.lines(now)) if now.needs_help else []}
+        return super().index(request, context)
 
     # ERRORS AND LIMITS
 
@@ -108,28 +109,6 @@ class MirrorAdminSite(admin.AdminSite):
     def _problem(self, request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
         context = {**self.each_context(request), "title": title, "text": text}
         return render(request, "mirror/admin/problem.html", context, status=status)
-
-
-def last_block() -> dict[str, Any] | None:
-    """Number, time and age of the last block; None before there is one."""
-    with connection.cursor() as cursor:
-        # Index: the primary key (consensus_end).
-        cursor.execute("select index, consensus_end from record_file order by consensus_end desc limit 1")
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    number, end = row
-    return {"number": number, "key": end, "time": utc(end)[:19], "age": _age(clock.now_ns() - end)}
-
-
-def _age(nanoseconds: int) -> str:
-    """In the largest unit that is not 0."""
-    seconds = max(nanoseconds // 1_000_000_000, 0)
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            count = seconds // length
-            return f"{count:,} {unit}{'s' if count > 1 else ''}"
-    return f"{seconds} second{'' if seconds == 1 else 's'}"
 
 
 def _limit_statements() -> None:

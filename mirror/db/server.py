@@ -8,21 +8,26 @@ from django.db import DatabaseError, connection, connections
 
 from mirror import config
 from mirror.db import embedded
+from mirror.db.place import place
 from mirror.errors import OperatorError
 
 OLDEST_VERSION = 15
 
 
 @contextmanager
-def at_hand(say: Callable[[str], None]) -> Iterator[embedded.Server | None]:
+def at_hand(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedded.Server | None]:
     """Have the database ready for the length of the block; gives its own server, None with DATABASE_URL.
 
-    Raises OperatorError when it can't be had.
+    Raises OperatorError when it can't be had, or is not there and not to be made.
     """
     if config.value("db.url"):
         _check()
         yield None
         return
+    if not make and not place(settings.DATA_DIR).data.exists():
+        raise OperatorError(
+            f"There is no node in {settings.DATA_DIR} yet: `manage.py up` and `manage.py ingest` make one."
+        )
     with embedded.in_use(settings.DATA_DIR, say) as server:
         try:
             yield server

@@ -8,12 +8,13 @@ from django.db import connection, connections
 
 from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import LOADER_LOCK, Pipeline
+from ledger.ingest.pipeline import Pipeline
 from ledger.stream.compose import Composer, Layout
 from ledger.stream.errors import StreamFileError
 from ledger.stream.node_key import signing_nodes
 from ledger.stream.source import find_record_files
 from mirror import config
+from mirror.models import LOADER_LOCK
 from mirror.values.hapi import (
     ContractBytecode,
     ContractID,

@@ -16,6 +16,7 @@ from mirror.admin.addresses import key_text
 from mirror.admin.rowlist import LAST_PAGE
 from tests.build import FEE_COLLECTOR, SECOND, START, Build
 from tests.mirror.admin.rows import MODELS, model_name, row
+from tests.mirror.test_status import PROBLEM, loader
 from tokens.models import Token, TokenAccount, TokenTransfer
 
 pytestmark = pytest.mark.django_db
@@ -186,6 +187,15 @@ def test_the_index_names_the_last_block_and_all_tables(build: Build, pages: Clie
     assert "number 1234" in page
     assert "2023-11-14 22:13:21 UTC" in page
     assert all(address(model) in page for model in MODELS)
+
+
+def test_the_index_says_what_keeps_the_loader_from_going_on(build: Build, pages: Client) -> None:
+    loader("failed", problem=PROBLEM)
+
+    page = unescape(text(pages.get("/admin/")))
+
+    assert "Not loading: a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed" in page
+    assert "node 0: no signature file" in page
 
 
 def test_the_hash_lookup_finds_its_row_by_the_index_of_its_partition(build: Build, pages: Client) -> None:

@@ -1,0 +1,34 @@
+"""manage.py status: what the node is doing, in one sentence, and what it holds."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import ProgrammingError
+
+from mirror import inventory, status
+from mirror.errors import OperatorError
+
+
+class Command(BaseCommand):
+    help = (
+        "Say in one sentence what the node is doing, how far behind it is and at what rate; when it is "
+        "stuck, why and what to do. Below it: the last block, the loader, who signed, the address book, "
+        "estimated rows, disk, versions. The exit code is 1 when someone has to help."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            now = status.read()
+        except ProgrammingError as error:
+            raise OperatorError(
+                "The database has no tables yet, or old ones: `manage.py up` and `manage.py ingest` make "
+                "them."
+            ) from error
+        self.stdout.write(f"{now.sentence}\n\n")
+        pairs = list(inventory.lines(now))
+        width = max(len(heading) for heading, _ in pairs)
+        for heading, text in pairs:
+            self.stdout.write(f"  {heading:<{width}}  {text}")
+        if now.needs_help:
+            sys.exit(1)

@@ -1,0 +1,63 @@
+"""manage.py status: the sentence, the lines below it, the exit code."""
+
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from mirror.models import LoaderState
+from tests.build import Build
+from tests.mirror.test_status import PROBLEM, loader
+
+
+@pytest.fixture
+def no_loader(db: None) -> None:
+    LoaderState.objects.all().delete()
+
+
+def test_it_works_without_a_loader(no_loader: None, build: Build) -> None:
+    build.block(7)
+    said = StringIO()
+
+    call_command("status", stdout=said)
+
+    sentence, empty, *lines = said.getvalue().splitlines()
+    assert sentence.startswith("The last block is number 7 of ")
+    assert empty == ""
+    assert [line.split("  ")[1] for line in lines] == [
+        *("Network", "Last block", "Address book", "Rows", "Database", "Disk", "Versions")
+    ]
+
+
+def test_the_exit_code_is_1_when_someone_has_to_help(no_loader: None) -> None:
+    loader("failed", problem=PROBLEM)
+    said = StringIO()
+
+    with pytest.raises(SystemExit) as raised:
+        call_command("status", stdout=said)
+
+    assert raised.value.code == 1
+    assert said.getvalue().startswith("Not loading: a.rcd_sig: no consensus")
+
+
+@pytest.mark.parametrize("command", [("status",), ("verify", "/tmp")])
+def test_where_there_is_no_node_none_is_made(command: tuple[str, ...], tmp_path: Path) -> None:
+    variables = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=settings.BASE_DIR,
+        env=variables | {"SVC_MIRROR_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"There is no node in {tmp_path} yet: `manage.py up` and `manage.py ingest` make one.\n"
+    )
+    assert not list(tmp_path.iterdir())
