@@ -9,9 +9,10 @@ from typing import Literal, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from contracts.api import formats
-from contracts.api.lookup import find_transaction
+from contracts.api.lookup import search_of
 from contracts.queries import actions as queries
 from contracts.queries.actions import Action
+from mirror.rest.errors import NotFound
 from mirror.rest.parameter_types import LimitParameter, NumberParameter, OrderParameter
 from mirror.rest.parameters import WITHOUT_NE, ParameterSet
 from mirror.rest.views import Answer, ReadView
@@ -61,7 +62,7 @@ class ActionsJson(Page):
     actions: list[ActionJson]
 
 
-def action_json(action: Action, consensus_timestamp: int) -> Answer:
+def action_json(action: Action) -> Answer:
     """Without the members whose number has no name."""
     is_account = action.recipient_account is not None
     recipient = action.recipient_account if is_account else action.recipient_contract
@@ -81,7 +82,7 @@ def action_json(action: Action, consensus_timestamp: int) -> Answer:
         "recipient_type": None if recipient is None else "ACCOUNT" if is_account else "CONTRACT",
         "result_data": formats.plain(action.result_data),
         "result_data_type": _RESULT_DATA_TYPES.get(action.result_data_type),
-        "timestamp": timestamp.text(consensus_timestamp),
+        "timestamp": timestamp.text(action.consensus_timestamp),
         "to": _receiver(action.recipient_address, recipient),
         "value": action.value,
     }
@@ -103,9 +104,8 @@ class Actions(ReadView):
     paging = {"index": "index"}
 
     def read(self, given: ActionParameters, transaction_id_or_hash: str) -> Response:
-        place = find_transaction(transaction_id_or_hash)
-        at = place.consensus_timestamp
-        rows = queries.actions(
-            at, place.payer_account_id, given.where(), descending=given.descending, limit=given.limit
-        )
-        return self.page("actions", [action_json(row, at) for row in rows])
+        search = search_of(transaction_id_or_hash)
+        rows = queries.actions(search, given.where(), descending=given.descending, limit=given.limit)
+        if rows is None:
+            raise NotFound
+        return self.page("actions", [action_json(row) for row in rows])

@@ -2,8 +2,9 @@
 
 import re
 
-from contracts.queries import results as queries
-from contracts.queries.results import Place
+from contracts.queries import searches
+from contracts.queries.searches import Search
+from mirror.db.sql import MAX_INT64
 from mirror.rest.errors import NotFound
 from mirror.rest.timestamps import nanoseconds
 from mirror.rest.transaction_ids import read_transaction_id
@@ -12,17 +13,15 @@ from mirror.rest.transaction_ids import read_transaction_id
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})(?:[0-9a-fA-F]{32})?")
 
 
-def find_transaction(text: str, nonce: int = 0) -> Place:
-    """The contract transaction of a hash, or of a transaction id and nonce.
+def search_of(text: str, nonce: int = 0) -> Search:
+    """How to find the contract transaction of a hash, or of a transaction id and nonce.
 
-    Errors: BadRequest, InvalidEntityId; NotFound.
+    Errors: BadRequest, InvalidEntityId; NotFound for a time that none can have.
     """
     if digits := _HASH.fullmatch(text):
-        place = queries.place_of_hash(bytes.fromhex(digits[1]))
-    else:
-        payer, valid_start = read_transaction_id(text)
-        within = nanoseconds("rest.query.maxTransactionConsensusTimestampRange")
-        place = queries.place_of_id(payer, valid_start, nonce, within=within)
-    if place is None:
+        return searches.by_hash(bytes.fromhex(digits[1]))
+    payer, valid_start = read_transaction_id(text)
+    if valid_start > MAX_INT64:
         raise NotFound
-    return place
+    within = nanoseconds("rest.query.maxTransactionConsensusTimestampRange")
+    return searches.by_id(payer, valid_start, nonce, until=min(valid_start + within, MAX_INT64))

@@ -11,7 +11,7 @@ from typing import Any
 from rest_framework.response import Response
 
 from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
-from contracts.api.lookup import find_transaction
+from contracts.api.lookup import search_of
 from contracts.api.result_json import (
     FullResultJson,
     ResultJson,
@@ -24,6 +24,7 @@ from contracts.api.result_json import (
 from contracts.queries import results as queries
 from contracts.queries.contracts import file_content
 from contracts.queries.results import Page, Result
+from contracts.queries.searches import Search, by_time
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
@@ -170,15 +171,16 @@ class ResultsJson(shapes.Page):
     results: list[FullResultJson]
 
 
-def single_json(at: int, entity: int, given: Any, *, of_contract: bool) -> Answer:
-    """The result of a transaction; `of_contract` if the path names this contract. Errors: NotFound."""
-    found = queries.result_at(at, entity) if at <= MAX_INT64 else None
+def single_json(search: Search, given: Any, *, contract_id: int = 0) -> Answer:
+    """The result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
+    found = queries.result_of(search)
     if found is None:
         raise NotFound
     result, contract_ids = found
+    at = result.consensus_timestamp
     answer = full_json(result, in_tinybars=given.hbar, call_data=_file_call_data(result))
     answer["logs"] = [log_json(row) for row in queries.logs_at(at, contract_ids)]
-    changes = queries.state_changes_at(at, contract_ids, migrated=entity if of_contract else 0)
+    changes = queries.state_changes_at(at, contract_ids, migrated=contract_id)
     answer["state_changes"] = [state_change_json(row) for row in changes]
     return answer
 
@@ -237,8 +239,7 @@ class ResultOfTransaction(ReadView):
 
     def read(self, given: ResultOfTransactionParameters, transaction_id_or_hash: str) -> Answer:
         nonce: Any = given.nonce or 0
-        place = find_transaction(transaction_id_or_hash, nonce)
-        return single_json(place.consensus_timestamp, place.entity_id, given, of_contract=False)
+        return single_json(search_of(transaction_id_or_hash, nonce), given)
 
 
 class ResultAt(OfContract):
@@ -262,4 +263,7 @@ class ResultAt(OfContract):
         return found
 
     def read(self, given: ResultAtParameters, contract: ContractName, at: int) -> Answer:
-        return single_json(at, find_contract(contract), given, of_contract=True)
+        contract_id = find_contract(contract)
+        if at > MAX_INT64:
+            raise NotFound
+        return single_json(by_time(at, contract_id), given, contract_id=contract_id)

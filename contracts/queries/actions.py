@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from contracts.queries.searches import Search
 from mirror.db.sql import Where, fetch
 
 
@@ -9,6 +10,7 @@ from mirror.db.sql import Where, fetch
 class Action:
     """One call or creation inside a contract transaction."""
 
+    consensus_timestamp: int
     call_depth: int
     call_operation_type: int | None
     call_type: int | None
@@ -26,17 +28,24 @@ class Action:
     value: int
 
 
-def actions(
-    consensus_timestamp: int, payer_account_id: int, where: Where, *, descending: bool, limit: int
-) -> list[Action]:
-    """A page of a transaction's actions by index."""
-    # Index: the primary key (consensus_timestamp, index).
+def actions(search: Search, where: Where, *, descending: bool, limit: int) -> list[Action] | None:
+    """A page of a transaction's actions by index; None if there is no such transaction."""
+    # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
+    direction = "desc" if descending else "asc"
     statement = f"""
-        select call_depth, call_operation_type, call_type, caller, caller_type::text, gas, gas_used, index,
-            input, recipient_account, recipient_address, recipient_contract, result_data, result_data_type,
-            value
-        from contract_action
-        where consensus_timestamp = %s and payer_account_id = %s {where.and_sql}
-        order by index {"desc" if descending else "asc"} limit {limit:d}
+        with found as materialized ({search.sql})
+        select found.consensus_timestamp, call_depth, call_operation_type, call_type, caller,
+            caller_type::text, gas, gas_used, index, input, recipient_account, recipient_address,
+            recipient_contract, result_data, result_data_type, value
+        from found left join lateral (
+            select * from contract_action a
+            where a.consensus_timestamp = found.consensus_timestamp
+                and a.payer_account_id = found.payer_account_id {where.and_sql}
+            order by index {direction} limit {limit:d}
+        ) a on true
+        order by index {direction}
     """
-    return [Action(*row) for row in fetch(statement, (consensus_timestamp, payer_account_id, *where.values))]
+    rows = fetch(statement, (*search.values, *where.values))
+    if not rows:
+        return None
+    return [action for row in rows if (action := Action(*row)).index is not None]

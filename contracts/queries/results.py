@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from mirror.db.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
-
-_SUCCESS = 22
+from contracts.queries.searches import Search
+from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
 
 _RESULT = """
     r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
@@ -176,59 +175,17 @@ def times_of_block(*, number: int | None = None, hash_start: str | None = None) 
     return None if row is None else (row[0], row[1])
 
 
-class Place(NamedTuple):
-    """Where a contract transaction is to be found: a row of contract_transaction."""
-
-    consensus_timestamp: int
-    entity_id: int
-    payer_account_id: int
-
-
-def place_of_hash(digest: bytes) -> Place | None:
-    """The transaction of a 32-byte hash: the last one, of those that succeeded if there are any."""
-    # Index: contract_transaction_hash__hash (hash).
-    row = fetch_one(
-        f"""
-        select consensus_timestamp, entity_id, payer_account_id from contract_transaction_hash
-        where hash = %s order by (transaction_result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
-        """,
-        (digest,),
-    )
-    return None if row is None else Place(*row)
-
-
-def place_of_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, within: int) -> Place | None:
-    """The same of a transaction id, agreed on no later than so many nanoseconds after its valid start."""
-    if valid_start_ns > MAX_INT64:
-        return None
-    # Index: transaction__transaction_id (valid_start_ns, payer_account_id). Materialized, as the condition on
-    # the time would tempt PostgreSQL to read all that this payer did in that time instead.
-    row = fetch_one(
-        f"""
-        with known as materialized (
-            select consensus_timestamp, payer_account_id, result, nonce from transaction
-            where valid_start_ns = %s and payer_account_id = %s
-        )
-        select consensus_timestamp, payer_account_id, payer_account_id from known
-        where nonce = %s and consensus_timestamp between %s and %s
-        order by (result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
-        """,
-        (
-            *(valid_start_ns, payer_account_id, nonce),
-            *(valid_start_ns, min(valid_start_ns + within, MAX_INT64)),
-        ),
-    )
-    return None if row is None else Place(*row)
-
-
-def result_at(consensus_timestamp: int, entity_id: int) -> tuple[Result, list[int]] | None:
-    """The result of the contract transaction in which an entity took part, and all that did."""
+def result_of(search: Search) -> tuple[Result, list[int]] | None:
+    """The result of a contract transaction, and the ids of all that took part in it."""
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
     row = fetch_one(
         f"""
+        with found as materialized ({search.sql})
         select c.contract_ids, {_RESULT}, {_BLOCK}, {_SINGLE_ETHEREUM}
-        from contract_transaction c
+        from found
+        join contract_transaction c
+            on c.consensus_timestamp = found.consensus_timestamp and c.entity_id = found.entity_id
         join contract_result r
             on r.consensus_timestamp = c.consensus_timestamp and r.contract_id = any(c.contract_ids)
         left join entity e on e.id = r.contract_id
@@ -238,9 +195,8 @@ def result_at(consensus_timestamp: int, entity_id: int) -> tuple[Result, list[in
             select * from record_file where consensus_end >= c.consensus_timestamp
             order by consensus_end limit 1
         ) b on true
-        where c.consensus_timestamp = %s and c.entity_id = %s
         """,
-        (consensus_timestamp, entity_id),
+        search.values,
     )
     return None if row is None else (_full(row[1:]), row[0])
 
