@@ -1,6 +1,6 @@
 """Blocks into tables: recorded ones as the network counted them, wrapped ones as the files they wrap."""
 
-import gzip
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,34 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.stream import StreamFileError
+from ledger.ingest.trust import Trust
+from ledger.stream.address_book import address_book
 from ledger.stream.block_name import parse
 from ledger.stream.block_source import block_file
+from ledger.stream.compose import ComposedTransaction, Composer
+from ledger.stream.consensus import NoConsensus
+from ledger.stream.node_key import signing_nodes
 from ledger.stream.source import find_record_files
+from mirror.values.hapi import Transaction
+from tests.contracts.compose import FILE, ethereum_data
+from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.ledger.stream.blocks import (
+    FILES,
+    NEWER,
+    OLDER,
+    OTHER,
+    TOKEN,
+    TOKENS,
+    TOPICS,
+    BlockFile,
+    BlockStream,
+    update,
+)  # fmt: skip
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
+from tests.ledger.stream.wrapped import contents as wrapped_contents
+from tests.ledger.stream.wrapped import transactions, wrap
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -98,3 +119,228 @@ def test_a_wrapped_block_gives_the_rows_of_the_file_it_wraps(fact: dict[str, Any
     for table in ("record_file", "sidecar_file"):
         assert len(from_block.pop(table, [])) == len(from_file.pop(table, []))
     assert from_block == from_file
+
+
+def as_block(given: Sequence[ComposedTransaction], version: tuple[int, int, int]) -> BlockFile:
+    """The block of a network that would have written the same transactions into a record file."""
+    stream = BlockStream(version)
+    for composed in given:
+        _add(stream, composed)
+    return stream.block()
+
+
+def _add(stream: BlockStream, composed: ComposedTransaction) -> None:
+    record, told = composed.record, composed.record.receipt
+    stream.item(signed_transaction=Transaction.FromString(composed.transaction_bytes).signedTransactionBytes)
+    stream.item(
+        transaction_result={
+            "status": told.status,
+            "consensus_timestamp": record.consensusTimestamp,
+            "transaction_fee_charged": record.transactionFee,
+            "transfer_list": record.transferList,
+            "token_transfer_lists": record.tokenTransferLists,
+        }
+    )
+    if told.HasField("accountID"):
+        stream.item(transaction_output={"account_create": {"created_account_id": told.accountID}})
+    if told.HasField("scheduleID"):
+        stream.item(transaction_output={"create_schedule": {"schedule_id": told.scheduleID}})
+    if record.HasField("prng_number"):
+        stream.item(transaction_output={"util_prng": {"prng_number": record.prng_number}})
+    if told.topicRunningHash:
+        message = {"sequence_number": told.topicSequenceNumber, "running_hash": told.topicRunningHash}
+        stream.item(trace_data={"submit_message_trace_data": message})
+    changes = []
+    if told.HasField("topicID"):
+        changes.append(update(TOPICS, {"topic_id_key": told.topicID}))
+    if told.HasField("fileID"):
+        changes.append(update(FILES, {"file_id_key": told.fileID}))
+    if told.HasField("tokenID") or told.newTotalSupply:
+        key = {"token_id_key": told.tokenID if told.HasField("tokenID") else TOKEN}
+        changes.append(update(TOKENS, key, {"token_value": {"total_supply": told.newTotalSupply}}))
+    if changes:
+        stream.change(*changes, at=composed.consensus_timestamp)
+
+
+def a_bit_of_everything() -> Stream:
+    stream = Stream()
+    topic, message = {"topicNum": 6001}, {"topicSequenceNumber": 1, "topicRunningHash": b"h" * 48}
+    stream.create(1001, 500)
+    stream.create(1002)
+    stream.send({1001: -5, 1002: 5}, memo="a memo")
+    stream.happen("consensusCreateTopic", {"memo": "t"}, receipt(topicID=topic))
+    stream.happen(
+        "consensusSubmitMessage",
+        {"topicID": topic, "message": b"m"},
+        receipt(**message, topicRunningHashVersion=3),
+    )
+    stream.happen("fileCreate", {"contents": b"c"}, receipt(fileID={"fileNum": 7001}))
+    create = {"name": "n", "symbol": "s", "treasury": num(1001), "initialSupply": 9, "adminKey": KEY}
+    credit = [{"token": TOKEN, "transfers": [{"accountID": num(1001), "amount": 9}]}]
+    stream.happen(
+        "tokenCreation", create, receipt(tokenID=TOKEN, newTotalSupply=9) | {"tokenTransferLists": credit}
+    )
+    mint = {"tokenTransferLists": [{"token": TOKEN, "transfers": [{"accountID": num(1001), "amount": 3}]}]}
+    stream.happen("tokenMint", {"token": TOKEN, "amount": 3}, receipt(newTotalSupply=12) | mint)
+    stream.happen("scheduleCreate", {"memo": "later"}, receipt(scheduleID={"scheduleNum": 8001}))
+    stream.happen("util_prng", {"range": 6}, {"prng_number": 4})
+    stream.send({1001: -5, 1002: 5}, result=10)
+    return stream
+
+
+@pytest.mark.parametrize("version", [OLDER, NEWER])
+def test_a_block_gives_the_rows_of_the_record_file_with_the_same_transactions(
+    tmp_path: Path, version: tuple[int, int, int]
+) -> None:
+    stream = a_bit_of_everything()
+    stream.hapi_version = version
+    file = stream.block()
+    file.write(tmp_path / "file")
+    load(tmp_path / "file")
+    from_file = contents()
+    empty_tables()
+
+    as_block(file.transactions, version).write(tmp_path / "block")
+    load(tmp_path / "block")
+
+    from_block = contents()
+    assert len(from_block.pop("record_file")) == len(from_file.pop("record_file")) == 1
+    assert from_block == from_file
+
+
+def three_blocks(folder: Path) -> list[BlockFile]:
+    stream = BlockStream()
+    blocks = []
+    for _ in range(3):
+        stream.happen("cryptoTransfer")
+        blocks.append(stream.block())
+        blocks[-1].write(folder)
+    return blocks
+
+
+def test_blocks_are_loaded_once(tmp_path: Path) -> None:
+    blocks = three_blocks(tmp_path)
+
+    assert load(tmp_path / blocks[0].name).files == 1
+    again = load(tmp_path)
+
+    assert (again.files, again.skipped) == (2, 1)
+    assert stored("record_file", "index, hash, prev_hash") == [
+        (0, blocks[0].hash.hex(), "0" * 96),
+        (1, blocks[1].hash.hex(), blocks[0].hash.hex()),
+        (2, blocks[2].hash.hex(), blocks[1].hash.hex()),
+    ]
+
+
+def test_a_block_that_is_missing_stops_the_loader(tmp_path: Path) -> None:
+    blocks = three_blocks(tmp_path)
+    (tmp_path / blocks[1].name).unlink()
+
+    with pytest.raises(IngestError, match="block 2 does not follow block 0"):
+        load(tmp_path)
+    assert stored("record_file", "index") == [(0,)]
+    assert load(tmp_path, allow_gap=True).files == 1
+
+
+def test_a_block_of_another_chain_stops_the_loader(tmp_path: Path) -> None:
+    blocks = three_blocks(tmp_path)
+    other = BlockStream(first_block=2)
+    other.hash = b"o" * 48
+    other.consensus_timestamp += 10**12
+    other.block().write(tmp_path)
+
+    with pytest.raises(IngestError, match="the chain is broken"):
+        load(tmp_path)
+    assert stored("record_file", "hash") == sorted((block.hash.hex(),) for block in blocks[:2])
+
+
+def test_a_network_goes_over_from_record_files_to_blocks(tmp_path: Path) -> None:
+    older = Composer(first_block=6)
+    older.crypto_transfer({2: -1, 3: 1})
+    older.block().write(tmp_path)
+    stream = BlockStream(first_block=7)
+    stream.hash = b"of the block around the record file" + bytes(13)
+    stream.happen("cryptoTransfer")
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert stored("record_file", "index, version") == [(6, 6), (7, 7)]
+
+
+def test_a_wrapped_record_file_needs_the_signatures_of_a_majority(tmp_path: Path) -> None:
+    nodes = signing_nodes(4)
+    book = address_book(node.address_book_node for node in nodes)
+    unsigned = wrap(2, wrapped_contents(2, transactions()))
+    file_hash = bytes.fromhex(block_file(unsigned.write(tmp_path)).record_file().file_hash)
+    files = find_record_files([tmp_path])
+
+    with pytest.raises(NoConsensus, match="no node signed it"):
+        Pipeline(trust=Trust(book)).run(files)
+    assert not stored("record_file", "index")
+
+    signatures = [{"node_id": node.node_id, "signatures_bytes": node.sign(file_hash)} for node in nodes[:2]]
+    wrap(2, wrapped_contents(2, transactions()), signatures=signatures).write(tmp_path)
+    done = Pipeline(trust=Trust(book)).run(files)
+
+    assert (done.verified, done.signed_by) == (1, frozenset({0, 1}))
+    assert stored("record_file", "index, version") == [(5, 2)]
+
+
+def test_blocks_around_record_files_are_a_chain_of_their_own(tmp_path: Path) -> None:
+    composer = Composer()
+    first = wrap(2, wrapped_contents(2, transactions(1, composer)))
+    file = block_file(first.write(tmp_path)).record_file()
+    composer.consensus_timestamp += 10**9
+    following = wrapped_contents(
+        2, transactions(1, composer), number=6, previous_hash=bytes.fromhex(file.hash)
+    )
+
+    wrap(2, following, number=6, previous=b"o" * 48).write(tmp_path)
+    with pytest.raises(IngestError, match="the block it is wrapped in follows 6f6f"):
+        load(tmp_path)
+    assert stored("record_file", "index") == [(5,)]
+    empty_tables()
+    wrap(2, following, number=6, previous=first.hash).write(tmp_path)
+    load(tmp_path)
+
+    assert stored("record_file", "index, version, name") == [
+        (5, 2, "2025-01-01T00_00_00Z.rcd"),
+        (6, 2, "2025-01-01T00_00_01Z.rcd"),
+    ]
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_what_an_ethereum_transaction_of_a_block_asks_for_it_says_itself(
+    tmp_path: Path, in_file: bool
+) -> None:
+    stream = BlockStream()
+    if in_file:
+        made = update(FILES, {"file_id_key": {"fileNum": FILE}})
+        stream.happen("fileCreate", {"contents": b"c0ffee"}, changes=[made])
+    body: dict[str, Any] = {"ethereum_data": ethereum_data(b"" if in_file else b"\xc0\xff\xee")}
+    if in_file:
+        body["call_data"] = {"fileNum": FILE}
+    ran = {"contract_id": {"contractNum": 2001}, "gas_used": 5, "sender_id": OTHER}
+    stream.happen(
+        "ethereumTransaction", body, outputs=[{"ethereum_call": {"evm_call_transaction_result": ran}}]
+    )
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert stored("contract_result", "contract_id, amount, gas_limit, function_parameters, sender_id") == [
+        (2001, 3, 100_000, b"\xc0\xff\xee", 1002)
+    ]
+
+
+def test_a_supply_that_did_not_change_is_kept(tmp_path: Path) -> None:
+    stream = BlockStream()
+    made = update(TOKENS, {"token_id_key": TOKEN}, {"token_value": {"total_supply": 9}})
+    stream.happen("tokenCreation", {"initialSupply": 9, "treasury": num(1001)}, changes=[made])
+    stream.happen("tokenMint", {"token": TOKEN})
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert stored("token", "token_id, total_supply") == [(5001, 9)]

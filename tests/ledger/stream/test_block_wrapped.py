@@ -1,105 +1,34 @@
 """Blocks that wrap record files: the file is rebuilt to the byte, in every format."""
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from ledger.stream import StreamFileError, read_block_file, read_record_file
 from ledger.stream.address_book import AddressBookNode
-from ledger.stream.block_tree import EMPTY_PREFIXED
 from ledger.stream.block_wrapped import require_majority, signers
-from ledger.stream.compose import Composer
 from ledger.stream.consensus import ConsensusMode, NoConsensus, electorate
 from ledger.stream.node_key import signing_nodes
 from mirror.values.hapi import (
     ContractBytecode,
-    HashObject,
-    RecordStreamFile,
     SidecarFile,
-    Transaction,
     TransactionSidecarRecord,
 )
-from mirror.values.hapi_blocks import Block, BlockItem, RecordFileItem
+from mirror.values.hapi_blocks import Block
 from mirror.values.hashes import sha384
 from tests.ledger.stream.blocks import BlockFile, of_items
-from tests.ledger.stream.formats import record_v1_v2, record_v5
+from tests.ledger.stream.wrapped import NAME, NUMBER, PREVIOUS, contents, item, transactions, wrap, written
 
-NUMBER = 5
-NAME = "2025-01-01T00_00_00Z.rcd"
 ONE_THIRD = Fraction(1, 3)
-PREVIOUS = bytes(range(48))
 NODES = signing_nodes(3)
 
 
-def transactions(count=3):
-    composer = Composer()
-    return [
-        composer.crypto_transfer({1001: -5 - number, 1002: 5 + number}, payer=1001) for number in range(count)
-    ]
-
-
-def written(version, given):
-    """The stand-alone file of these transactions."""
-    if version == 2:
-        return record_v1_v2(2, given, PREVIOUS)
-    return record_v5(given, PREVIOUS, (0, 3, 0))
-
-
-def contents(version: int, given: list[Any], **more: Any) -> Any:
-    """The RecordStreamFile with these transactions."""
-    end = read_record_file(NAME, written(version, given)).hash
-    return RecordStreamFile(
-        hapi_proto_version={"minor": 3},
-        start_object_running_hash=HashObject(algorithm=1, length=48, hash=PREVIOUS),
-        end_object_running_hash=HashObject(algorithm=1, length=48, hash=bytes.fromhex(end)),
-        record_stream_items=[{"transaction": message_of(each), "record": each.record} for each in given],
-        block_number=NUMBER,
-        **more,
-    )
-
-
-def message_of(composed):
-    return Transaction.FromString(composed.transaction_bytes)
-
-
-def wrap(version, file, *, sidecars=(), amendments=(), signatures=(), previous=EMPTY_PREFIXED, number=NUMBER):
-    item = RecordFileItem(
-        creation_time={"seconds": 1_735_689_600},
-        record_file_contents=file,
-        sidecar_file_contents=sidecars,
-        amendments=amendments,
-    )
-    items = [
-        BlockItem(
-            block_header={
-                "number": NUMBER,
-                "hapi_proto_version": {"minor": 3},
-                "block_timestamp": {"seconds": 1},
-            }
-        ),
-        BlockItem(record_file=item),
-        BlockItem(
-            block_footer={
-                "previous_block_root_hash": previous,
-                "root_hash_of_all_block_hashes_tree": EMPTY_PREFIXED,
-                "start_of_block_state_root_hash": EMPTY_PREFIXED,
-            }
-        ),
-    ]
-    proof = {
-        "block": number,
-        "signed_record_file_proof": {"version": version, "record_file_signatures": signatures},
-    }
-    return of_items(NUMBER, items, proof=proof)
+def proof(version, number):
+    return {"block": number, "signed_record_file_proof": {"version": version}}
 
 
 def read(block: BlockFile):
     return read_block_file(block.name, block.data)
-
-
-def amendment(composed):
-    return {"transaction": message_of(composed), "record": composed.record}
 
 
 @pytest.mark.parametrize("version", [2, 5])
@@ -154,7 +83,7 @@ def test_amendments_replace_and_add_and_count_in_the_hash(version):
     original.record_stream_items[1].record.memo = "wrong"
     del original.record_stream_items[2]
 
-    wrapped = read(wrap(version, original, amendments=[amendment(added), amendment(replaced)]))
+    wrapped = read(wrap(version, original, amendments=[item(added), item(replaced)]))
 
     alone = read_record_file(NAME, written(version, amended))
     assert (wrapped.file_hash, wrapped.hash) == (alone.file_hash, alone.hash)
@@ -164,7 +93,7 @@ def test_amendments_replace_and_add_and_count_in_the_hash(version):
 def test_amendments_do_not_count_in_the_hash_of_format_6():
     given = transactions(2)
     file = contents(5, given)
-    amended = amendment(given[1])
+    amended = item(given[1])
     amended["record"] = type(given[1].record).FromString(given[1].record_bytes)
     amended["record"].memo = "amended"
 
@@ -210,7 +139,7 @@ def test_a_majority_of_nodes_has_to_have_signed_the_file():
             "start hash of the record file",
         ),
         (lambda file: None, {"version": 1}, "format 1 in a block is unknown; known are 2, 5, 6"),
-        (lambda file: None, {"number": 4}, "its proof says that it is block 4"),
+        (lambda file: None, {"proof": 4}, "its proof says that it is block 4"),
         (lambda file: file.ClearField("record_stream_items"), {"version": 6}, "no transactions"),
     ],
 )
@@ -220,7 +149,7 @@ def test_what_does_not_agree_is_refused(change, options, cause):
     version = options.get("version", 2)
 
     with pytest.raises(StreamFileError, match=cause):
-        read(wrap(version, file, number=options.get("number", NUMBER)))
+        read(wrap(version, file, proof=proof(version, options.get("proof", NUMBER))))
 
 
 def test_a_wrapping_block_needs_the_signatures_of_its_file():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ledger.stream import StreamFileError, content, read_block_file
 from ledger.stream.content import MAX_STORED
 from tests.ledger.stream.blocks import NEWER, OLDER, OTHER, TOKEN, BlockFile, BlockStream, supply, topic
-from tests.ledger.stream.test_block_wrapped import contents, transactions, wrap
+from tests.ledger.stream.wrapped import contents, transactions, wrap
 
 
 def native(version) -> BlockFile:
