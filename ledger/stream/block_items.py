@@ -163,6 +163,8 @@ class _BlockReader:
 
     def _round_header(self, header: Any) -> None:
         self._at = None
+        if header.round_number > timestamp.MAX:
+            raise self._failure(f"its round number {header.round_number} does not fit 63 bits")
         self._block.rounds.append(header.round_number)
 
     def _event_header(self, header: Any) -> None:

@@ -10,9 +10,8 @@ from ledger.stream.block_entity import complete
 from ledger.stream.block_items import BlockContent, BlockTransaction
 from ledger.stream.block_state import StateAfter
 from ledger.stream.errors import StreamFileError
-from ledger.stream.item import HapiVersion, InvalidItem, RecordItem
+from ledger.stream.item import HapiVersion, RecordItem
 from ledger.stream.record_file import item_failure
-from mirror.values.entity_id import InvalidEntityId
 from mirror.values.hapi import (
     DecodeError,
     SignedTransaction,
@@ -33,7 +32,7 @@ def record_items(block: BlockContent) -> list[RecordItem]:
         states = _states(items, block.transactions)
         for index in reversed(range(len(items))):
             complete(items[index], block.transactions[index], states[_top_level(items[index]).index])
-    except (DecodeError, InvalidItem, InvalidEntityId) as error:
+    except (DecodeError, ValueError) as error:  # an impossible id or time; a total below zero
         raise _failure(block, index, error) from error
     return items
 

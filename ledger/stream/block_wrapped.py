@@ -55,7 +55,7 @@ class _Contents(NamedTuple):
     message: Any
     serialized: bytes
     items: list[_Item]
-    amended: bool
+    amendments: int
 
 
 def read_wrapped(block: BlockContent, size: int) -> RecordFile:
@@ -66,7 +66,7 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
     assert block.record_file is not None
     try:
         item = hapi.parse(RecordFileItem, block.record_file)
-        contents = _contents(block.record_file, item)
+        contents = _contents(block.record_file)
     except DecodeError as error:
         raise _unusable(block, f"the record file in it cannot be parsed ({error})") from error
     version = proof.signed_record_file_proof.version
@@ -87,7 +87,7 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
         ) from error
     _check(block, file, contents.message)
     file.block_number = block.header.number
-    file.wrapper = _wrapper(block)
+    file.wrapper = _wrapper(block, contents.amendments if version == record_v6.VERSION else 0)
     return file
 
 
@@ -105,7 +105,18 @@ def signers(file: RecordFile, public_keys: Mapping[int, str]) -> tuple[int, ...]
 
 
 def require_majority(file: RecordFile, electorate: Electorate) -> tuple[int, ...]:
-    """The nodes that signed a wrapped record file, if their stake is enough. Errors: NoConsensus."""
+    """The nodes that signed a wrapped record file, if their stake is enough.
+
+    Errors: NoConsensus; StreamFileError when the file was amended with what no signature is over.
+    """
+    if file.wrapper and file.wrapper.unsigned_amendments:
+        raise StreamFileError(
+            file.name,
+            0,
+            f"{file.wrapper.unsigned_amendments} of its transactions were amended in block "
+            f"{file.wrapper.number}, which the nodes' signatures do not cover",
+            "If you trust where the block comes from, load it with --without-signatures.",
+        )
     nodes = signers(file, electorate.keys)
     stake = sum(electorate.stakes.get(node, 0) for node in nodes)
     if stake >= electorate.required_stake:
@@ -135,7 +146,7 @@ def _name(creation_time: Any) -> names.StreamFileName:
     return names.parse(f"{date:%Y-%m-%dT%H_%M_%S}{fraction}Z.rcd")
 
 
-def _contents(serialized: bytes, item: Any) -> _Contents:
+def _contents(serialized: bytes) -> _Contents:
     file = wire.last_bytes(serialized, RecordFileItem.RECORD_FILE_CONTENTS_FIELD_NUMBER)
     items = [_item(each) for each in wire.repeated_bytes(file, _RECORD_STREAM_ITEMS)]
     amendments = wire.repeated_bytes(serialized, RecordFileItem.AMENDMENTS_FIELD_NUMBER)
@@ -143,7 +154,7 @@ def _contents(serialized: bytes, item: Any) -> _Contents:
         by_time = {each.consensus_timestamp: each for each in items}
         by_time |= {each.consensus_timestamp: each for each in map(_item, amendments)}
         items = [by_time[at] for at in sorted(by_time)]
-    return _Contents(item.record_file_contents, file, items, amended=bool(amendments))
+    return _Contents(hapi.parse(RecordStreamFile, file), file, items, len(amendments))
 
 
 def _item(serialized: bytes) -> _Item:
@@ -184,7 +195,7 @@ def _v5(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFil
 def _v6(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
     prefix = _INT32.pack(record_v6.VERSION)
     original = prefix + contents.serialized
-    if not contents.amended:
+    if not contents.amendments:
         return record_v6.read(name, original, size)
     message = RecordStreamFile()
     message.CopyFrom(contents.message)
@@ -223,7 +234,7 @@ def _check(block: BlockContent, file: RecordFile, message: Any) -> None:
             raise _unusable(block, f"the {what} hash of the record file in it is not {found}")
 
 
-def _wrapper(block: BlockContent) -> Wrapper:
+def _wrapper(block: BlockContent, unsigned_amendments: int) -> Wrapper:
     previous = block.footer.previous_block_root_hash
     return Wrapper(
         number=block.header.number,
@@ -233,6 +244,7 @@ def _wrapper(block: BlockContent) -> Wrapper:
             (signature.node_id, signature.signatures_bytes)
             for signature in block.proof.signed_record_file_proof.record_file_signatures
         ),
+        unsigned_amendments=unsigned_amendments,
     )
 
 

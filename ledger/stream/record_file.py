@@ -31,13 +31,15 @@ class Wrapper(NamedTuple):
     """The block a record file came wrapped in: its number, and its place in the chain of such blocks.
 
     `previous_hash` is None where the block does not tell it. `signatures` are pairs of node id and that
-    node's signature of the record file's hash.
+    node's signature of the record file's hash; `unsigned_amendments` the number of transactions that were
+    amended and that this hash is not over.
     """
 
     number: int
     hash: str
     previous_hash: str | None
     signatures: tuple[tuple[int, bytes], ...]
+    unsigned_amendments: int
 
 
 @dataclass(slots=True, kw_only=True)

@@ -104,6 +104,18 @@ def test_amendments_do_not_count_in_the_hash_of_format_6():
     assert wrapped.hash == read(wrap(6, file)).hash
 
 
+def test_amendments_that_no_signature_covers_are_no_consensus():
+    given = transactions(2)
+    nodes = electorate([NODES[0].address_book_node], {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
+    file_hash = bytes.fromhex(read(wrap(6, contents(5, given))).file_hash)
+    signatures = [{"node_id": 0, "signatures_bytes": NODES[0].sign(file_hash)}]
+
+    assert require_majority(read(wrap(6, contents(5, given), signatures=signatures)), nodes) == (0,)
+    amended = read(wrap(6, contents(5, given), signatures=signatures, amendments=[item(given[0])]))
+    with pytest.raises(StreamFileError, match="1 of its transactions were amended in block 5"):
+        require_majority(amended, nodes)
+
+
 def test_a_majority_of_nodes_has_to_have_signed_the_file():
     given = transactions()
     file_hash = bytes.fromhex(read(wrap(2, contents(2, given))).file_hash)
