@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def needs_database(arguments: list[str]) -> bool:
-    if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help"} & set(arguments):
+    if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help", "--estimate"} & set(arguments):
         return False
     import django
     from django.core.management import get_commands

@@ -5,6 +5,7 @@ needs one COPY per table and, for versioned tables, one COPY into a staging tabl
 No statement is run per row.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -105,6 +106,14 @@ class Rows:
         """The rows this batch inserts into the model's table so far, the last one first."""
         for segment in reversed(self._segments):
             yield from reversed(segment.inserted.get(model, ()))
+
+    def counts(self) -> Counter[str]:
+        """How many rows this batch inserts, by table."""
+        found = Counter[str]()
+        for segment in self._segments:
+            for model, rows in segment.inserted.items():
+                found[model._meta.db_table] += len(rows)
+        return found
 
     def noted(self) -> Iterator[Any]:
         """Everything that is noted for work done `afterwards`."""

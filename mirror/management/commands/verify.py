@@ -2,16 +2,19 @@
 
 import signal
 from argparse import ArgumentParser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from ledger.ingest import filters
 from ledger.ingest.errors import IngestError
 from ledger.ingest.trust import Trust
 from ledger.ingest.verification import Checked, Verification, moment, within
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
+from mirror import config
 from mirror.management.display import shown
 from network import bundled
 
@@ -34,8 +37,22 @@ class Command(BaseCommand):
             action="store_true",
             help="do not verify signatures, but all else",
         )
+        parser.add_argument(
+            "--filter",
+            action="append",
+            default=[],
+            metavar="KEEP",
+            help="what the files were loaded with: only these transactions are in the database",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        with ExitStack() as stack:
+            if options["filter"]:
+                kept = filters.setting(map(filters.parse, options["filter"]))
+                stack.callback(config.overridden({"importer.parser.include": kept}))
+            self._verify(options)
+
+    def _verify(self, options: dict[str, Any]) -> None:
         try:
             files = find_record_files(options["paths"])
             start = moment(options["start"]) if options["start"] else None
