@@ -152,27 +152,27 @@ def test_the_record_file_in_a_block_is_the_stand_alone_one(fact):
         assert block.sidecar_files[metadata.id].records == expected.records
 
 
+def keys_of(book):
+    return {node.node_id: node.public_key for node in read_address_book(book, (ROOT / book).read_bytes())}
+
+
 @wrapped
 def test_nodes_signed_the_file_in_the_block(fact):
     found = extracted(fact)
     if found is None:
         pytest.skip("the record file of this block is not kept apart")
-    for book, nodes in found[0]["verified_by"].items():
-        keys = {n.node_id: n.public_key for n in read_address_book(book, (ROOT / book).read_bytes())}
-        assert list(signers(read(fact), keys)) == nodes
+    for book, nodes in found[0].get("verified_by", {}).items():
+        assert list(signers(read(fact), keys_of(book))) == nodes
 
 
 @wrapped
 def test_every_block_that_wraps_a_file_is_signed_by_known_nodes(fact):
-    books = [
-        name for (each,) in (p.values for p in facts("address_books")) if "mainnet" in (name := each["name"])
-    ]
-    block = read(fact)
-    signed: set[int] = set()
-    for book in books:
-        keys = {n.node_id: n.public_key for n in read_address_book(book, (ROOT / book).read_bytes())}
-        signed.update(signers(block, keys))
-    assert signed
+    names = [each["name"] for (each,) in (parameter.values for parameter in facts("address_books"))]
+    books = [name for name in names if "mainnet" in name]
+    if not books:
+        pytest.skip("no address book of mainnet is among the recorded files")
+
+    assert any(signers(read(fact), keys_of(book)) for book in books)
 
 
 def test_blooms_of_logs_are_those_the_network_computed():
