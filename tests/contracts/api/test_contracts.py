@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from tests.api import assert_answer
@@ -32,7 +34,7 @@ def shown(**changes):
 
 
 def full(build, **columns):
-    given = {
+    given: dict[str, Any] = {
         "auto_renew_account_id": 1001,
         "auto_renew_period": 1500,
         "evm_address": bytes.fromhex(EVM_ADDRESS),

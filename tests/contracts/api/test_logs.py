@@ -2,6 +2,7 @@
 
 import hashlib
 from itertools import product
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -137,7 +138,8 @@ class TestTopics:
                 (b"", *[None] * 3),
             ]
         ):
-            log(index=index, **{f"topic{number}": topic for number, topic in enumerate(topics)})
+            columns: dict[str, Any] = {f"topic{number}": topic for number, topic in enumerate(topics)}
+            log(index=index, **columns)
 
     @pytest.mark.parametrize(
         ("query", "expected"),

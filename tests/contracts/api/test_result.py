@@ -1,5 +1,7 @@
 """One contract result: of a transaction by id or hash, and of a contract at a time."""
 
+from typing import Any
+
 import pytest
 
 from tests.api import assert_answer
@@ -142,7 +144,13 @@ class TestObject:
         transaction(call_result=None)
         shown = api.get(url)
         assert shown.status == 200
-        nothing = {"block_hash": "0x", "call_result": "0x", "logs": [], "state_changes": [], "type": None}
+        nothing: dict[str, Any] = {
+            "block_hash": "0x",
+            "call_result": "0x",
+            "logs": [],
+            "state_changes": [],
+            "type": None,
+        }
         assert {name: shown.json()[name] for name in nothing} == nothing
         assert shown.json()["address"] == address(CONTRACT)
 
