@@ -34,7 +34,7 @@ def test_no_generated_request_fails(api, path):
 
     @given(case=st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in _modes(operation))))
     @settings(
-        max_examples=8,
+        max_examples=5,
         deadline=None,
         database=None,
         derandomize=True,
