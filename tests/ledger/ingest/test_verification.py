@@ -26,6 +26,7 @@ from tests.tokens.simulation import Simulation
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
+BLOCKS = facts("blocks") + facts("wrapped_blocks")
 SECOND = 10**9
 START = 1_735_689_600 * SECOND
 PRNG = "insert into prng (consensus_timestamp, payer_account_id, range) values ({}, 1, 2)"
@@ -119,6 +120,18 @@ def test_nothing_is_found_in_the_files_of_public_networks(group: str) -> None:
 
     assert checked.files
     assert [line for line in found if "the chain is broken" not in line] == []
+
+
+@needs_fixtures
+@pytest.mark.parametrize("folder", sorted({str(Path(fact.values[0]["name"]).parent) for fact in BLOCKS}))
+def test_nothing_is_found_in_the_blocks_of_public_networks(folder: str) -> None:
+    # They are single blocks of a longer stream.
+    Pipeline(allow_gap=True).run(find_record_files([ROOT / folder]))
+
+    checked, found = verify(ROOT / folder)
+
+    assert checked.files
+    assert [line for line in found if "chain is broken" not in line and "does not follow" not in line] == []
 
 
 def test_files_are_verified_one_by_one_with_the_entities_of_their_time(tmp_path: Path) -> None:
