@@ -104,7 +104,7 @@ def _test_database(django_db_setup: None, django_db_blocker: pytest_django.Djang
         yield
         return
     with django_db_blocker.unblock():
-        made = setup_databases(verbosity=0, interactive=False, aliases={"default"})
+        made = setup_databases(verbosity=0, interactive=False, aliases={"default": None})
     yield
     with django_db_blocker.unblock():
         teardown_databases(made, verbosity=0)

@@ -30,6 +30,12 @@ def parse(text: str) -> bytes:
     return bytes.fromhex(match[1])
 
 
+@overload
+def base64_text(data: None) -> None: ...
+@overload
+def base64_text(data: bytes) -> str: ...
+@overload
+def base64_text(data: bytes | None) -> str | None: ...
 def base64_text(data: bytes | None) -> str | None:
     """Standard base64 with padding on one line; None for None."""
     return None if data is None else b64encode(data).decode("ascii")

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
@@ -89,7 +91,7 @@ def test_balances_have_all_members_in_order(api, build):
 
 
 def test_no_balances_are_an_empty_list(api):
-    empty = {"timestamp": None, "balances": [], "links": {"next": None}}
+    empty: dict[str, Any] = {"timestamp": None, "balances": [], "links": {"next": None}}
     assert api.get(BALANCES).json() == empty
     assert api.get(f"{BALANCES}?timestamp=5").json() == empty
 
