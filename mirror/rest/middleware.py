@@ -16,6 +16,7 @@ from mirror import config
 from mirror.rest import cache, compression
 from mirror.rest.stores import Kept
 
+_READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
 _OWN_PAGES = ("/admin", "/static")
 _VARY = "Accept-Encoding"
@@ -44,11 +45,14 @@ class ApiMiddleware:
         return self._completed(request, response, self._cache.keep(key, response, response.content))
 
     def _completed(self, request: HttpRequest, response: Response, kept: Kept | None) -> HttpResponse:
-        if "etag" not in response.headers:
+        if request.method not in _READ_METHODS:
+            response.headers["access-control-allow-origin"] = "*"
+        elif "etag" not in response.headers:
             _tag(response)
         headers = response.headers
         headers["vary"] = _VARY
-        if 200 <= response.status_code < 300 and _client_has(request, headers["etag"]):
+        etag = headers.get("etag")
+        if etag is not None and 200 <= response.status_code < 300 and _client_has(request, etag):
             return _unchanged(headers)
         body = response.content
         if self._compresses and len(body) >= compression.THRESHOLD:

@@ -185,6 +185,13 @@ def test_a_transaction_larger_than_allowed_is_refused(api, build, settings_of):
     assert (answer.status, answer.json()) == (413, problem(detail, "Request Entity Too Large"))
 
 
+def test_an_estimate_is_never_unchanged(api, build):
+    answer = api.request("POST", URL, TRANSACTION, content_type=PROTOBUF, if_none_match="*")
+    assert answer.status == 200
+    assert "etag" not in answer.headers
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
 def test_other_methods_are_not_supported(api, build):
     answer = api.request("PUT", URL)
     detail = "Request method 'PUT' is not supported"
