@@ -156,10 +156,12 @@ Ledger Mirror is running. Ctrl-C stops it; {kept}.
 
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
+            {url}/api/v1/docs/ describes every request
   Admin     {url}/admin
             user {access.ADMIN}, its first password is in {_short(access.password_file(data))}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
+  Status    .venv/bin/python manage.py status
   Settings  .venv/bin/python manage.py settings
 """
 
