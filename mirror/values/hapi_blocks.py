@@ -1,8 +1,6 @@
 """The protobuf classes of block streams (HIP-1056), apart from `hapi`: only loading blocks needs them."""
 
-from google.protobuf.message import Message
-
-from mirror.values import hapi  # registers the bare package the classes lie in
+from mirror.values import hapi  # noqa: F401  (registers the bare package the classes lie in)
 
 # isort: split
 from hiero_sdk_python.hapi.block.stream.block_item_pb2 import BlockItem
@@ -27,7 +25,6 @@ __all__ = [
     "BlockProof",
     "EventHeader",
     "EvmTraceData",
-    "Message",
     "RecordFileItem",
     "RoundHeader",
     "StateChange",
@@ -35,5 +32,4 @@ __all__ = [
     "TraceData",
     "TransactionOutput",
     "TransactionResult",
-    "hapi",
 ]

@@ -22,10 +22,12 @@ from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.blocks import (
+    BYTECODE,
     FILES,
     NEWER,
     OLDER,
     OTHER,
+    STORAGE,
     TOKEN,
     TOKENS,
     TOPICS,
@@ -344,3 +346,45 @@ def test_a_supply_that_did_not_change_is_kept(tmp_path: Path) -> None:
     load(tmp_path)
 
     assert stored("token", "token_id, total_supply") == [(5001, 9)]
+
+
+def test_what_a_contract_did_in_a_block_is_kept(tmp_path: Path) -> None:
+    contract = {"contractNum": 2001}
+    stream = BlockStream()
+    key = {"slot_key_key": {"contractID": contract, "key": b"\1".rjust(32, b"\0")}}
+    usage = {
+        "contract_id": contract,
+        "written_slot_keys": {"keys": [b"\1"]},
+        "slot_reads": [{"index": 0, "read_value": b"\2"}],
+    }
+    trace = {
+        "contract_slot_usages": [usage],
+        "contract_actions": [{"call_type": 2, "gas": 9, "gas_used": 5, "recipient_contract": contract}],
+        "logs": [{"contract_id": contract, "data": b"d", "topics": [b"\7"]}],
+        "executed_initcode": {"contract_id": contract, "explicit_initcode": b"init"},
+    }
+    ran = {"contract_id": contract, "gas_used": 5, "sender_id": OTHER}
+    at = stream.happen(
+        "contractCreateInstance",
+        {"gas": 10},
+        outputs=[{"contract_create": {"evm_transaction_result": ran}}],
+        traces=[{"evm_trace_data": trace}],
+        changes=[
+            update(STORAGE, key, {"slot_value_value": {"value": b"\3"}}),
+            update(BYTECODE, {"contract_id_key": contract}, {"bytecode_value": {"code": b"code"}}),
+        ],
+    )
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert stored("contract", "id, initcode, runtime_bytecode") == [(2001, b"init", b"code")]
+    assert stored(
+        "contract_result", "consensus_timestamp, contract_id, gas_used, gas_consumed, sender_id"
+    ) == [(at, 2001, 5, 5, 1002)]
+    assert stored("contract_log", "contract_id, data, topic0") == [(2001, b"d", b"\7")]
+    assert stored("contract_action", "gas, recipient_contract") == [(9, 2001)]
+    assert stored("contract_state_change", "slot, value_read, value_written") == [(b"\1", b"\2", b"\3")]
+    assert stored("contract_state", "slot, value") == [(b"\1".rjust(32, b"\0"), b"\3")]
+    ((gas_used, logs_bloom),) = stored("record_file", "gas_used, logs_bloom")
+    assert (gas_used, any(logs_bloom)) == (5, True)

@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ledger.stream import StreamFileError
 from mirror.values import alias
 from mirror.values.entity_id import long_zero
 from mirror.values.hapi import Key, PendingAirdropId
@@ -15,7 +18,9 @@ from tests.ledger.stream.blocks import (
     NODES,
     OTHER,
     PAYER,
+    SUCCESS,
     TOKEN,
+    TOKENS,
     BlockStream,
     items_of,
     supply,
@@ -218,3 +223,78 @@ def test_airdrops_that_were_not_received_are_pending_and_their_amounts_unwound()
     assert one[0].pending_airdrop_id == PendingAirdropId(**waiting(OTHER))
     assert [each.pending_airdrop_value.amount for each in two] == [60, 0]
     assert two[1].pending_airdrop_id.non_fungible_token.serial_number == 2
+
+
+CREATIONS = {
+    "consensusCreateTopic": topic,
+    "tokenCreation": lambda number: update(
+        TOKENS, {"token_id_key": {"tokenNum": number}}, {"token_value": {}}
+    ),
+    "fileCreate": lambda number: update(FILES, {"file_id_key": {"fileNum": number}}, {"file_value": {}}),
+}
+
+
+@given(
+    wanted=st.lists(st.tuples(st.sampled_from(sorted(CREATIONS)), st.booleans()), max_size=12),
+    order=st.randoms(use_true_random=False),
+)
+def test_each_creation_gets_the_entity_it_made(wanted, order):
+    """Numbers are given in order; what failed made nothing; the state lists them, and older ones, anyhow."""
+    stream = BlockStream()
+    numbers, changes = [], [topic(17), supply(4)]
+    for number, (kind, succeeds) in enumerate(wanted, start=6000):
+        numbers.append(number if succeeds else 0)
+        if succeeds:
+            changes.append(CREATIONS[kind](number))
+    order.shuffle(changes)
+    batch = [stream.signed(kind) for kind, _ in wanted]
+    at = stream.happen("atomic_batch", {"transactions": batch}, changes=changes)
+    for _, succeeds in wanted:
+        stream.happen("", inner=True, parent=at, status=SUCCESS if succeeds else FAILED)
+
+    _, *receipts = (item.record.receipt for item in items_of(stream))
+
+    assert [
+        each.topicID.topicNum + each.tokenID.tokenNum + each.fileID.fileNum for each in receipts
+    ] == numbers
+
+
+@given(
+    operations=st.lists(
+        st.tuples(
+            st.sampled_from(["tokenMint", "tokenBurn", "tokenWipe"]),
+            st.integers(5001, 5003),
+            st.integers(0, 1000),
+            st.booleans(),
+        ),
+        max_size=15,
+    )
+)
+def test_supplies_are_those_after_each_transaction(operations):
+    stream = BlockStream()
+    supplies = dict.fromkeys(range(5001, 5004), 10**6)
+    batch, expected = [], []
+    for kind, token, amount, succeeds in operations:
+        batch.append(stream.signed(kind, {"token": {"tokenNum": token}, "amount": amount}))
+        if succeeds:
+            supplies[token] += amount if kind == "tokenMint" else -amount
+        expected.append(supplies[token] if succeeds else 0)
+    changes = [
+        update(TOKENS, {"token_id_key": {"tokenNum": token}}, {"token_value": {"total_supply": total}})
+        for token, total in supplies.items()
+    ]
+    at = stream.happen("atomic_batch", {"transactions": batch}, changes=changes)
+    for *_, succeeds in operations:
+        stream.happen("", inner=True, parent=at, status=SUCCESS if succeeds else FAILED)
+
+    _, *receipts = (item.record.receipt for item in items_of(stream))
+
+    assert [receipt.newTotalSupply for receipt in receipts] == expected
+
+
+def test_a_total_that_cannot_be_is_an_error_of_the_file():
+    stream = BlockStream()
+    stream.happen("tokenBurn", {"token": TOKEN, "amount": 1}, changes=[supply(-1)])
+
+    with pytest.raises(StreamFileError, match="transaction 0 of the file is unusable"):
+        items_of(stream)

@@ -68,6 +68,11 @@ def test_the_last_value_of_a_field_counts():
     assert wire.last_bytes(b"", MEMO) == b""
 
 
+def test_every_value_of_a_repeated_field_is_found():
+    assert wire.repeated_bytes(b"\x32\x01a\x18\x05\x32\x02bc", MEMO) == [b"a", b"bc"]
+    assert wire.repeated_bytes(b"\x18\x05", MEMO) == []
+
+
 @pytest.mark.parametrize("data", [b"\x32\x05abc", b"\x80", b"\x33", b"\x00\x00", b"\x31\x00"])
 def test_a_broken_message_says_where_it_breaks(data):
     with pytest.raises(DecodeError, match="byte 0"):
