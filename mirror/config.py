@@ -178,15 +178,52 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("importer.initialAddressBook", "",
             "File with the address book to begin with, instead of the one bundled for the network."),
     Setting("importer.consensusMode", "STAKE_IN_ADDRESS_BOOK",
-            "What a node's signature weighs: its stake, the total being that of the nodes of the address book "
-            "or of all with STAKE; or one each with EQUAL, and wherever no stake is known.",
+            "What a node's signature weighs: its stake, the total being that of the nodes of the address "
+            "book or of all with STAKE; or one each with EQUAL, and wherever no stake is known.",
             choices=("STAKE_IN_ADDRESS_BOOK", "STAKE", "EQUAL")),
     Setting("importer.nodePublicKey", "",
-            "Key of every node (hex of a DER SubjectPublicKeyInfo) in place of those of the address book, for "
-            "test networks."),
+            "Key of every node (hex of a DER SubjectPublicKeyInfo) in place of those of the address book, "
+            "for test networks."),
     Setting("importer.downloader.consensusRatio", "1/3",
             "A file counts when more than this share of the stake signed it; 0: when one node did.",
             unit="share"),
+    Setting("importer.downloader.record.enabled", True,
+            "Let `manage.py up` follow the network's stream. The demo network, which `up` makes itself, is "
+            "followed only where a bucket or another provider than S3 is named."),
+    Setting("importer.downloader.cloudProvider", "S3",
+            "Where the stream is: Amazon S3 or what speaks like it, Google Cloud Storage (GCP), the folder "
+            "`importer.dataPath`/streams (LOCAL), or a plain web server at endpointOverride (HTTP).",
+            choices=("S3", "GCP", "LOCAL", "HTTP")),
+    Setting("importer.downloader.bucketName", "",
+            "Bucket of the stream; by default that of the network, where it has a public one."),
+    Setting("importer.downloader.pathPrefix", "", "Folder of the bucket that everything is in."),
+    Setting("importer.downloader.endpointOverride", "",
+            "Address of the service instead of the provider's, for example http://localhost:9000."),
+    Setting("importer.downloader.region", "us-east-1", "Region of the bucket on S3."),
+    Setting("importer.downloader.accessKey", "",
+            "Access key (on GCP an HMAC key). By default the credentials are those of the environment: AWS_ "
+            "or GOOGLE_ variables, or what the machine is given. The requester pays for downloads."),
+    Setting("importer.downloader.secretKey", "", "Its secret.", secret=True),
+    Setting("importer.downloader.allowAnonymousAccess", False, "Send no credentials."),
+    Setting("importer.downloader.gcpProjectId", "", "Project that pays for downloads on GCP."),
+    Setting("importer.downloader.pathType", "AUTO",
+            "Layout of the bucket: folders by node account, by node id, or for each node the first until its "
+            "files continue in the second.",
+            choices=("ACCOUNT_ID", "NODE_ID", "AUTO")),
+    Setting("importer.downloader.pathRefreshInterval", "10s",
+            "How often a node without new files by account is looked for by id.", unit="duration", low=0),
+    Setting("importer.downloader.batchSize", 25, "Files downloaded ahead of those being loaded.", low=1,
+            high=1000),
+    Setting("importer.downloader.maxConcurrency", 32, "Requests to the bucket at once.", low=1, high=1000),
+    Setting("importer.downloader.timeout", "30s", "Longest time of a request and its retries.",
+            unit="duration", low=0.1),
+    Setting("importer.downloader.retries", 3, "How often a failed request is tried again at once.", low=0,
+            high=20),
+    Setting("importer.downloader.record.frequency", "500ms",
+            "Pause before looking again when there is nothing new; it doubles up to 30s while nothing can be "
+            "had.",
+            unit="duration", low=0.01, high=60),
+    Setting("importer.dataPath", "data", "Folder whose sub-folder streams is the source with LOCAL."),
     Setting("importer.parser.include", "",
             "Store only transactions that match one of these filters, separated by semicolons: "
             "`entity=0.0.1001,0.0.1002 transaction=CRYPTOTRANSFER; transaction=CONSENSUSSUBMITMESSAGE`."),

@@ -37,6 +37,10 @@ def address_book() -> bytes | None:
     return books[newest].read_bytes() if books[newest].is_file() else None
 
 
-def public_demo_address_book() -> bytes:
-    """The book of the streams that are published for demonstrations, the keys of the first test network."""
+def public_demo_address_book() -> bytes | None:
+    """The book of the streams published for demonstrations, the keys of the first test network; None if the
+    configured network is another.
+    """
+    if config.value("network") != DEMO:
+        return None
     return (FOLDER / f"{DEMO}.bin").read_bytes()

@@ -29,11 +29,10 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile
 from ledger.stream.verified import StreamFile, VerifiedFile
 from mirror import config
+from mirror.models import LOADER_LOCK
 
 log = logging.getLogger(__name__)
 
-# Any fixed number: one loader at a time writes to a database.
-LOADER_LOCK = 0x6C6564676572
 LOADER_LOCK_SECONDS = 5.0
 
 
@@ -180,6 +179,9 @@ class Pipeline:
             self.progress.signed_by |= frozenset(signed_by)
         self._nodes_change = self._trust is not None and self._trust.changes_with(items)
         return file.count
+
+    def _starts_anew(self, last: Position, source: StreamFile) -> bool:
+        return self._start is not None and last.consensus_end < self._start <= source.instant
 
     def _submit(self, batch: Batch) -> None:
         """Hand a batch to the writer once the one before is committed."""

@@ -13,7 +13,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile
 from ledger.stream.signature import SignatureFile, read_signature_file
 
-_NO_SIGNATURE = "no signature file"
+NO_SIGNATURE = "no signature file"
 
 
 class ConsensusMode(StrEnum):
@@ -28,10 +28,15 @@ class ConsensusMode(StrEnum):
 
 @dataclass(frozen=True)
 class Electorate:
-    """The nodes whose signatures count: key and stake by node id. Stakes are tinybars, or one per node."""
+    """The nodes whose signatures count: account (encoded), key and stake by node id.
 
+    Stakes are tinybars, or one per node when `counted`.
+    """
+
+    accounts: Mapping[int, int]
     keys: Mapping[int, str]
     stakes: Mapping[int, int]
+    counted: bool
     total_stake: int
     required_stake: int
 
@@ -44,7 +49,10 @@ def electorate(
     What is required is more than `ratio` of the total: with 0 the signature of one node, with 1 those of
     all.
     """
+    nodes = list(nodes)
+    accounts = {node.node_id: node.account_id for node in nodes}
     keys = {node.node_id: node.public_key for node in nodes}
+    counted = mode is ConsensusMode.EQUAL
     if mode is ConsensusMode.EQUAL:
         stakes = dict.fromkeys(stakes, 1)
     total = sum(
@@ -54,8 +62,8 @@ def electorate(
     )
     if not total:
         total = len(stakes) if stakes and mode is not ConsensusMode.STAKE_IN_ADDRESS_BOOK else len(keys)
-        stakes = dict.fromkeys(keys, 1)
-    return Electorate(keys, stakes, total, min(total, int(total * ratio) + 1))
+        stakes, counted = dict.fromkeys(keys, 1), True
+    return Electorate(accounts, keys, stakes, counted, total, min(total, int(total * ratio) + 1))
 
 
 class NoConsensus(StreamFileError):
@@ -74,7 +82,7 @@ class NoConsensus(StreamFileError):
         others: Mapping[int, str],
     ) -> None:
         self.signed, self.stake, self.required = signed, stake, electorate.required_stake
-        self.others = others
+        self.others, self.electorate = others, electorate
         by = f"signed by {_nodes(signed)}" if signed else "no node signed it"
         reasons: dict[str, list[int]] = {}
         for node, reason in others.items():
@@ -164,9 +172,7 @@ class Ballot:
             return agreement
         nodes, stake, _ = self._leading()
         others = {
-            node: self._refused.get(node, _NO_SIGNATURE)
-            for node in self._electorate.keys
-            if node not in nodes
+            node: self._refused.get(node, NO_SIGNATURE) for node in self._electorate.keys if node not in nodes
         }
         for votes in self._votes.values():
             others.update({node: "signed other hashes" for node in votes if node not in nodes})

@@ -1,26 +1,31 @@
 """manage.py ingest PATH…: load record files from folders or one by one."""
 
 import signal
-import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from ledger.ingest import pipeline
+from ledger.ingest import filters, pipeline
 from ledger.ingest.errors import IngestError
+from ledger.ingest.estimate import FileOnDisk, estimate
+from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
+from mirror import config, following
 from mirror.db.partitions import create_ahead
 from mirror.db.server import at_hand
+from mirror.inventory import amount
+from mirror.management.display import shown
 from mirror.node import make_tables
 from network import bundled
 
-SECONDS_BETWEEN_LINES = 5
+Report = Callable[[pipeline.Progress], None]
 
 
 class Command(BaseCommand):
@@ -32,7 +37,29 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a file")
+        parser.add_argument(
+            "paths",
+            nargs="*",
+            metavar="PATH",
+            help="a folder or a file; with --follow the one folder, s3://bucket, gs://bucket or "
+            "https://host/path to follow, by default the bucket of the settings importer.downloader.*",
+        )
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="load a stream as nodes publish it, from where loading ended, until asked to stop",
+        )
+        parser.add_argument(
+            "--from",
+            dest="start",
+            default="",
+            metavar="TIME",
+            help="with --follow, begin with the first file from this time on, such as 2024-06-01T00:00:00Z; "
+            "or with `now` if nothing is loaded yet",
+        )
+        parser.add_argument(
+            "--until", default="", metavar="TIME", help="with --follow, end with the last file of this time"
+        )
         parser.add_argument(
             "--allow-gap",
             action="store_true",
@@ -44,9 +71,39 @@ class Command(BaseCommand):
             help="do not verify signatures; the chain of hashes alone then holds the files together",
         )
 
+        parser.add_argument(
+            "--filter",
+            action="append",
+            default=[],
+            metavar="KEEP",
+            help="store only some transactions, such as 'accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER' "
+            "(accounts, tokens, topics, contracts, types); given several times, one that fits is enough. "
+            "Takes the place of importer.parser.include",
+        )
+        parser.add_argument(
+            "--estimate",
+            action="store_true",
+            help="load nothing: tell how many files, bytes and rows there would be, from a sample",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
+        with ExitStack() as stack:
+            if options["filter"]:
+                chosen = [filters.parse(text) for text in options["filter"]]
+                stack.callback(config.overridden({"importer.parser.include": filters.setting(chosen)}))
+                self.stdout.write(filters.sentence(chosen))
+            self._ingest(options)
+
+    def _ingest(self, options: dict[str, Any]) -> None:
+        if options["follow"]:
+            self._follow(options)
+            return
+        if options["start"] or options["until"]:
+            raise CommandError("--from and --until go with --follow.", returncode=2)
+        if not options["paths"]:
+            raise CommandError("Name folders or files to load, or use --follow.", returncode=2)
         try:
-            files = find_record_files(options["paths"])
+            files = find_record_files(map(Path, options["paths"]))
         except StreamFileError as error:
             raise CommandError(str(error), returncode=2) from error
         if not files:
@@ -55,24 +112,74 @@ class Command(BaseCommand):
                 "folders.",
                 returncode=2,
             )
+        if options["estimate"]:
+            self._estimate(files)
+            return
         began = time.monotonic()
         try:
-            with at_hand(self.stdout.write), _shown(self, len(files)) as display:
+            with (
+                at_hand(self.stdout.write),
+                shown("Loading", len(files), self.stdout.write) as display,
+            ):
                 make_tables(self.stdout.write)
                 create_ahead()
-                loader = pipeline.Pipeline(
-                    allow_gap=options["allow_gap"],
-                    trust=None
-                    if options["without_signatures"]
-                    else Trust(bundled.public_demo_address_book()),
-                    report=display.show,
-                )
-                signal.signal(signal.SIGTERM, lambda *_: loader.stop())
-                signal.signal(signal.SIGINT, lambda *_: loader.stop())
-                done = loader.run(files)
+                with Reporting(source=" and ".join(options["paths"])) as report:
+                    loader = pipeline.Pipeline(
+                        allow_gap=options["allow_gap"],
+                        trust=None
+                        if options["without_signatures"]
+                        else Trust(bundled.public_demo_address_book()),
+                        report=_both(display.show, report.loading),
+                    )
+                    signal.signal(signal.SIGTERM, lambda *_: loader.stop())
+                    signal.signal(signal.SIGINT, lambda *_: loader.stop())
+                    done = loader.run(files)
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(_summary(done, len(files), time.monotonic() - began))
+
+    def _estimate(self, files: Sequence[FileOnDisk]) -> None:
+        try:
+            found = estimate(files)
+        except (StreamFileError, IngestError) as error:
+            raise CommandError(str(error)) from error
+        of = "all" if found.sampled == found.files else f"{found.sampled:,}, read as a sample,"
+        self.stdout.write(
+            f"{found.files:,} files of {amount(found.bytes)} (without sidecars and signatures), with about "
+            f"{found.transactions:,} transactions. This is an estimate from {of} of them; nothing is loaded. "
+            "Expected rows, beside those of entities, tokens and what else changes:\n\n"
+        )
+        for table, rows in found.rows.items():
+            self.stdout.write(f"  {table:<26} {rows:>15,}")
+
+    def _follow(self, options: dict[str, Any]) -> None:
+        if options["estimate"]:
+            raise CommandError(
+                "--estimate reads files on disk: name a folder, without --follow.", returncode=2
+            )
+        if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
+            raise CommandError(
+                "--follow takes one location, and neither --allow-gap nor --without-signatures.", returncode=2
+            )
+        began = time.monotonic()
+        with at_hand(self.stdout.write):
+            make_tables(self.stdout.write)
+            location = "".join(options["paths"])
+            done = following.follow(
+                self.stdout.write, location, start=options["start"], until=options["until"]
+            )
+        total = done.files + done.skipped
+        self.stdout.write(
+            _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing new."
+        )
+
+
+def _both(first: Report, second: Report) -> Report:
+    def report(done: pipeline.Progress) -> None:
+        first(done)
+        second(done)
+
+    return report
 
 
 def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
@@ -98,61 +205,3 @@ def _proof(done: pipeline.Progress) -> str:
     if done.verified == done.files:
         return f"All {verified}."
     return f"{verified}; {done.files - done.verified:,} are unsigned: {unsigned}."
-
-
-class _Lines:
-    """Progress where no terminal shows a bar: a line every few seconds."""
-
-    def __init__(self, command: BaseCommand, total: int) -> None:
-        self._command, self._total = command, total
-        self._began = self._last = time.monotonic()
-
-    def __enter__(self) -> "_Lines":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def show(self, done: pipeline.Progress) -> None:
-        now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_LINES:
-            return
-        self._last = now
-        taken, rate = done.files + done.skipped, done.transactions / (now - self._began)
-        left = (now - self._began) / taken * (self._total - taken) if taken else 0
-        self._command.stdout.write(
-            f"{taken:,} of {self._total:,} files, {done.transactions:,} transactions, "
-            f"{rate:,.0f} per second, about {left:,.0f} s left"
-        )
-
-
-class _Bar:
-    """Progress on a terminal."""
-
-    def __init__(self, total: int) -> None:
-        self._progress = Progress(
-            TextColumn("Loading"),
-            BarColumn(),
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} files"),
-            TextColumn("{task.fields[rate]:,.0f} transactions/s"),
-            TimeRemainingColumn(),
-        )
-        self._total, self._began = total, time.monotonic()
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> "_Bar":
-        self._progress.start()
-        self._task = self._progress.add_task("files", total=self._total, rate=0.0)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
-
-    def show(self, done: pipeline.Progress) -> None:
-        assert self._task is not None
-        rate = done.transactions / (time.monotonic() - self._began)
-        self._progress.update(self._task, completed=done.files + done.skipped, rate=rate)
-
-
-def _shown(command: BaseCommand, total: int) -> "_Bar | _Lines":
-    return _Bar(total) if sys.stdout.isatty() else _Lines(command, total)

@@ -1,0 +1,229 @@
+"""Following a bucket: its files in order, verified, as they appear; downloads run ahead of the loading.
+
+Every file has to continue the chain of the one before. So nothing is passed over: what can't be had or
+verified is tried again, after growing pauses, until it can.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from ledger.ingest.chain import NO_HASH, Position
+from ledger.ingest.reporting import Problem, Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream import names
+from ledger.stream.consensus import Electorate
+from ledger.stream.download import Download, Listing, Published
+from ledger.stream.errors import StreamFileError
+from ledger.stream.verified import VerifiedFile
+from mirror import config
+
+log = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 30.0
+# A file that only some nodes have published yet is no problem; one that stays so is.
+SECONDS_BEFORE_STUCK = 10.0
+# How long after its time a file may still appear: at the end of the wanted time, wait so long.
+_SECONDS_OF_GRACE = 120
+
+_WAITING_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A file being downloaded, and the nodes it has to be signed by."""
+
+    published: Published
+    electorate: Electorate
+    file: Future[VerifiedFile]
+
+
+class Follow:
+    """The files of a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
+
+    `stop()` ends it at the next file, from any thread or signal handler.
+    """
+
+    def __init__(
+        self,
+        download: Download,
+        trust: Trust,
+        report: Reporting | None = None,
+        *,
+        start: int | None = None,
+        until: int | None = None,
+    ) -> None:
+        self._download = download
+        self._trust = trust
+        self._report = report
+        self._start = start
+        self._until = until
+        self._frequency: float = config.value("importer.downloader.record.frequency")
+        self._ahead: int = config.value("importer.downloader.batchSize")
+        self._stopping = threading.Event()
+        self._fetching = ThreadPoolExecutor(self._ahead, thread_name_prefix="fetch")
+        self._listed: deque[Published] = deque()
+        self._wanted: deque[_Wanted] = deque()
+        # Downloaded after a file that could not be had; by name.
+        self._kept: dict[str, _Wanted] = {}
+        self._after = ""
+        self._hash = ""
+        self._pause = self._frequency
+        self._troubled_since: float | None = None
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def files(self) -> Iterator[VerifiedFile | None]:
+        """The files in order; None whenever the next is not there yet. Ends when stopped or at `until`."""
+        try:
+            self._begin()
+            while not self._stopping.is_set():
+                if not self._wanted and not self._listed and not self._list():
+                    yield None
+                    if self._ended():
+                        return
+                    self._stopping.wait(self._pause)
+                    continue
+                if not self._fill():
+                    return
+                while not self._wanted[0].file.done() and not self._stopping.is_set():
+                    yield None
+                    wait([self._wanted[0].file], _WAITING_SECONDS)
+                if self._stopping.is_set():
+                    return
+                file = self._next()
+                yield file
+                if file is None and self._troubled_since is not None:
+                    self._stopping.wait(self._pause)
+        finally:
+            self._fetching.shutdown(wait=False, cancel_futures=True)
+            self._download.close()
+
+    def _begin(self) -> None:
+        last = Position.stored()
+        if last and (self._start is None or self._start <= last.consensus_end):
+            self._after = _after(last)
+            self._hash = last.hash
+        elif self._start:
+            self._after = names.parse(names.record_name(self._start - 1)).after
+
+    def _list(self) -> bool:
+        """Look for new files; whether there are."""
+        listing = self._download.listing(self._trust.electorate(), self._after)
+        self._listed.extend(listing.files)
+        if listing.files:
+            if self._report:
+                self._report.newest(listing.files[-1].instant)
+            return True
+        if listing.problems:
+            self._trouble(_unlisted(listing))
+        else:
+            self._pause, self._troubled_since = self._frequency, None
+            if self._report:
+                self._report.waiting()
+        return False
+
+    def _ended(self) -> bool:
+        if self._until is None or self._troubled_since is not None:
+            return False
+        return time.time() > self._until / 1e9 + _SECONDS_OF_GRACE
+
+    def _fill(self) -> bool:
+        """Download ahead; False when the next file is after the wanted time."""
+        while self._listed and len(self._wanted) < self._ahead:
+            if self._until is not None and self._listed[0].instant > self._until:
+                if not self._wanted:
+                    return False
+                break
+            self._want(self._listed.popleft())
+        return True
+
+    def _want(self, published: Published) -> None:
+        electorate = self._trust.electorate()
+        kept = self._kept.pop(published.name, None)
+        if kept is None or kept.electorate is not electorate:
+            file = self._fetching.submit(self._download.fetch, published, electorate)
+            kept = _Wanted(published, electorate, file)
+        self._wanted.append(kept)
+
+    def _next(self) -> VerifiedFile | None:
+        """The next file of the chain; without one the listing is made anew, where it may be complete."""
+        if self._wanted[0].electorate is not self._trust.electorate():
+            # The nodes have changed meanwhile: what was downloaded ahead has to be signed by the new ones.
+            self._listed.extendleft(wanted.published for wanted in reversed(self._wanted))
+            self._wanted.clear()
+            return None
+        problem: StreamFileError | None = None
+        for number, wanted in enumerate(self._wanted):
+            try:
+                file = wanted.file.result()
+                self._require_next(file)
+            except StreamFileError as error:
+                problem = problem or error
+                if not self._chained:
+                    # Without a chain, what comes first can't be told from what should.
+                    break
+                continue
+            for _ in range(number):
+                log.warning("event=passed_over name=%s", self._wanted.popleft().published.name)
+            self._wanted.popleft()
+            self._after, self._hash = wanted.published.after, file.record.hash
+            self._pause, self._troubled_since = self._frequency, None
+            return file
+        self._kept = {wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)}
+        self._wanted.clear()
+        self._listed.clear()
+        if problem:
+            self._trouble(problem)
+        return None
+
+    @property
+    def _chained(self) -> bool:
+        return self._hash not in ("", NO_HASH)
+
+    def _require_next(self, file: VerifiedFile) -> None:
+        if not self._chained or file.record.previous_hash == self._hash:
+            return
+        raise StreamFileError(
+            file.name,
+            0,
+            f"its previous hash {file.record.previous_hash[:16]}… is not the hash {self._hash[:16]}… "
+            f"of the last file, that of {self._after.removesuffix('_')}: a file between them is missing",
+            "The missing file may appear; if it is lost for good, start anew after it by --from.",
+        )
+
+    def _trouble(self, problem: StreamFileError) -> None:
+        """Note a problem: the pause before the next attempt grows, and if it stays it is reported."""
+        now = time.monotonic()
+        self._troubled_since = self._troubled_since or now
+        log.info("event=retry file=%s pause=%.1f problem=%r", problem.file, self._pause, str(problem))
+        if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
+            self._report.stuck(Problem.of(problem))
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+
+def _failed(file: Future[VerifiedFile]) -> bool:
+    return file.cancelled() or (file.done() and file.exception() is not None)
+
+
+def _after(last: Position) -> str:
+    """Where a listing goes on; after the last transaction if that came in a file of another kind."""
+    try:
+        return names.parse(last.name).after
+    except StreamFileError:
+        return names.parse(names.record_name(last.consensus_end)).after
+
+
+def _unlisted(listing: Listing) -> StreamFileError:
+    node, cause = next(iter(listing.problems.items()))
+    return StreamFileError(
+        "listing",
+        0,
+        f"the files of {len(listing.problems)} nodes can't be listed; node {node}: {cause}",
+        "See that the bucket can be reached and read with the configured credentials.",
+    )

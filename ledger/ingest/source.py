@@ -1,0 +1,75 @@
+"""The bucket that the settings importer.downloader.* name, or one given in its place."""
+
+from pathlib import Path
+
+from ledger.stream.bucket import Access, Bucket, InvalidLocation, open_bucket
+from ledger.stream.download import Download, Layout, PathType
+from mirror import config
+from mirror.errors import OperatorError
+
+# Buckets the networks are published in.
+PUBLIC_BUCKETS = {
+    "demo": "hedera-demo-streams",
+    "mainnet": "hedera-mainnet-streams",
+    "previewnet": "hedera-preview-testnet-streams",
+    "testnet": "hedera-testnet-streams-2024-02",
+}
+
+_SCHEMES = {"S3": "s3", "GCP": "gs"}
+_DOWNLOADER = "importer.downloader."
+
+
+def open_download(location: str = "") -> Download:
+    """What downloads from `location` (a folder or URL), or without one from the configured bucket.
+
+    Errors: OperatorError.
+    """
+    layout = Layout(
+        network=config.value("network"),
+        shard=config.value("common.shard"),
+        path_type=PathType(config.value(_DOWNLOADER + "pathType")),
+        refresh=config.value(_DOWNLOADER + "pathRefreshInterval"),
+    )
+    return Download(
+        _bucket(location or _configured()),
+        layout,
+        sidecars=config.value("importer.parser.record.sidecar.enabled"),
+        concurrency=config.value(_DOWNLOADER + "maxConcurrency"),
+    )
+
+
+def _bucket(location: str) -> Bucket:
+    provider = config.value(_DOWNLOADER + "cloudProvider")
+    access = Access(
+        endpoint="" if provider == "HTTP" else config.value(_DOWNLOADER + "endpointOverride"),
+        region=config.value(_DOWNLOADER + "region"),
+        access_key=config.value(_DOWNLOADER + "accessKey"),
+        secret_key=config.value(_DOWNLOADER + "secretKey"),
+        project=config.value(_DOWNLOADER + "gcpProjectId"),
+        anonymous=config.value(_DOWNLOADER + "allowAnonymousAccess"),
+        timeout=config.value(_DOWNLOADER + "timeout"),
+        retries=config.value(_DOWNLOADER + "retries"),
+    )
+    try:
+        return open_bucket(location, access)
+    except InvalidLocation as error:
+        raise OperatorError(str(error)) from error
+
+
+def _configured() -> str:
+    provider = config.value(_DOWNLOADER + "cloudProvider")
+    prefix = config.value(_DOWNLOADER + "pathPrefix").strip("/")
+    if provider == "LOCAL":
+        return str(Path(config.value("importer.dataPath")) / "streams" / prefix)
+    if provider == "HTTP":
+        address = config.value(_DOWNLOADER + "endpointOverride").rstrip("/")
+        if not address:
+            variable = config.described(_DOWNLOADER + "endpointOverride").variable
+            raise OperatorError(f"{variable} has to name the web server that mirrors the bucket.")
+        return f"{address}/{prefix}"
+    network = config.value("network")
+    bucket = config.value(_DOWNLOADER + "bucketName") or PUBLIC_BUCKETS.get(network)
+    if not bucket:
+        variable = config.described(_DOWNLOADER + "bucketName").variable
+        raise OperatorError(f"No public bucket of the network {network} is known: name it by {variable}.")
+    return f"{_SCHEMES[provider]}://{bucket}/{prefix}"

@@ -1,0 +1,135 @@
+"""Following a network's stream: `manage.py ingest --follow`, and a part of `manage.py up`."""
+
+import signal
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from django.db import DatabaseError, connection
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.follow import Follow
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.source import open_download
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from mirror import clock, config, demo
+from mirror.db.partitions import create_ahead
+from mirror.errors import OperatorError
+from mirror.values import timestamp
+from mirror.values.timestamp import NANOS_PER_SECOND
+from network import bundled
+
+Say = Callable[[str], None]
+
+NOW = "now"
+SECONDS_BETWEEN_LINES = 5
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+
+
+def wanted() -> bool:
+    """Whether `up` has a stream to follow: of any network but the one it makes itself, or a named one."""
+    if not config.value("importer.downloader.record.enabled"):
+        return False
+    named = config.value("importer.downloader.bucketName") or (
+        config.value("importer.downloader.cloudProvider") != "S3"
+    )
+    return bool(named) or config.value("network") != demo.NETWORK
+
+
+def follow(say: Say, location: str = "", *, start: str = "", until: str = "") -> Progress:
+    """Load a stream as it is published, until a signal asks to stop or it has come to `until`.
+
+    `location` is a folder or URL, by default the configured bucket. `start` and `until` are times in place of
+    importer.startDate and endDate; a start of "now" counts while nothing is loaded. Errors: OperatorError.
+    """
+    start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
+    if _loaded() and start == NOW:
+        start = ""
+    elif start == NOW or (not start and not _loaded() and not location and _is_public()):
+        start = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    first, last = _time(start), _time(until)
+    if first is not None and last is not None and first > last:
+        raise OperatorError(f"The start {start} is after the end {until}.")
+    restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
+    try:
+        return _follow(say, location, first, last)
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+    except DatabaseError as error:
+        raise OperatorError(f"The database failed: {str(error).strip()}") from error
+    finally:
+        restore()
+
+
+def _follow(say: Say, location: str, start: int | None, until: int | None) -> Progress:
+    create_ahead()
+    download = open_download(location)
+    trust = Trust(bundled.public_demo_address_book())
+    say(f"Following {download.bucket.location}.")
+    with Reporting(source=download.bucket.location, following=True) as report:
+        lines = _Lines(say, report)
+        files = Follow(download, trust, report, start=start, until=until)
+        for number in _STOP_SIGNALS:
+            signal.signal(number, lambda *_: files.stop())
+        return Pipeline(trust=trust, start=start, report=lines.show).run(files.files())
+
+
+class _Lines:
+    """A line every few seconds while files are loaded."""
+
+    def __init__(self, say: Say, report: Reporting) -> None:
+        self._say, self._report = say, report
+        self._last = time.monotonic()
+
+    def show(self, done: Progress) -> None:
+        self._report.loading(done)
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES or not done.last:
+            return
+        self._last = now
+        behind = max(0.0, time.time() - done.last.consensus_end / NANOS_PER_SECOND)
+        self._say(
+            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {done.last.index:,} "
+            f"of {timestamp.text(done.last.consensus_end)}, {behind:,.0f} s ago"
+        )
+
+
+def keep_following(say: Say) -> None:
+    """Follow the configured stream until a signal asks to stop; after an error again, after a pause."""
+    pause = _FIRST_PAUSE
+    while True:
+        began = time.monotonic()
+        try:
+            follow(say)
+            return
+        except OperatorError as error:
+            if time.monotonic() - began > _LONGEST_PAUSE:
+                pause = _FIRST_PAUSE
+            say(f"Loading stopped: {error} It starts again in {pause:.0f} s.")
+        connection.close()
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _loaded() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("select exists (select from record_file)")
+        return bool(cursor.fetchone()[0])
+
+
+def _is_public() -> bool:
+    """Whether the stream goes on elsewhere whether or not anyone loads it, from years ago."""
+    return config.value("network") != demo.NETWORK and config.value("importer.downloader.cloudProvider") in (
+        "S3",
+        "GCP",
+    )
+
+
+def _time(text: str) -> int | None:
+    try:
+        return timestamp.of_instant(text) if text else None
+    except timestamp.InvalidTimestamp as error:
+        raise OperatorError(f"{error}.") from None

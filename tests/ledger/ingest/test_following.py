@@ -1,0 +1,491 @@
+"""Following a bucket: from what nodes publish to tables, over bad networks, across restarts and kills."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+
+from ledger.ingest import follow as following
+from ledger.ingest.errors import IngestError
+from ledger.ingest.follow import Follow
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.bucket import Access, open_bucket
+from ledger.stream.compose import Block, Composer, Layout
+from ledger.stream.download import Download, PathType
+from ledger.stream.download import Layout as Folders
+from ledger.stream.names import signature_name
+from ledger.stream.node_key import SigningNode, signing_nodes
+from ledger.stream.source import find_record_files
+from mirror.models import LoaderState
+from mirror.values.hapi import (
+    ContractBytecode,
+    CryptoUpdateTransactionBody,
+    FileUpdateTransactionBody,
+    TransactionBody,
+    TransactionSidecarRecord,
+)
+from tests.ledger.ingest.load import stored
+from tests.ledger.ingest.tables import contents, empty_tables
+from tests.ledger.stream.servers import BUCKET, Fault, S3Server, web_server
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+NODES = signing_nodes(4)
+PATIENCE_SECONDS = 60
+Settings = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(settings_of: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings_of({"importer.downloader.record.frequency": 0.02})
+    monkeypatch.setattr(following, "LONGEST_PAUSE", 0.1)
+
+
+class Network:
+    """A network whose nodes publish into a folder, block by block."""
+
+    def __init__(self, folder: Path, nodes: tuple[SigningNode, ...] = NODES) -> None:
+        self.folder = folder
+        self.composer = Composer(nodes=nodes)
+        self.book = self.composer.address_book()
+        self.blocks: list[Block] = []
+        self._random = random.Random(3)
+
+    def happen(self, blocks: int = 1, *, transfers: int = 3, layout: Layout = Layout.ACCOUNT_ID) -> None:
+        for _ in range(blocks):
+            for _ in range(transfers):
+                payer, receiver = self._random.sample(range(1001, 1011), 2)
+                self.composer.crypto_transfer({payer: -7, receiver: 7}, payer=payer)
+            update = CryptoUpdateTransactionBody()
+            update.memo.value = f"block {self.composer.block_number}"
+            sidecar = TransactionSidecarRecord(bytecode=ContractBytecode(runtime_bytecode=b"\x60"))
+            self.composer.crypto_update(1001, update, sidecars=[sidecar])
+            self.publish(self.composer.block(), layout)
+
+    def publish(self, block: Block, layout: Layout = Layout.ACCOUNT_ID) -> None:
+        self.blocks.append(block)
+        block.write(self.folder, layout=layout)
+
+    def of_node(self, node: int) -> Path:
+        return self.folder / "recordstreams" / f"record0.0.{node + 3}"
+
+    def signature(self, node: int, block: int) -> Path:
+        return self.of_node(node) / signature_name(self.blocks[block].name)
+
+    @property
+    def files(self) -> list[str]:
+        return [block.name for block in self.blocks]
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Network:
+    (tmp_path / "bucket").mkdir()
+    return Network(tmp_path / "bucket")
+
+
+def download(location: str, path_type: PathType = PathType.AUTO, **access: Any) -> Download:
+    options = {"anonymous": True, "timeout": 5, "retries": 0} | access
+    layout = Folders(network="demo", path_type=path_type, refresh=0.05)
+    return Download(open_bucket(location, Access(**options)), layout, sidecars=True, concurrency=16)
+
+
+def follow(
+    network: Network,
+    source: Download | None = None,
+    *,
+    files: int | None = None,
+    **options: Any,
+) -> Progress:
+    """Follow until everything the network has published is loaded, or `files` files of this run."""
+    trust = Trust(network.book)
+    followed = Follow(source or download(str(network.folder)), trust, **options)
+    enough = len(network.blocks) if files is None else files
+
+    def seen(done: Progress) -> None:
+        if done.files >= enough:
+            followed.stop()
+
+    guard = threading.Timer(PATIENCE_SECONDS, followed.stop)
+    guard.start()
+    try:
+        return Pipeline(trust=trust, start=options.get("start"), report=seen).run(followed.files())
+    finally:
+        guard.cancel()
+
+
+def loaded() -> list[Any]:
+    return [name for (name,) in stored("record_file", "name")]
+
+
+def undisturbed(network: Network) -> Any:
+    """What the tables hold once everything was loaded from the folder, in one go."""
+    empty_tables()
+    Pipeline(trust=Trust(network.book)).run(find_record_files([network.folder]))
+    held = comparable()
+    empty_tables()
+    return held
+
+
+def comparable() -> Any:
+    """The tables, but for the node a file was downloaded from, which is anyone's."""
+    with connection.cursor() as cursor:
+        cursor.execute("update record_file set node_id = 0")
+    return contents()
+
+
+# SOURCES
+
+
+@pytest.mark.parametrize("source", ["folder", "s3", "http"])
+@pytest.mark.parametrize("layout", Layout)
+def test_what_is_published_is_loaded_from_every_kind_of_source(
+    network: Network, source: str, layout: Layout
+) -> None:
+    network.happen(3, layout=layout)
+    if source == "folder":
+        done = follow(network)
+    elif source == "s3":
+        with S3Server(network.folder) as server:
+            done = follow(network, download(f"s3://{BUCKET}", endpoint=server.endpoint))
+    else:
+        with web_server(network.folder) as address:
+            done = follow(network, download(address))
+
+    assert loaded() == network.files
+    assert (done.files, done.verified) == (3, 3)
+    assert len(done.signed_by) >= 2
+    assert stored("sidecar_file", "count") == [(1,)] * 3
+
+
+def test_nodes_change_over_from_folders_by_account_to_folders_by_id(network: Network) -> None:
+    network.happen(2)
+    network.happen(2, layout=Layout.NODE_ID)
+
+    follow(network)
+
+    assert loaded() == network.files
+
+
+@pytest.mark.parametrize(
+    ("path_type", "layout"),
+    [(PathType.ACCOUNT_ID, Layout.ACCOUNT_ID), (PathType.NODE_ID, Layout.NODE_ID)],
+)
+def test_the_layout_may_be_fixed(network: Network, path_type: PathType, layout: Layout) -> None:
+    network.happen(2, layout=layout)
+
+    follow(network, download(str(network.folder), path_type))
+
+    assert loaded() == network.files
+
+
+def test_files_appear_while_it_follows(network: Network) -> None:
+    network.happen(1)
+
+    def publish() -> None:
+        for _ in range(5):
+            time.sleep(0.1)
+            network.happen(1)
+
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    follow(network, files=6)
+    publisher.join()
+
+    assert loaded() == network.files
+
+
+# START AND END
+
+
+def test_it_goes_on_where_loading_ended(network: Network) -> None:
+    network.happen(2)
+    follow(network)
+    network.happen(3)
+
+    done = follow(network, files=3)
+
+    assert (done.files, done.skipped) == (3, 0)
+    assert loaded() == network.files
+
+
+def test_it_starts_with_the_first_file_from_a_time_on(network: Network) -> None:
+    network.happen(5)
+
+    follow(network, files=2, start=network.blocks[3].transactions[0].consensus_timestamp)
+
+    assert loaded() == network.files[3:]
+
+
+def test_a_later_start_leaves_out_what_is_between(network: Network) -> None:
+    network.happen(6)
+    follow(network, files=1, until=network.blocks[0].transactions[0].consensus_timestamp)
+
+    follow(network, files=2, start=network.blocks[4].transactions[0].consensus_timestamp - 1)
+
+    assert loaded() == [network.files[0], *network.files[4:]]
+
+
+def test_an_earlier_start_goes_on_where_loading_ended(network: Network) -> None:
+    network.happen(4)
+    until = network.blocks[1].transactions[0].consensus_timestamp
+    follow(network, until=until)
+
+    follow(network, files=2, start=until - 1)
+
+    assert loaded() == network.files
+
+
+def test_it_ends_with_the_last_file_of_a_time(network: Network) -> None:
+    network.happen(5)
+
+    done = follow(network, until=network.blocks[2].transactions[0].consensus_timestamp)
+
+    assert done.files == 3
+    assert loaded() == network.files[:3]
+
+
+def test_it_ends_when_nothing_more_can_come_before_a_time(network: Network) -> None:
+    network.happen(2)
+
+    done = follow(network, files=9, until=network.blocks[1].transactions[-1].consensus_timestamp + 10**12)
+
+    assert done.files == 2
+
+
+# TRUST
+
+
+def test_what_too_few_signed_is_waited_for(network: Network) -> None:
+    network.happen(3)
+    held_back = {node: network.signature(node, 1) for node in (0, 1, 2)}
+    signatures = {node: path.read_bytes() for node, path in held_back.items()}
+    for path in held_back.values():
+        path.unlink()
+
+    def publish() -> None:
+        time.sleep(0.4)
+        assert loaded_elsewhere() <= 1
+        for node, path in held_back.items():
+            path.write_bytes(signatures[node])
+
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    follow(network)
+    publisher.join()
+
+    assert loaded() == network.files
+
+
+def loaded_elsewhere() -> int:
+    """In a thread of its own, with a connection of its own."""
+    try:
+        return len(loaded())
+    finally:
+        connection.close()
+
+
+def test_a_stray_file_of_one_node_is_passed_over(network: Network) -> None:
+    network.happen(2)
+    stray = Composer(nodes=NODES[:1], start=network.composer.consensus_timestamp - 10**9)
+    stray.crypto_transfer({1001: -1, 1002: 1})
+    stray.block().write(network.folder)
+    network.happen(2)
+
+    follow(network)
+
+    assert loaded() == network.files
+
+
+def test_a_file_of_another_chain_is_never_loaded_whoever_signed_it(network: Network) -> None:
+    network.happen(2)
+    other = Composer(nodes=NODES, start=network.composer.consensus_timestamp - 10**9)
+    other.crypto_transfer({1001: -1, 1002: 1})
+    other.block().write(network.folder)
+    network.happen(2)
+
+    follow(network)
+
+    assert loaded() == network.files
+
+
+def test_nodes_that_join_by_a_new_address_book_sign_from_then_on(network: Network) -> None:
+    joined = signing_nodes(8)[4:]
+    network.happen(2)
+    update = FileUpdateTransactionBody(contents=Composer(nodes=joined).address_book())
+    update.fileID.fileNum = 102
+    network.composer.transaction(TransactionBody(fileUpdate=update))
+    network.publish(network.composer.block())
+    network.composer.nodes = joined
+    network.happen(3)
+
+    done = follow(network)
+
+    assert loaded() == network.files
+    assert done.signed_by & {4, 5, 6, 7}
+
+
+def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "SECONDS_BEFORE_STUCK", 0.0)
+    network.happen(2)
+    for node in (0, 1):
+        network.signature(node, 1).unlink()
+    network.signature(2, 1).write_bytes(network.signature(2, 0).read_bytes())
+
+    with Reporting(source="a folder", following=True) as report:
+        follower = Follow(download(str(network.folder)), Trust(network.book), report)
+        threading.Timer(2, follower.stop).start()
+        Pipeline(trust=Trust(network.book)).run(follower.files())
+        deadline = time.monotonic() + 20
+        row = None
+        while time.monotonic() < deadline and not (row and row.problem):
+            row = LoaderState.objects.first()
+            time.sleep(0.05)
+
+    assert row
+    assert row.problem
+    assert row.problem["file"] == signature_name(network.files[1])
+    assert row.problem["signatures"]["required"] == 2
+    assert loaded() == network.files[:1]
+
+
+def test_without_an_address_book_it_says_so_at_once(network: Network) -> None:
+    network.happen(1)
+    followed = Follow(download(str(network.folder)), Trust())
+
+    with pytest.raises(IngestError, match="no address book of the network demo is known"):
+        Pipeline().run(followed.files())
+
+
+# BAD NETWORKS
+
+FAULTS = 200
+
+
+def test_a_bad_network_loses_nothing_and_repeats_nothing(network: Network) -> None:
+    network.happen(60)
+    expected = undisturbed(network)
+    choose = random.Random(11)
+
+    with S3Server(network.folder) as server:
+        server.slowness = 0.3
+        server.fault = lambda: choose.choice(list(Fault)) if choose.random() < 0.3 else None
+        runs = 0
+        while sum(server.faults.values()) < FAULTS or len(loaded()) < len(network.blocks):
+            if len(loaded()) == len(network.blocks):
+                assert comparable() == expected
+                empty_tables()
+            done = follow(
+                network,
+                download(f"s3://{BUCKET}", endpoint=server.endpoint, timeout=0.2),
+                files=min(choose.randrange(10, 40), len(network.blocks) - len(loaded())),
+            )
+            runs += 1
+            assert done.skipped == 0
+            assert loaded() == network.files[: len(loaded())]
+            assert runs < 200
+        assert set(server.faults) == set(Fault)
+
+    assert comparable() == expected
+
+
+# KILLS
+
+KILLS = int(os.environ.get("MIRROR_TEST_KILLS", "10"))
+
+
+@pytest.fixture
+def command(network: Network, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts `manage.py ingest --follow` on the test's database."""
+    book = tmp_path / "book.bin"
+    book.write_bytes(network.book)
+    database = connection.settings_dict
+    url = make_conninfo(
+        dbname=database["NAME"],
+        user=database["USER"] or None,
+        password=database["PASSWORD"] or None,
+        host=database["HOST"] or None,
+        port=database["PORT"] or None,
+    )
+    environment = os.environ | {
+        "DATABASE_URL": url,
+        "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(book),
+        # Small batches, so that there are many moments between two commits.
+        "SVC_MIRROR_IMPORTER_PARSER_RECORD_BATCH_MAXITEMS": "40",
+    }
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, str(settings.BASE_DIR / "manage.py"), "ingest", "--follow", *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_killed_at_random_moments_it_ends_as_if_undisturbed(
+    network: Network, tmp_path: Path, command: Callable[..., subprocess.Popen[str]], settings_of: Settings
+) -> None:
+    settings_of({"importer.initialAddressBook": str(tmp_path / "book.bin")})
+    network.happen(150, transfers=20)
+    expected = undisturbed(network)
+    choose = random.Random()
+
+    for _ in range(KILLS):
+        follower = command(str(network.folder))
+        before = len(loaded())
+        while len(loaded()) == before and follower.poll() is None:
+            time.sleep(0.02)
+        time.sleep(choose.uniform(0, 0.1))
+        follower.send_signal(signal.SIGKILL)
+        follower.wait()
+        assert loaded() == network.files[: len(loaded())]
+        if len(loaded()) == len(network.blocks):
+            assert comparable() == expected
+            empty_tables()
+    until = "2025-02-01"
+    assert command(str(network.folder), "--until", until).wait(PATIENCE_SECONDS) == 0
+
+    assert comparable() == expected
+
+
+def test_the_command_stops_between_files_and_says_what_it_did(
+    network: Network, command: Callable[..., subprocess.Popen[str]]
+) -> None:
+    network.happen(3)
+    follower = command(str(network.folder))
+    wait_until(lambda: len(loaded()) == 3)
+    follower.send_signal(signal.SIGTERM)
+    said, _ = follower.communicate(timeout=PATIENCE_SECONDS)
+
+    assert follower.returncode == 0
+    assert f"Following the folder {network.folder}." in said
+    assert "Loaded 3 files with 12 transactions" in said
+    assert "All 3 files were verified by signatures of" in said
