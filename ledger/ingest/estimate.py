@@ -1,7 +1,7 @@
 """What loading files would bring: files, bytes and expected rows, from a sample. No database is asked."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -10,9 +10,19 @@ from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.contents import FileContents
 from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup import EntityLookup
+from ledger.stream import names
+from ledger.stream.address_book import AddressBookNode
+from ledger.stream.bucket import PAGE, Bucket
+from ledger.stream.download import Layout
+from ledger.stream.errors import StreamFileError
+from ledger.stream.files import read_record_file
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.verified import StreamFile
 
 SAMPLED = 50
+# Of a bucket: where it is looked into, and how many nodes are asked for files there.
+PLACES, _NODES_ASKED = 40, 3
 
 AnyFile = TypeVar("AnyFile")
 
@@ -45,26 +55,112 @@ class _NoFiles(FileContents):
         return None
 
 
+class _Sample:
+    """The rows of some files, counted."""
+
+    def __init__(self) -> None:
+        self.files = self.bytes = self.transactions = 0
+        self.rows = Counter[str]()
+        self._rows_of, self._persist = FileRows(), Persist()
+
+    def add(self, source: StreamFile, size: int) -> None:
+        batch = Batch(_NothingStored(), self._persist, _NoFiles())
+        self.transactions += len(
+            self._rows_of.add(batch, source, source.record_file(), index=0, load_start=0)
+        )
+        self.rows += batch.counts()
+        self.files += 1
+        self.bytes += size
+
+    def scaled(self, files: int, size: int, factor: float) -> Estimate:
+        return Estimate(
+            files=files,
+            bytes=size,
+            sampled=self.files,
+            transactions=round(self.transactions * factor),
+            rows={table: round(count * factor) for table, count in self.rows.most_common()},
+        )
+
+
 def estimate(files: Sequence[FileOnDisk]) -> Estimate:
     """Rows of the sample, by byte, times the bytes of all. Errors: StreamFileError, IngestError."""
-    counted, transactions, sampled_bytes = Counter[str](), 0, 0
-    sample = evenly(files, SAMPLED)
-    rows_of, persist = FileRows(), Persist()
-    for source in sample:
-        file = source.record_file()
-        batch = Batch(_NothingStored(), persist, _NoFiles())
-        transactions += len(rows_of.add(batch, source, file, index=0, load_start=0))
-        counted += batch.counts()
-        sampled_bytes += source.path.stat().st_size
+    sample = _Sample()
+    for source in evenly(files, SAMPLED):
+        sample.add(source, source.path.stat().st_size)
     total = sum(source.path.stat().st_size for source in files)
-    scale = total / sampled_bytes if sampled_bytes else 0
-    return Estimate(
-        files=len(files),
-        bytes=total,
-        sampled=len(sample),
-        transactions=round(transactions * scale),
-        rows={table: round(count * scale) for table, count in counted.most_common()},
-    )
+    return sample.scaled(len(files), total, total / sample.bytes if sample.bytes else 0)
+
+
+def estimate_bucket(
+    bucket: Bucket, layout: Layout, nodes: Sequence[AddressBookNode], start: int, until: int
+) -> Estimate:
+    """Of what is published between two times (ns): files by how dense they are listed here and there, rows by
+    a file of each of these places. Signatures are not looked at. Errors: StreamFileError, IngestError.
+    """
+    folders = [
+        folder
+        for node in nodes[:_NODES_ASKED]
+        for folder in (layout.account_folder(node.account_id), layout.node_folder(node.node_id))
+    ]
+    sample, files = _Sample(), 0.0
+    length = (until - start) / PLACES
+    for place in range(PLACES):
+        begin, end = start + round(place * length), start + round((place + 1) * length)
+        folder, listed, complete = _listed(bucket, folders, begin)
+        instants = [names.parse(name).instant for name in listed]
+        here = sum(instant < end for instant in instants)
+        if not here:
+            continue
+        if complete or here < len(listed):
+            files += here
+        else:
+            files += (here - 1) * (end - instants[0]) / (instants[-1] - instants[0])
+        source = _read(bucket, folder, listed[0])
+        sample.add(source, len(source.data))
+    factor = files / sample.files if sample.files else 0
+    return sample.scaled(round(files), round(sample.bytes * factor), factor)
+
+
+def _listed(bucket: Bucket, folders: Iterable[str], begin: int) -> tuple[str, list[str], bool]:
+    """The first folder with signature files from a time on, their names, and whether these are all."""
+    after = names.parse(names.record_name(begin - 1)).after
+    for folder in folders:
+        found = bucket.names(folder, after)
+        listed = [name for name in found if name.endswith("_sig")]
+        if listed:
+            return folder, listed, len(found) < PAGE
+    return "", [], True
+
+
+def _read(bucket: Bucket, folder: str, signature_name: str) -> "_Published":
+    """The record file of a signature: compressed from format 6 on, which only the content would tell."""
+    plain = signature_name.removesuffix("_sig")
+    try:
+        return _Published(bucket, folder, f"{plain}.gz", bucket.read(f"{folder}/{plain}.gz"))
+    except StreamFileError:
+        return _Published(bucket, folder, plain, bucket.read(f"{folder}/{plain}"))
+
+
+@dataclass(frozen=True)
+class _Published:
+    """A record file in a bucket, unverified."""
+
+    bucket: Bucket
+    folder: str
+    name: str
+    data: bytes
+    node_id: int = -1
+
+    @property
+    def instant(self) -> int:
+        return names.parse(self.name).instant
+
+    def record_file(self) -> RecordFile:
+        return read_record_file(self.name, self.data)
+
+    def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
+        data = self.bucket.read(f"{self.folder}/{names.SIDECAR_FOLDER}/{metadata.name}")
+        return read_sidecar_file(metadata.name, data, metadata.hash)
 
 
 def evenly(files: Sequence[AnyFile], count: int) -> list[AnyFile]:

@@ -93,7 +93,7 @@ class Download:
 
     def __init__(self, bucket: Bucket, layout: Layout, *, sidecars: bool, concurrency: int) -> None:
         self.bucket = bucket
-        self._layout = layout
+        self.layout = layout
         self._sidecars = sidecars
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="download")
         # Nodes found to publish by node id, and when others were last looked for there (monotonic seconds).
@@ -132,8 +132,8 @@ class Download:
 
     def _list_node(self, node_id: int, account: int, after: str) -> tuple[str, list[str], bool]:
         """The node's folder, names of its signature files, and whether these are all there are."""
-        by_account, by_node = self._layout.account_folder(account), self._layout.node_folder(node_id)
-        kind = self._layout.path_type
+        by_account, by_node = self.layout.account_folder(account), self.layout.node_folder(node_id)
+        kind = self.layout.path_type
         if kind is PathType.NODE_ID or (kind is PathType.AUTO and node_id in self._by_node_id):
             return by_node, *self._signatures(by_node, after)
         listed, complete = self._signatures(by_account, after)
@@ -148,7 +148,7 @@ class Download:
     def _look_by_node_id(self, node_id: int) -> bool:
         now = time.monotonic()
         with self._lock:
-            if now - self._looked.get(node_id, -self._layout.refresh) < self._layout.refresh:
+            if now - self._looked.get(node_id, -self.layout.refresh) < self.layout.refresh:
                 return False
             self._looked[node_id] = now
         return True

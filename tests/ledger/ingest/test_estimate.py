@@ -4,11 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.estimate import SAMPLED, Estimate, estimate, evenly
+from ledger.ingest import estimate as estimate_module
+from ledger.ingest.estimate import SAMPLED, Estimate, estimate, estimate_bucket, evenly
 from ledger.ingest.pipeline import Pipeline
+from ledger.stream import bucket as bucket_module
+from ledger.stream.address_book import read_address_book
+from ledger.stream.bucket import Access, open_bucket
+from ledger.stream.compose import Composer, Layout
+from ledger.stream.download import Layout as Folders
+from ledger.stream.node_key import signing_nodes
 from ledger.stream.source import find_record_files
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import settings, stored
+
+START = 1_735_689_600 * 10**9
+MINUTE = 60 * 10**9
 
 
 def write(folder: Path, blocks: int) -> None:
@@ -44,6 +54,51 @@ def test_of_many_files_a_sample_tells_what_will_be_stored(tmp_path: Path) -> Non
         assert rows == pytest.approx(
             len(stored(table, "consensus_end" if table == "record_file" else "consensus_timestamp")), rel=0.05
         )
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> None:
+    """Of two hours, in the second of which as many files appear as in three of the first."""
+    composer = Composer(nodes=signing_nodes(2), start=START)
+    for minute in [*range(0, 60, 3), *range(60, 120)]:
+        composer.consensus_timestamp = START + minute * MINUTE
+        composer.crypto_transfer({2: -5, 1002: 5})
+        composer.block().write(tmp_path, layout=layout)
+    nodes = read_address_book("", composer.address_book())
+    bucket = open_bucket(str(tmp_path), Access())
+
+    expected = estimate_bucket(bucket, Folders(network="demo"), nodes, START, START + 120 * MINUTE)
+    half = estimate_bucket(bucket, Folders(network="demo"), nodes, START, START + 60 * MINUTE)
+
+    assert (expected.files, expected.transactions, half.files) == (80, 80, 20)
+    assert expected.rows["transaction"] == expected.rows["record_file"] == 80
+    size = sum(path.stat().st_size for path in tmp_path.rglob("*.rcd.gz")) / 2
+    assert expected.bytes == pytest.approx(size, rel=0.05)
+
+
+def test_where_a_listing_ends_early_files_are_told_by_how_dense_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    composer = Composer(nodes=signing_nodes(1), start=START, interval=MINUTE)
+    for _ in range(400):
+        composer.crypto_transfer({2: -5, 1002: 5})
+        composer.block().write(tmp_path)
+    nodes = read_address_book("", composer.address_book())
+    for module in (bucket_module, estimate_module):
+        monkeypatch.setattr(module, "PAGE", 5)
+    bucket = open_bucket(str(tmp_path), Access())
+
+    expected = estimate_bucket(bucket, Folders(network="demo"), nodes, START, START + 400 * MINUTE)
+
+    assert expected.files == pytest.approx(400, rel=0.05)
+
+
+def test_of_an_empty_bucket_there_is_nothing(tmp_path: Path) -> None:
+    nodes = read_address_book("", Composer(nodes=signing_nodes(1)).address_book())
+
+    found = estimate_bucket(open_bucket(str(tmp_path), Access()), Folders(network="demo"), nodes, 5, 500)
+
+    assert found == Estimate(files=0, bytes=0, sampled=0, transactions=0, rows={})
 
 
 def test_filters_count(tmp_path: Path) -> None:
