@@ -112,7 +112,7 @@ def _address_book(now: int) -> str:
         return "none yet"
     start, nodes, staked = row
     # The book a network began with has no time.
-    text = f"{nodes} nodes, " + (f"{_ago(now, start)}" if start > 1 else "the one bundled for the network")
+    text = f"{nodes} nodes, " + (f"{_ago(now, start)}" if start > 1 else "the first one of the network")
     return (
         f"{text}; stakes {_ago(now, staked)}" if staked else f"{text}; no stakes, so each node counts alike"
     )
