@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse, TemplateResponse
@@ -53,7 +53,11 @@ class MirrorAdminSite(admin.AdminSite):
         return found
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        now = status.read()
+        try:
+            with transaction.atomic():
+                now = status.read()
+        except ProgrammingError:
+            return super().index(request, {"outdated": True})
         context = {"status": now, "inventory": list(inventory.lines(now)) if now.needs_help else []}
         return super().index(request, context)
 

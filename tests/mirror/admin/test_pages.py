@@ -198,6 +198,13 @@ def test_the_index_says_what_keeps_the_loader_from_going_on(build: Build, pages:
     assert "node 0: no signature file" in page
 
 
+def test_the_index_says_that_tables_are_missing(pages: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("drop table loader_state")
+
+    assert "Some tables are missing or old: <code>manage.py migrate</code>" in text(pages.get("/admin/"))
+
+
 def test_the_hash_lookup_finds_its_row_by_the_index_of_its_partition(build: Build, pages: Client) -> None:
     build.transaction_hash(START)
     key = key_text(TransactionHash.objects.get())
