@@ -64,8 +64,8 @@ def topic_json(topic: TopicRow) -> TopicJson:
             "fixed_fees": [
                 {
                     "amount": fee["amount"],
-                    "collector_account_id": entity_id.text(fee["collector_account_id"]),
-                    "denominating_token_id": entity_id.text(fee["denominating_token_id"]),
+                    "collector_account_id": entity_id.text(fee.get("collector_account_id")),
+                    "denominating_token_id": entity_id.text(fee.get("denominating_token_id")),
                 }
                 for fee in topic.fixed_fees or ()
             ],

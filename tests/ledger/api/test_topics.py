@@ -92,6 +92,15 @@ def test_no_fees_and_no_keys_are_empty_lists(api, build, key_list):
     assert found["deleted"] is True and found["timestamp"]["to"] is None
 
 
+def test_a_fee_may_leave_out_what_it_does_not_have(api, build):
+    build.entity(7, type="TOPIC")
+    build.topic(7)
+    build.custom_fee(7, fixed_fees=[{"amount": 5}])
+    assert api.get("/api/v1/topics/7").json()["custom_fees"]["fixed_fees"] == [
+        {"amount": 5, "collector_account_id": None, "denominating_token_id": None}
+    ]
+
+
 @pytest.mark.parametrize("query", ["?foo=1", "?limit=0&limit=x", "?%zz"])
 def test_the_query_is_ignored(api, topic, query):
     assert api.get(f"/api/v1/topics/0.7{query}").json() == api.get("/api/v1/topics/7").json()
