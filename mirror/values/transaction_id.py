@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from mirror.values import entity_id
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 
 _TEXT = re.compile(r"(\d+)\.(\d+)\.(\d+)-(\d{1,19})-(\d{1,9})", re.ASCII)
 
@@ -33,10 +33,11 @@ def text(payer_account_id: int, valid_start_ns: int) -> str:
 def parse(text: str) -> TransactionId:
     """Errors.
 
-    InvalidTransactionId for another form, InvalidEntityId when a part of the payer is out of range.
+    InvalidTransactionId for another form or seconds beyond 64 bits, InvalidEntityId when a part of the
+    payer is out of range.
     """
     match = _TEXT.fullmatch(text)
-    if match is None:
+    if match is None or int(match[4]) > MAX:
         raise InvalidTransactionId(
             f'"{text}" is not a transaction id of the form shard.realm.num-seconds-nanoseconds'
         )

@@ -244,7 +244,7 @@ def test_nonce_and_scheduled_narrow_what_a_hash_finds(api, build):
         "A" * 64,
         ID,
         "0.0.1001-9223372037-0",
-        "0.0.1001-9999999999999999999-999999999",
+        "0.0.1001-9223372036854775807-999999999",
     ],
 )
 def test_what_is_not_there_is_not_found(api, text):
@@ -261,6 +261,7 @@ def test_what_is_not_there_is_not_found(api, text):
         "0.0.5-1-1-1",
         "0.0.5-1-1234567890",
         "0.0.5-12345678901234567890-1",
+        "0.0.5-9223372036854775808-1",
         "x",
         "%zz",
         "%00",

@@ -13,6 +13,7 @@ def test_text_reads_back_to_the_same_id(payer, valid_start):
 def test_nanoseconds_have_nine_digits_in_text_and_any_number_when_read():
     assert transaction_id.text(10, 1234567890_000000001) == "0.0.10-1234567890-000000001"
     assert transaction_id.parse("0.0.10-1234567890-1") == (10, 1234567890_000000001)
+    assert transaction_id.parse(f"0.0.10-{(1 << 63) - 1}-1") == (10, ((1 << 63) - 1) * 10**9 + 1)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,7 @@ def test_nanoseconds_have_nine_digits_in_text_and_any_number_when_read():
         "0.0.10-1-1-1",
         "0.0.10-1-1234567890",
         "0.0.10--1-1",
+        f"0.0.10-{1 << 63}-1",
     ],
 )
 def test_text_of_another_form_is_refused(text):
