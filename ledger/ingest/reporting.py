@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from ledger.ingest.errors import IngestError
 from ledger.stream.consensus import NoConsensus
@@ -209,6 +209,6 @@ def _write(values: dict[str, Any]) -> None:
             unique_fields=["id"],
             update_fields=list(values),
         )
-    except DatabaseError as error:
+    except Error as error:
         log.warning("event=report problem=%r", str(error).strip())
         connection.close()
