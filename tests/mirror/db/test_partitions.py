@@ -99,7 +99,7 @@ def test_a_lookup_by_hash_reads_one_partition() -> None:
     plan = query("EXPLAIN SELECT * FROM get_transaction_info_by_hash(%s)", b"\x25" * 32)
 
     text = "\n".join(line for (line,) in plan)
-    assert re.findall(r"Scan on (transaction_hash_\d+) ", text) == ["transaction_hash_05"]
+    assert set(re.findall(r"Scan.* on (transaction_hash_\d+)\b", text)) == {"transaction_hash_05"}
 
 
 @pytest.mark.parametrize(
