@@ -55,9 +55,10 @@ def log_bounds(given: LogsOfContractParameters) -> PairBounds:
     given.timestamp = _merged(given.timestamp)
     if any(topics_of(given)):
         check_closed(given.timestamp, because="Cannot search topics without a valid timestamp range: ")
-    if len(given.query.get("transaction.hash", ())) > 1:
+    hashes = given.query.get("transaction.hash", ())
+    if len(hashes) > 1:
         raise BadRequest("Only one transaction.hash filter is allowed")
-    return classic_pair(given, "timestamp", "index", equal_within_equal=True)
+    return classic_pair(given, "timestamp", "index", equal_within_equal=True, one_first=bool(hashes))
 
 
 def _merged(timestamps: list[Comparison]) -> list[Comparison]:
@@ -116,8 +117,9 @@ def full_log_json(log: Log) -> Answer:
 
 # VIEWS
 def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
-    """The paging parameters: the index alone where two bounds of the time are an equality."""
-    one_time = len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1
+    """The paging parameters: the index alone where two bounds of the time, or a hash, leave one time."""
+    merged = len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1
+    one_time = merged or "transaction.hash" in given.query
     if one_time and not any(operator == "eq" for operator, _ in given.index):
         return {"index": "index"}
     return {"timestamp": "timestamp", "index": "index"}

@@ -16,11 +16,18 @@ _LOWER, _UPPER = ("gt", "gte"), ("lt", "lte")
 
 
 def classic_pair(
-    given: ParameterSet, first_key: str, second_key: str, *, equal_within_equal: bool = False
+    given: ParameterSet,
+    first_key: str,
+    second_key: str,
+    *,
+    equal_within_equal: bool = False,
+    one_first: bool = False,
 ) -> PairBounds:
     """The range of pairs that a classic request asks for; the keys are attributes of `given`.
 
     `equal_within_equal`: whether one value of the second parameter needs one value of the first.
+    `one_first`: whether the rest of the request leaves one value of the first parameter, so that the second
+    one can do without it.
     Errors: BadRequest, one message.
     """
     keys = {given.declared[key].name: key for key in (first_key, second_key)}
@@ -30,11 +37,14 @@ def classic_pair(
     first_name, second_name = keys
     first: list[Comparison] = getattr(given, first_key)
     second: list[Comparison] = getattr(given, second_key)
-    if equal_within_equal and _has(second, ("eq",)) and not _has(first, ("eq",)):
+    needs_first = bool(first) or not one_first
+    if needs_first and equal_within_equal and _has(second, ("eq",)) and not _has(first, ("eq",)):
         raise BadRequest(f"{first_name} must have eq operator")
     for name, comparisons in ((first_name, first), (second_name, second)):
         if _mixes(comparisons):
             raise BadRequest(f"Can't support both range and equal for {name}")
+    if not needs_first:
+        return _range(first, second)
     if second and not first:
         raise BadRequest(f"{second_name} without a {first_name} parameter filter")
     for side, needed in ((_LOWER, "gte"), (_UPPER, "lte")):

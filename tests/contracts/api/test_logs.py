@@ -231,6 +231,29 @@ class TestTransactionHash:
         url = f"{ALL}?transaction.hash={text}&limit=4"
         assert [key(row) for row in api.pages(url, "logs")] == [(1, index) for index in range(5, -1, -1)]
 
+    @pytest.mark.parametrize(
+        ("query", "link"),
+        [
+            ("limit=2", "limit=2&index=lt:4"),
+            ("limit=2&order=asc", "limit=2&order=asc&index=gt:1"),
+            (f"limit=1&index=lt:3&timestamp={at(1)}", f"limit=1&timestamp={at(1)}&index=lt:2"),
+            (f"limit=1&timestamp=gte:{at(1)}", f"limit=1&timestamp=gte:{at(1)}&index=lt:5"),
+            (f"limit=1&index=3&timestamp={at(1)}", None),
+        ],
+    )
+    def test_the_hash_stands_for_one_time_so_only_the_index_moves_on(self, api, build, logs, query, link):
+        url = f"{ALL}?transaction.hash={build.transaction_hash(AT + SECOND)}"
+        assert api.get(f"{url}&{query}").json()["links"]["next"] == (link and f"{url}&{link}")
+
+    @pytest.mark.parametrize(
+        ("query", "expected"), [("index=3", [3]), ("index=gt:3", [5, 4]), ("index=lt:2", [1, 0])]
+    )
+    def test_an_index_needs_no_time_beside_a_hash(self, api, build, logs, query, expected):
+        url = f"{ALL}?transaction.hash={build.transaction_hash(AT + SECOND)}"
+        assert keys(api.get(f"{url}&{query}")) == [(1, index) for index in expected]
+        answer = api.get(f"{url}&index=3&timestamp=gte:{at(1)}")
+        assert answer.messages == ["timestamp must have eq operator"]
+
     def test_topics_need_times_all_the_same(self, api):
         answer = api.get(f"{ALL}?transaction.hash={'0' * 64}&topic0=1")
         assert answer.messages == [TOPICS + "No timestamp range or eq operator provided"]
