@@ -95,7 +95,7 @@ def newer_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
 
 
 def _has_equality(texts: Sequence[str]) -> bool:
-    return any(text.strip() and not text.lower().startswith(_RANGE_OPERATORS) for text in texts)
+    return any(text.strip() and is_equality(text.lower()) for text in texts)
 
 
 def _encoded(text: str) -> str:
