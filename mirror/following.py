@@ -1,6 +1,8 @@
 """Following a network's stream: `manage.py ingest --follow`, and a part of `manage.py up`."""
 
+import logging
 import signal
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -8,11 +10,13 @@ from datetime import UTC, datetime
 from django.db import DatabaseError, connection
 
 from ledger.ingest.errors import IngestError
+from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.follow import Follow
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.source import open_download
 from ledger.ingest.trust import Trust
+from ledger.stream.address_book import read_address_book
 from ledger.stream.errors import StreamFileError
 from mirror import clock, config, demo
 from mirror.db.partitions import create_ahead
@@ -20,6 +24,8 @@ from mirror.errors import OperatorError
 from mirror.values import timestamp
 from mirror.values.timestamp import NANOS_PER_SECOND
 from network import bundled
+
+log = logging.getLogger(__name__)
 
 Say = Callable[[str], None]
 
@@ -29,18 +35,18 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
-def wanted() -> bool:
-    """Whether `up` has a stream to follow: of any network but the one it makes itself, or a named one."""
-    if not config.value("importer.downloader.record.enabled"):
-        return False
-    named = config.value("importer.downloader.bucketName") or (
-        config.value("importer.downloader.cloudProvider") != "S3"
-    )
-    return bool(named) or config.value("network") != demo.NETWORK
+def stopped_by_signals() -> threading.Event:
+    """What SIGTERM and Ctrl-C set from now on, in place of ending the process."""
+    stopping = threading.Event()
+    for number in _STOP_SIGNALS:
+        signal.signal(number, lambda *_: stopping.set())
+    return stopping
 
 
-def follow(say: Say, location: str = "", *, start: str = "", until: str = "") -> Progress:
-    """Load a stream as it is published, until a signal asks to stop or it has come to `until`.
+def follow(
+    say: Say, stopping: threading.Event, location: str = "", *, start: str = "", until: str = ""
+) -> Progress:
+    """Load a stream as it is published, until `stopping` is set or it has come to `until`.
 
     `location` is a folder or URL, by default the configured bucket. `start` and `until` are times in place of
     importer.startDate and endDate; a start of "now" counts while nothing is loaded. Errors: OperatorError.
@@ -55,7 +61,7 @@ def follow(say: Say, location: str = "", *, start: str = "", until: str = "") ->
         raise OperatorError(f"The start {start} is after the end {until}.")
     restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
     try:
-        return _follow(say, location, first, last)
+        return _follow(say, stopping, location, first, last)
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
     except DatabaseError as error:
@@ -64,16 +70,36 @@ def follow(say: Say, location: str = "", *, start: str = "", until: str = "") ->
         restore()
 
 
-def _follow(say: Say, location: str, start: int | None, until: int | None) -> Progress:
+def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
+    """What following from `start` to `until`, or now, would bring. Errors: OperatorError, StreamFileError."""
+    first = _time(start or config.value("importer.startDate"))
+    last = _time(until or config.value("importer.endDate")) or clock.now_ns()
+    if first is None or first >= last:
+        raise OperatorError("To estimate a stream, tell by --from where it would begin, before its end.")
+    book = bundled.address_book() or bundled.public_demo_address_book()
+    if book is None:
+        raise OperatorError(
+            f"No nodes of the network {config.value('network')} are known: name its first address book by "
+            f"{config.described('importer.initialAddressBook').variable}."
+        )
+    download = open_download(location)
+    try:
+        nodes = read_address_book("address book", book)
+        return estimate_bucket(download.bucket, download.layout, nodes, first, last)
+    finally:
+        download.close()
+
+
+def _follow(
+    say: Say, stopping: threading.Event, location: str, start: int | None, until: int | None
+) -> Progress:
     create_ahead()
     download = open_download(location)
     trust = Trust(bundled.public_demo_address_book())
     say(f"Following {download.bucket.location}.")
     with Reporting(source=download.bucket.location, following=True) as report:
         lines = _Lines(say, report)
-        files = Follow(download, trust, report, start=start, until=until)
-        for number in _STOP_SIGNALS:
-            signal.signal(number, lambda *_: files.stop())
+        files = Follow(download, trust, report, stopping=stopping, start=start, until=until)
         return Pipeline(trust=trust, start=start, report=lines.show).run(files.files())
 
 
@@ -99,18 +125,24 @@ class _Lines:
 
 def keep_following(say: Say) -> None:
     """Follow the configured stream until a signal asks to stop; after an error again, after a pause."""
+    stopping = stopped_by_signals()
     pause = _FIRST_PAUSE
     while True:
         began = time.monotonic()
         try:
-            follow(say)
+            follow(say, stopping)
             return
         except OperatorError as error:
-            if time.monotonic() - began > _LONGEST_PAUSE:
-                pause = _FIRST_PAUSE
-            say(f"Loading stopped: {error} It starts again in {pause:.0f} s.")
+            reason = str(error)
+        except Exception as error:
+            log.exception("event=loader")
+            reason = f"{type(error).__name__}: {error}."
+        if time.monotonic() - began > _LONGEST_PAUSE:
+            pause = _FIRST_PAUSE
+        say(f"Loading stopped: {reason} It starts again in {pause:.0f} s.")
         connection.close()
-        time.sleep(pause)
+        if stopping.wait(pause):
+            return
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 

@@ -1,7 +1,7 @@
-"""A whole node in one command: its database, its tables, a demo stream, its web server.
+"""A whole node in one command: its database, its tables, its web server, a loader or a demo stream.
 
-The supervisor starts the parts in that order, watches them, and stops them in the opposite order. The web
-server is a child process that the kernel ends with the supervisor; a database left behind by a killed
+The supervisor starts the parts in that order, watches them, and stops them in the opposite order. Web server
+and loader are child processes that the kernel ends with the supervisor; a database left behind by a killed
 supervisor is found by the next command.
 """
 
@@ -10,8 +10,11 @@ import http.client
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing.context import ForkProcess as Process
 from pathlib import Path
 from types import FrameType
 
@@ -34,6 +37,7 @@ Say = Callable[[str], None]
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WATCH_SECONDS = 0.1
 _STOP_SECONDS = 30
+_RESTART_SECONDS = 5.0
 
 
 # TABLES AND DEMO
@@ -75,7 +79,7 @@ def serve(say: Say) -> None:
         with at_hand(say) as server:
             if _missing_migrations():
                 say("Some tables are missing or old: `manage.py migrate` makes them.")
-            _run_web(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."))
+            _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
 def up(say: Say) -> None:
@@ -85,42 +89,90 @@ def up(say: Say) -> None:
         with at_hand(say) as server:
             make_tables(say)
             access.make_admin(settings.DATA_DIR)
-            load_demo(say)
-            _run_web(say, server, lambda: say(_whereabouts(server)))
+            if follows():
+                parts = {"loader": partial(_loader_process, say)}
+            else:
+                load_demo(say)
+                parts = {}
+            _run(say, server, lambda: say(_whereabouts(server)), parts)
 
 
-def _run_web(say: Say, server: embedded.Server | None, ready: Callable[[], None]) -> None:
-    """Start the web server, report when it answers, and watch it and the database."""
+def _run(
+    say: Say,
+    server: embedded.Server | None,
+    ready: Callable[[], None],
+    parts: Mapping[str, Callable[[], None]],
+) -> None:
+    """Start the web server and the other parts, each as a process; report when it answers; watch all.
+
+    A part that breaks off is started again, one that ends is done.
+    """
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
-    # The web server's processes are copies of this one, and a copied connection can't be used.
+    # The processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
-    child = multiprocessing.get_context("fork").Process(target=_web_process, name="web")
-    child.start()
+    web_server = _started("web", web.serve)
+    running: dict[str, Process] = {}
+    started: dict[str, float] = {}
     try:
         announced = False
-        while child.is_alive():
+        while web_server.is_alive():
             if not announced and _answers():
                 ready()
                 announced = True
             if server and not server.alive():
                 raise OperatorError(f"PostgreSQL stopped by itself; its log is {server.place.log}.")
-            child.join(_WATCH_SECONDS)
+            for name, work in parts.items():
+                broken = name in running and running[name].exitcode not in (None, 0)
+                if name not in running or (broken and time.monotonic() > started[name] + _RESTART_SECONDS):
+                    if broken:
+                        say(f"The {name} broke off and is started again.")
+                    running[name], started[name] = _started(name, work), time.monotonic()
+            web_server.join(_WATCH_SECONDS)
         raise OperatorError("The web server stopped by itself; what it printed above says why.")
     finally:
-        child.terminate()
-        child.join(_STOP_SECONDS)
-        if child.is_alive():
-            child.kill()
-            child.join()
+        for process in (*running.values(), web_server):
+            _stop(process)
 
 
-def _web_process() -> None:
+def _started(name: str, work: Callable[[], None]) -> Process:
+    process = multiprocessing.get_context("fork").Process(target=_part, args=(work,), name=name)
+    process.start()
+    return process
+
+
+def _stop(process: Process) -> None:
+    process.terminate()
+    process.join(_STOP_SECONDS)
+    if process.is_alive():
+        process.kill()
+        process.join()
+
+
+def _part(work: Callable[[], None]) -> None:
     # A process group of its own: Ctrl-C in the terminal is for the supervisor, which stops the others in
     # order.
     os.setpgid(0, 0)
     for number in _STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    web.serve()
+    work()
+
+
+def follows() -> bool:
+    """Whether `up` has a stream to follow: of any network but the one it makes itself, or a named one."""
+    if not config.value("importer.downloader.record.enabled"):
+        return False
+    named = config.value("importer.downloader.bucketName") or (
+        config.value("importer.downloader.cloudProvider") != "S3"
+    )
+    return bool(named) or config.value("network") != demo.NETWORK
+
+
+def _loader_process(say: Say) -> None:
+    # What only this process needs is imported here.
+    from mirror import following
+
+    web.end_with_parent()
+    following.keep_following(say)
 
 
 def _answers() -> bool:

@@ -45,7 +45,7 @@ class _Wanted:
 class Follow:
     """The files of a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
 
-    `stop()` ends it at the next file, from any thread or signal handler.
+    `stop()` or setting `stopping` ends it at the next file, from any thread or signal handler.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Follow:
         trust: Trust,
         report: Reporting | None = None,
         *,
+        stopping: threading.Event | None = None,
         start: int | None = None,
         until: int | None = None,
     ) -> None:
@@ -64,7 +65,7 @@ class Follow:
         self._until = until
         self._frequency: float = config.value("importer.downloader.record.frequency")
         self._ahead: int = config.value("importer.downloader.batchSize")
-        self._stopping = threading.Event()
+        self._stopping = stopping or threading.Event()
         self._fetching = ThreadPoolExecutor(self._ahead, thread_name_prefix="fetch")
         self._listed: deque[Published] = deque()
         self._wanted: deque[_Wanted] = deque()

@@ -3,7 +3,7 @@
 import signal
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from ledger.ingest import filters, pipeline
 from ledger.ingest.errors import IngestError
-from ledger.ingest.estimate import FileOnDisk, estimate
+from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -83,7 +83,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--estimate",
             action="store_true",
-            help="load nothing: tell how many files, bytes and rows there would be, from a sample",
+            help="load nothing: tell how many files, bytes and rows there would be, from a sample; with "
+            "--follow of a time --from on, until now or --until",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -113,7 +114,7 @@ class Command(BaseCommand):
                 returncode=2,
             )
         if options["estimate"]:
-            self._estimate(files)
+            self._estimate(lambda: estimate(files))
             return
         began = time.monotonic()
         try:
@@ -138,40 +139,47 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(_summary(done, len(files), time.monotonic() - began))
 
-    def _estimate(self, files: Sequence[FileOnDisk]) -> None:
+    def _estimate(self, make: Callable[[], Estimate]) -> None:
         try:
-            found = estimate(files)
+            found = make()
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
-        of = "all" if found.sampled == found.files else f"{found.sampled:,}, read as a sample,"
         self.stdout.write(
             f"{found.files:,} files of {amount(found.bytes)} (without sidecars and signatures), with about "
-            f"{found.transactions:,} transactions. This is an estimate from {of} of them; nothing is loaded. "
-            "Expected rows, beside those of entities, tokens and what else changes:\n\n"
+            f"{found.transactions:,} transactions. This is an estimate from {found.sampled:,} files that "
+            "were read; nothing is loaded. Expected rows, beside those of entities, tokens and what else "
+            "changes:\n\n"
         )
         for table, rows in found.rows.items():
             self.stdout.write(f"  {table:<26} {rows:>15,}")
 
     def _follow(self, options: dict[str, Any]) -> None:
-        if options["estimate"]:
-            raise CommandError(
-                "--estimate reads files on disk: name a folder, without --follow.", returncode=2
-            )
         if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
             raise CommandError(
                 "--follow takes one location, and neither --allow-gap nor --without-signatures.", returncode=2
             )
+        location = "".join(options["paths"])
+        if options["estimate"]:
+            self._estimate(lambda: following.estimate(location, options["start"], options["until"]))
+            return
         began = time.monotonic()
         with at_hand(self.stdout.write):
             make_tables(self.stdout.write)
-            location = "".join(options["paths"])
             done = following.follow(
-                self.stdout.write, location, start=options["start"], until=options["until"]
+                self._say,
+                following.stopped_by_signals(),
+                location,
+                start=options["start"],
+                until=options["until"],
             )
         total = done.files + done.skipped
         self.stdout.write(
             _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing new."
         )
+
+    def _say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
+        self.stdout.flush()
 
 
 def _both(first: Report, second: Report) -> Report:

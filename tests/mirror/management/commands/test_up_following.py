@@ -1,0 +1,127 @@
+"""`manage.py up` of a network whose stream is published elsewhere: it follows that stream."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ledger.stream.compose import Composer
+from ledger.stream.node_key import signing_nodes
+from mirror.db import embedded
+from tests.mirror.management.commands.test_up import PATIENCE_SECONDS, Node
+
+NODES = signing_nodes(2)
+
+
+class Published:
+    """A stream that grows in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.composer = Composer(nodes=NODES)
+        self.book = folder / "book.bin"
+        folder.mkdir()
+        (folder / "streams").mkdir()
+        self.book.write_bytes(self.composer.address_book())
+
+    def block(self) -> None:
+        self.composer.crypto_transfer({1001: -5, 1002: 5})
+        self.composer.block().write(self.folder / "streams")
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {
+            "SVC_MIRROR_IMPORTER_DOWNLOADER_CLOUDPROVIDER": "LOCAL",
+            "SVC_MIRROR_IMPORTER_DATAPATH": str(self.folder),
+            "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(self.book),
+            "SVC_MIRROR_IMPORTER_DOWNLOADER_RECORD_FREQUENCY": "50ms",
+        }
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Published:
+    return Published(tmp_path / "published")
+
+
+@pytest.fixture
+def node(data_folder: Path) -> Iterator[Node]:
+    node = Node(data_folder)
+    yield node
+    node.kill()
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def numbers(node: Node) -> list[int]:
+    blocks = node.blocks()
+    assert isinstance(blocks, list)
+    return sorted(block["number"] for block in blocks)
+
+
+def loaders(node: Node) -> list[int]:
+    """The processes that are neither the supervisor nor the web server's: those with a loader's session."""
+    assert node.process
+    return [
+        int(pid)
+        for pid in embedded._processes()
+        if Path(f"/proc/{pid}/stat").exists()
+        and _parent(pid) == node.process.pid
+        and int(pid) == os.getpgid(int(pid))
+        and not _children(int(pid))
+    ]
+
+
+def _parent(pid: str) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _children(pid: int) -> list[str]:
+    return [
+        other for other in embedded._processes() if Path(f"/proc/{other}").exists() and _parent(other) == pid
+    ]
+
+
+def test_up_follows_the_stream_and_stops_in_order(node: Node, stream: Published) -> None:
+    stream.block()
+    node.start(**stream.settings)
+    wait_for(lambda: numbers(node) == [0])
+    stream.block()
+    stream.block()
+    wait_for(lambda: numbers(node) == [0, 1, 2])
+
+    assert "Following the folder" in node.said
+    assert "demo stream" not in node.said
+    assert node.stop(signal.SIGTERM) == 0
+    assert node.processes() == []
+
+
+def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stream: Published) -> None:
+    stream.block()
+    node.start(**stream.settings)
+    wait_for(lambda: numbers(node) == [0])
+
+    (loader,) = loaders(node)
+    os.kill(loader, signal.SIGKILL)
+    stream.block()
+
+    wait_for(lambda: numbers(node) == [0, 1])
+    assert "The loader broke off and is started again." in node.said
+
+
+def test_what_keeps_it_from_loading_is_said_while_the_node_serves(node: Node, stream: Published) -> None:
+    stream.block()
+    node.start(
+        **stream.settings | {"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": "", "SVC_MIRROR_NETWORK": "mine"}
+    )
+
+    wait_for(lambda: "no address book of the network mine is known" in node.said)
+    assert numbers(node) == []
+    assert node.stop(signal.SIGTERM) == 0
