@@ -1,0 +1,107 @@
+"""manage.py ingest with --estimate and --filter; then status and verify of what it loaded."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from ledger.stream.compose import Composer
+from ledger.stream.node_key import signing_nodes
+from tests.ledger.compose import Stream
+
+Done = subprocess.CompletedProcess[str]
+
+
+def manage(folder: Path, *arguments: str | Path) -> Done:
+    """Run a command on a node of its own in `folder`."""
+    variables = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    return subprocess.run(
+        [sys.executable, "manage.py", *map(str, arguments)],
+        cwd=settings.BASE_DIR,
+        env=variables | {"SVC_MIRROR_DATA": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    """Three blocks: one transfer of 1001 and two of 1003 each."""
+    made, folder = Stream(), tmp_path / "stream"
+    for _ in range(3):
+        made.send({1001: -5, 1002: 5}, payer=1001)
+        made.send({1003: -5, 1004: 5}, payer=1003)
+        made.send({1003: -5, 1004: 5}, payer=1003)
+        made.block().write(folder)
+    return folder
+
+
+def test_an_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    node.mkdir()
+
+    done = manage(node, "ingest", "--estimate", stream)
+
+    size = sum(path.stat().st_size for path in stream.rglob("*.rcd.gz"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        f"3 files of {size / 1024:,.1f} kB (without sidecars and signatures), with about 9 "
+    )
+    assert [line.split() for line in done.stdout.splitlines()[2:]] == [
+        ["crypto_transfer", "18"],
+        ["transaction", "9"],
+        ["transaction_hash", "9"],
+        ["record_file", "3"],
+    ]
+    assert not list(node.iterdir())
+
+
+def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> None:
+    made, node = Composer(nodes=signing_nodes(4)), tmp_path / "node"
+    for _ in range(5):
+        made.crypto_transfer({2: -5, 1002: 5})
+        made.block().write(tmp_path / "bucket")
+    node.mkdir()
+
+    times = ("--from", "2025-01-01T00:00:02Z", "--until", "2025-01-01T00:00:08Z")
+    done = manage(node, "ingest", "--follow", "--estimate", tmp_path / "bucket", *times)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("3 files of ")
+    assert not list(node.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--estimate", "/nowhere"), "/nowhere does not exist"),
+        (("--filter", "0.0.1001", "x"), "--filter: '0.0.1001' is not accounts=, tokens="),
+    ],
+)
+def test_wrong_use_is_told(options: tuple[str, ...], problem: str, data_folder: Path) -> None:
+    done = manage(data_folder, "ingest", *options)
+
+    assert done.returncode == 2
+    assert problem in done.stderr
+
+
+def test_what_a_filter_keeps_is_said_loaded_and_verified(stream: Path, data_folder: Path) -> None:
+    kept = ("--filter", "accounts=0.0.1001")
+    loaded = manage(data_folder, "ingest", stream, *kept)
+    status = manage(data_folder, "status")
+    verified = manage(data_folder, "verify", stream, *kept)
+    without_filter = manage(data_folder, "verify", stream)
+
+    assert loaded.returncode == 0, loaded.stderr
+    assert "Only transactions that account 0.0.1001 takes part in are kept" in loaded.stdout
+    assert status.returncode == 0, status.stderr
+    assert f"the loader of {stream} stopped " in status.stdout
+    assert "The last block is number 2 of " in status.stdout
+    assert "3 files, 9 transactions" in status.stdout
+    assert verified.returncode == 0, verified.stdout
+    assert "Nothing wrong with 3 files" in verified.stdout
+    assert without_filter.returncode == 1
+    assert without_filter.stdout.count(" transaction: a row is missing") == 6
