@@ -138,8 +138,13 @@ def timestamps_of(given: ResultsOfContractParameters) -> Bounds | None:
     return bounds.between(lower, end if bounds.upper is None else min(end, bounds.upper))
 
 
-def page_of(given: ResultsOfContractParameters, timestamps: Bounds, contract_id: int | None = None) -> Page:
-    """The page of all results, or of one contract. Errors: NotFound for a sender's address of nobody."""
+def page_of(
+    given: ResultsOfContractParameters,
+    timestamps: Bounds,
+    senders: list[Comparison],
+    contract_id: int | None = None,
+) -> Page:
+    """The page of all results, or of one contract."""
     where = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
     where += compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
     where += Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
@@ -148,18 +153,18 @@ def page_of(given: ResultsOfContractParameters, timestamps: Bounds, contract_id:
     where += given.where("transaction_index")
     if not given.internal:
         where += Where(("transaction_nonce = 0",))
-    return Page(where, senders(given.sender), given.descending, given.limit)
+    return Page(where, senders, given.descending, given.limit)
 
 
-def senders(comparisons: list[Comparison]) -> list[Comparison]:
-    """The comparisons with encoded ids in the place of addresses. Errors: NotFound."""
-    addresses = [bytes(name) for _, name in comparisons if isinstance(name, EvmAddress)]
+def senders_of(given: ResultsOfContractParameters) -> list[Comparison]:
+    """The senders with encoded ids in the place of addresses. Errors: NotFound for an address of nobody."""
+    addresses = [bytes(name) for _, name in given.sender if isinstance(name, EvmAddress)]
     known = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in known for address in addresses):
         raise NotFound
     return [
         Comparison(operator, only(known[bytes(name)]) if isinstance(name, EvmAddress) else name)
-        for operator, name in comparisons
+        for operator, name in given.sender
     ]
 
 
@@ -206,10 +211,11 @@ class ResultsOfContract(OfContract):
         check_block(given)
         # The id 0 names no contract, and a list of the results of none is one of all.
         page_contract = find_contract(contract) or None
+        senders = senders_of(given)
         timestamps = timestamps_of(given)
         rows = []
         if timestamps is not None and not timestamps.empty:
-            rows = queries.results(page_of(given, timestamps, page_contract))
+            rows = queries.results(page_of(given, timestamps, senders, page_contract))
         return self.page("results", [base_json(row) for row in rows])
 
 
@@ -221,12 +227,13 @@ class Results(ReadView):
 
     def read(self, given: ResultsParameters) -> Response:
         check_block(given)
+        senders = senders_of(given)
         timestamps = timestamps_of(given)
         if timestamps is None or timestamps.empty:
             return self.page("results", [])
         timestamps, goes_on = bound(timestamps, descending=given.descending)
         longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
-        rows = queries.full_results(page_of(given, timestamps), longest_block=longest_block)
+        rows = queries.full_results(page_of(given, timestamps, senders), longest_block=longest_block)
         if goes_on is not None and len(rows) < given.limit:
             self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
         return self.page("results", [full_json(row, in_tinybars=given.hbar) for row in rows])

@@ -379,8 +379,9 @@ class TestFilters:
 
     @BOTH
     def test_the_address_of_nobody_is_not_found(self, api, rows, url):
-        answer = api.get(f"{url}?from={SENDER}&from={'ab' * 20}")
-        assert (answer.status, answer.messages) == (404, ["Not found"])
+        for others in ("", "&block.number=99", "&timestamp=gt:2&timestamp=lt:1"):
+            answer = api.get(f"{url}?from={SENDER}&from={'ab' * 20}{others}")
+            assert (answer.status, answer.messages) == (404, ["Not found"])
 
     @pytest.mark.parametrize("word", ["1", "", "gt:true", "ne:false"])
     def test_hbar_is_true_or_false(self, api, word):
