@@ -152,8 +152,8 @@ def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
         set_json_loads(orjson.loads, cursor)
         timeout = round(config.value("rest.db.statementTimeout") * 1000)
         connection.prepare_threshold = _PREPARE_AFTER
-        # Compiling a plan to machine code takes longer than any of our statements may run. Where a page's rows
-        # are few on average, PostgreSQL's own page costs would have all of them read and sorted.
+        # Compiling a plan to machine code takes longer than any of our statements may run. Where a page's
+        # rows are few on average, PostgreSQL's own page costs would have all of them read and sorted.
         cursor.execute(
             """
             select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),

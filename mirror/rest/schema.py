@@ -212,7 +212,8 @@ class Generator(SchemaGenerator):
             for routes in get_resolver().url_patterns
             if isinstance(routes, Routes)
             for each in routes.routes
-            for method in each.callback.actions
+            # Not the callback's own mapping, to which its first request adds HEAD.
+            for method in each.callback.cls.actions
         ]
 
 

@@ -18,7 +18,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.compose import Composer, Layout
 from ledger.stream.errors import StreamFileError
 from ledger.stream.node_key import signing_nodes
-from ledger.stream.source import find_record_files
+from ledger.stream.source import LocalRecordFile, find_record_files
 from mirror.values.hapi import (
     ContractBytecode,
     FileUpdateTransactionBody,
@@ -158,7 +158,11 @@ def test_a_copy_of_a_node_outside_the_majority_is_not_looked_at(tmp_path: Path, 
     assert len(names()) == 1
 
 
-def test_nodes_of_a_new_address_book_sign_from_the_next_file_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("filtered", [False, True])
+def test_nodes_of_a_new_address_book_sign_from_the_next_file_on(
+    tmp_path: Path, settings_of: Settings, filtered: bool
+) -> None:
+    settings_of({"importer.parser.include": "entity=0.0.1002" if filtered else ""})
     before, after = NODES[:3], NODES[3:]
     composer = Composer(nodes=before)
     update = FileUpdateTransactionBody(contents=Composer(nodes=after).address_book())
@@ -253,6 +257,7 @@ def test_content_with_one_bit_flipped_is_always_refused(tmp_path: Path, settings
 def check_refused(folder: Path, path: Path, nodes: Any, intact: bytes) -> None:
     time = path.name.partition("Z")[0]
     (file,) = [file for file in find_record_files([folder]) if file.name.startswith(time)]
+    assert isinstance(file, LocalRecordFile)
     with suppress(StreamFileError):
         file.verified(nodes, sidecars=True)
         # Nothing that is signed says when and where a file was compressed; its content is that of before.
