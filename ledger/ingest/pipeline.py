@@ -23,7 +23,7 @@ from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.registry import start_work
 from ledger.ingest.snapshots import Snapshots
-from ledger.ingest.trust import Trust
+from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.block_wrapped import require_majority
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile
@@ -177,7 +177,7 @@ class Pipeline:
         if signed_by:
             self.progress.verified += 1
             self.progress.signed_by |= frozenset(signed_by)
-        self._nodes_change = self._trust is not None and self._trust.changes_with(items)
+        self._nodes_change = self._trust is not None and any(map(changes_nodes, items))
         return file.count
 
     def _starts_anew(self, last: Position, source: StreamFile) -> bool:

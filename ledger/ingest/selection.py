@@ -7,6 +7,7 @@ several are separated by semicolons, and one that fits is enough.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ledger.ingest.trust import changes_nodes
 from ledger.stream.item import RecordItem
 from mirror import config
 from mirror.errors import OperatorError
@@ -64,7 +65,12 @@ class Selection:
         return [item for item in items if self._start <= item.consensus_timestamp <= self._end]
 
     def takes(self, item: RecordItem) -> bool:
-        """Whether the filters let an item in; what is excluded stays out whatever is included."""
+        """Whether the filters let an item in; what is excluded stays out whatever is included.
+
+        What changes the nodes is always let in: the signatures of the files to come are verified by it.
+        """
+        if changes_nodes(item):
+            return True
         if any(each.fits(item) for each in self._exclude):
             return False
         return not self._include or any(each.fits(item) for each in self._include)

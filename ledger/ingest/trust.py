@@ -1,6 +1,5 @@
 """Whose signatures count: the nodes of the latest address book and their stakes, as the tables tell."""
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 from django.db import connection
@@ -53,16 +52,6 @@ class Trust:
         """Read the tables again when next asked: they may say something else now."""
         self._electorate = None
 
-    def changes_with(self, items: Iterable[RecordItem]) -> bool:
-        """Whether transactions change the nodes or their stakes, once they are stored."""
-        for item in items:
-            kind = item.transaction_type
-            if kind == _NODE_STAKE_UPDATE:
-                return True
-            if kind in _CHANGES_A_FILE and entity_id.decode(item.entity_id or 0)[2] in _BOOK_FILES:
-                return True
-        return False
-
     def electorate_at(self, at: int) -> Electorate:
         """Whose signatures counted at a time (ns) of the past. Errors: IngestError, as above."""
         file = entity_id.encode(
@@ -87,3 +76,11 @@ class Trust:
         if self._key:
             nodes = [node._replace(public_key=self._key) for node in nodes]
         return electorate(nodes, stakes, self._mode, self._ratio)
+
+
+def changes_nodes(item: RecordItem) -> bool:
+    """Whether a transaction changes the nodes or their stakes, once it is stored. Needs `item.entity_id`."""
+    kind = item.transaction_type
+    if kind == _NODE_STAKE_UPDATE:
+        return True
+    return kind in _CHANGES_A_FILE and entity_id.decode(item.entity_id or 0)[2] in _BOOK_FILES
