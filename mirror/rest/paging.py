@@ -95,7 +95,8 @@ def newer_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
 
 
 def _has_equality(texts: Sequence[str]) -> bool:
-    return any(text.strip() and is_equality(text.lower()) for text in texts)
+    """Whether one of the values is no bound; here ne is none, either."""
+    return any(text.strip() and not text.lower().startswith(_RANGE_OPERATORS) for text in texts)
 
 
 def _encoded(text: str) -> str:
