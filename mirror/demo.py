@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ledger.stream.compose import FEE_COLLECTOR, TREASURY, Composer, account
 from ledger.stream.node_key import SigningNode, signing_nodes
+from mirror import demo_services
 from mirror.values.hapi import (
     CryptoCreateTransactionBody,
     CryptoUpdateTransactionBody,
@@ -34,6 +35,13 @@ _ADDRESS_BOOK_FILE = 102
 # The first address book of a network is valid before its first transaction.
 _FIRST_ADDRESS_BOOK = 1
 
+_SERVICES = (
+    (demo_services.issue_a_coin, demo_services.ISSUER),
+    (demo_services.show_art, demo_services.ARTIST),
+    (demo_services.talk, demo_services.SPEAKER),
+    (demo_services.plan_ahead, demo_services.SPEAKER),
+)
+
 
 def write(folder: Path) -> tuple[SigningNode, ...]:
     """Write the stream into `folder`, laid out as a bucket, in place of what it held; gives the nodes."""
@@ -43,6 +51,9 @@ def write(folder: Path) -> tuple[SigningNode, ...]:
     network = Composer(nodes=nodes)
     for happen in (_genesis, _open_accounts, *[_trade] * _ROUNDS, _close_an_account):
         happen(network)
+        network.block().write(folder, network=NETWORK)
+    for serve, owner in _SERVICES:
+        serve(network, _key(owner))
         network.block().write(folder, network=NETWORK)
     return nodes
 
