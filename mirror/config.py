@@ -188,8 +188,9 @@ SETTINGS: tuple[Setting, ...] = (
             "A file counts when more than this share of the stake signed it; 0: when one node did.",
             unit="share"),
     Setting("importer.downloader.record.enabled", True,
-            "Let `manage.py up` follow the network's stream. The demo network, which `up` makes itself, is "
-            "followed only where a bucket or another provider than S3 is named."),
+            "Let `manage.py up` follow a stream where one of the settings importer.downloader.bucketName, "
+            "accessKey, endpointOverride, allowAnonymousAccess or another provider than S3 says where it "
+            "is."),
     Setting("importer.downloader.cloudProvider", "S3",
             "Where the stream is: Amazon S3 or what speaks like it, Google Cloud Storage (GCP), the folder "
             "`importer.dataPath`/streams (LOCAL), or a plain web server at endpointOverride (HTTP).",

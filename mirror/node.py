@@ -157,14 +157,17 @@ def _part(work: Callable[[], None]) -> None:
     work()
 
 
+# Each of these says where a stream is to be had; without any, files are loaded by `ingest`.
+_SOURCES = ("bucketName", "accessKey", "endpointOverride", "allowAnonymousAccess")
+
+
 def follows() -> bool:
-    """Whether `up` has a stream to follow: of any network but the one it makes itself, or a named one."""
+    """Whether the operator has said where `up` finds a stream to follow."""
     if not config.value("importer.downloader.record.enabled"):
         return False
-    named = config.value("importer.downloader.bucketName") or (
-        config.value("importer.downloader.cloudProvider") != "S3"
-    )
-    return bool(named) or config.value("network") != demo.NETWORK
+    if config.value("importer.downloader.cloudProvider") != "S3":
+        return True
+    return any(config.value(f"importer.downloader.{name}") for name in _SOURCES)
 
 
 def _loader_process(say: Say) -> None:
