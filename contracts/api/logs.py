@@ -117,12 +117,13 @@ def full_log_json(log: Log) -> Answer:
 
 # VIEWS
 def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
-    """The paging parameters: the index alone where two bounds of the time, or a hash, leave one time."""
+    """The paging parameters that can move on: not the time where two bounds or a hash leave one."""
     merged = len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1
-    one_time = merged or "transaction.hash" in given.query
-    if one_time and not any(operator == "eq" for operator, _ in given.index):
-        return {"index": "index"}
-    return {"timestamp": "timestamp", "index": "index"}
+    if not merged and "transaction.hash" not in given.query:
+        return {"timestamp": "timestamp", "index": "index"}
+    if any(operator == "eq" for operator, _ in given.index):
+        return {}
+    return {"index": "index"}
 
 
 class Logs(ReadView):

@@ -32,14 +32,15 @@ def classic_link(given: ParameterSet, values: Mapping[str, Any], *, by_value: bo
     """The link of a classic endpoint to the rows after `values` (parameter name -> value of the last row).
 
     None when the bounds of the request leave nothing, which only rows in the order of their values can tell
-    (`by_value`). A request for one value of a paging parameter keeps it, so its link repeats the request.
+    (`by_value`), and when no parameter can move on. A request for one value of a paging parameter keeps it,
+    so its link repeats the request.
     """
     query: Query = {name: list(texts) for name, texts in given.query.items()}
     direction = "lt" if given.descending else "gt"
     same_direction = (f"{direction}:", f"{direction}e:")
     names = list(values)
     fixed = [any(is_equality(text) for text in given.query.get(name, ())) for name in names]
-    if len(names) > 1 and all(fixed):
+    if not names or (len(names) > 1 and all(fixed)):
         return None
     for position, name in enumerate(names):
         inclusive = position + 1 < len(names) and not fixed[position + 1]

@@ -239,6 +239,7 @@ class TestTransactionHash:
             (f"limit=1&index=lt:3&timestamp={at(1)}", f"limit=1&timestamp={at(1)}&index=lt:2"),
             (f"limit=1&timestamp=gte:{at(1)}", f"limit=1&timestamp=gte:{at(1)}&index=lt:5"),
             (f"limit=1&index=3&timestamp={at(1)}", None),
+            ("limit=1&index=3", None),
         ],
     )
     def test_the_hash_stands_for_one_time_so_only_the_index_moves_on(self, api, build, logs, query, link):
