@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mirror.db.bounds import Bounds
-from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.db.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.values import result_codes, transaction_types
 
 _SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
+
+# The end of a partition, which may be open.
+_LAST_TIME = f"coalesce(upper(timestamp_range) - 1, {MAX_INT64})"
 
 _MESSAGE_COLUMNS = """
     m.chunk_num, m.chunk_total, m.initial_transaction_id, m.valid_start_timestamp, m.consensus_timestamp,
@@ -144,13 +147,13 @@ def message_of_number(topic_id: int, sequence_number: int, *, by_partition: bool
     where = Where(("m.topic_id = %s", "m.sequence_number = %s"), (topic_id, sequence_number))
     if by_partition:
         times = """
-            (select {}(timestamp_range) from topic_message_lookup
+            (select {} from topic_message_lookup
             where topic_id = %s and sequence_number_range @> %s limit 1)
         """
         where += Where(
             (
-                f"m.consensus_timestamp >= {times.format('lower')}",
-                f"m.consensus_timestamp < {times.format('upper')}",
+                f"m.consensus_timestamp >= {times.format('lower(timestamp_range)')}",
+                f"m.consensus_timestamp <= {times.format(_LAST_TIME)}",
             ),
             (topic_id, sequence_number) * 2,
         )

@@ -289,6 +289,14 @@ def test_by_partition_a_message_in_none_is_not_found(api, six, settings_of):
     assert api.get(f"{MESSAGES}/4").status == 404
 
 
+def test_a_partition_may_have_no_end(api, six, settings_of):
+    settings_of({"rest.query.topicMessageLookup": True})
+    partition(3, "", START + 3 * SECOND, None)
+    assert numbers(api.get(MESSAGES)) == [3, 4, 5, 6]
+    assert api.get(f"{MESSAGES}/6").json()["sequence_number"] == 6
+    assert api.get(f"{MESSAGES}/2").status == 404
+
+
 @pytest.mark.parametrize(("type", "result", "status"), [(27, 22, 200), (27, 10, 404), (24, 22, 404)])
 def test_a_time_is_that_of_a_successful_submission(api, six, type, result, status):
     insert(
