@@ -291,7 +291,7 @@ class TestId:
         [
             f"0.0.{PAYER}-{VALID_START // SECOND}-1",
             f"0.0.{PAYER + 1}-{VALID_START // SECOND}-000000000",
-            f"0.0.{PAYER}-9999999999999999999-0",
+            f"0.0.{PAYER}-9223372036854775807-0",
             f"0.0.{PAYER}-9223372036-854775807",
         ],
     )
