@@ -209,7 +209,7 @@ def _proof(done: pipeline.Progress) -> str:
     verified = f"{done.verified:,} files were verified by signatures of {len(done.signed_by)} nodes"
     unsigned = "held together by the chain of hashes alone"
     if not done.verified:
-        return f"They are unsigned: {unsigned}."
+        return f"No signature was checked: they are {unsigned}."
     if done.verified == done.files:
         return f"All {verified}."
-    return f"{verified}; {done.files - done.verified:,} are unsigned: {unsigned}."
+    return f"{verified}; {done.files - done.verified:,} were not, and are {unsigned}."
