@@ -8,6 +8,7 @@ import re
 from calendar import timegm
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from ledger.stream.errors import StreamFileError
 from mirror.values.timestamp import MAX, NANOS_PER_SECOND
@@ -53,6 +54,8 @@ class StreamFileName:
         return self.time + "_"
 
 
+# The name of a file is read in many places while it is loaded, and those of its signatures as often.
+@lru_cache(maxsize=4_096)
 def parse(name: str) -> StreamFileName:
     """The parts of a name of any kind; a path before it is ignored. Errors: InvalidFileName."""
     base = name.rpartition("/")[2]
