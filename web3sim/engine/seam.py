@@ -1,0 +1,279 @@
+"""What an EVM engine is given and what it gives back.
+
+An `Engine` runs one message on a state that it reads through a `StateReader` and never writes to. Amounts are
+tinybars where Ethereum has wei; addresses are 20 bytes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+Address = bytes
+
+
+class Profile(Enum):
+    """Whose rules apply: plain Cancun, or Cancun with what a ledger network changes."""
+
+    ETHEREUM = "ethereum"
+    LEDGER = "ledger"
+
+
+class Status(Enum):
+    SUCCESS = "success"
+    REVERT = "revert"
+    HALT = "halt"
+
+
+class Halt(Enum):
+    """Why a frame ended exceptionally, and so used all of its gas."""
+
+    OUT_OF_GAS = "out_of_gas"
+    STACK_UNDERFLOW = "stack_underflow"
+    STACK_OVERFLOW = "stack_overflow"
+    INVALID_JUMP = "invalid_jump"
+    INVALID_OPCODE = "invalid_opcode"
+    RETURN_DATA_OUT_OF_BOUNDS = "return_data_out_of_bounds"
+    CODE_SIZE_LIMIT = "code_size_limit"
+    # A change of state in a static call.
+    STATIC_CHANGE = "static_change"
+    CREATION_COLLISION = "creation_collision"
+    PRECOMPILE = "precompile"
+    # What only a ledger network knows.
+    INVALID_ADDRESS = "invalid_address"
+    INVALID_CONTRACT = "invalid_contract"
+    INVALID_ALIAS = "invalid_alias"
+    INVALID_SIGNATURE = "invalid_signature"
+    SELF_DESTRUCT_TO_SELF = "self_destruct_to_self"
+    OTHER = "other"
+
+
+class AccountKind(Enum):
+    ACCOUNT = "account"
+    CONTRACT = "contract"
+    TOKEN = "token"
+    SCHEDULE = "schedule"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRecord:
+    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile."""
+
+    balance: int = 0
+    nonce: int = 0
+    code: bytes = b""
+    kind: AccountKind = AccountKind.ACCOUNT
+    entity_id: int | None = None
+    receiver_signature_required: bool = False
+
+
+class StateReader(Protocol):
+    """The state before the call. What it raises, such as for a database's time limit, ends the whole call."""
+
+    def account(self, address: Address) -> AccountRecord | None:
+        """What lives at an address; None when nothing does."""
+
+    def slot(self, address: Address, slot: int) -> int:
+        """A storage value; 0 when it was never written."""
+
+    def block_hash(self, number: int) -> bytes:
+        """32 bytes; zero bytes when the block is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnvironment:
+    """The values of the block a call runs in. `timestamp` is in seconds."""
+
+    number: int
+    timestamp: int
+    coinbase: Address
+    prevrandao: bytes
+    gas_limit: int
+    chain_id: int
+    base_fee: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """One message. Without `to` it creates a contract: `data` is the init code.
+
+    `new_contract_address` is where a creation puts the contract; without it the address follows from sender
+    and nonce. `deadline` is a time of `time.monotonic`, in seconds.
+    """
+
+    sender: Address
+    to: Address | None
+    data: bytes
+    gas: int
+    value: int = 0
+    gas_price: int = 0
+    static: bool = False
+    profile: Profile = Profile.LEDGER
+    new_contract_address: Address | None = None
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    address: Address
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChange:
+    """A storage slot that the call read, and what it holds afterwards; `written` is None when only read."""
+
+    read: int
+    written: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What came of a call.
+
+    `gas_used` = intrinsic + execution - refund by the profile's rule; a halt uses the whole limit. `slots`
+    are the storage slots that were read or written, `balances` the balances that differ from before.
+    `child_failures` are response code names of failed system contract calls.
+    """
+
+    status: Status
+    output: bytes
+    gas_used: int
+    intrinsic_gas: int
+    execution_gas: int
+    refund: int
+    logs: tuple[Log, ...] = ()
+    created: tuple[Address, ...] = ()
+    deleted: tuple[Address, ...] = ()
+    halt: Halt | None = None
+    slots: Mapping[tuple[Address, int], SlotChange] = field(default_factory=dict)
+    balances: Mapping[Address, int] = field(default_factory=dict)
+    child_failures: tuple[str, ...] = ()
+
+
+# SYSTEM CONTRACTS
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCall:
+    """A call that reached a system contract; in a delegate call `recipient` is the token or account."""
+
+    address: Address
+    recipient: Address
+    sender: Address
+    data: bytes
+    value: int
+    gas: int
+    static: bool
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class SystemAnswer:
+    """What a system contract says: output for `gas`; reverted, or halted with all gas used."""
+
+    output: bytes = b""
+    gas: int = 0
+    reverted: bool = False
+    halt: Halt | None = None
+    logs: tuple[Log, ...] = ()
+    child_failure: str | None = None
+
+
+class SystemContracts(Protocol):
+    """The network's own contracts (0x167 and on), as the engine sees them."""
+
+    def at(self, address: Address) -> bool:
+        """Whether a system contract lives at an address."""
+
+    def call(self, call: SystemCall) -> SystemAnswer:
+        """Answer a call. Errors: NotSupported, which ends the whole call."""
+
+
+# TRACING
+
+
+@dataclass(frozen=True, slots=True)
+class FrameStart:
+    """`kind` is the operation that opened the frame, such as DELEGATECALL; outermost: CALL or CREATE."""
+
+    depth: int
+    kind: str
+    sender: Address
+    recipient: Address
+    code_address: Address
+    value: int
+    gas: int
+    data: bytes
+    precompile: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FrameEnd:
+    depth: int
+    status: Status
+    halt: Halt | None
+    output: bytes
+    gas_used: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One executed operation, sampled after it: `gas` is what the frame has left then; `stack` bottom first.
+
+    `stack`, `memory` (32-byte words) and `storage` (slots written so far in the transaction) are empty unless
+    the tracer wants them. `reason` is the revert data of the frame, if the step ended it so.
+    """
+
+    pc: int
+    op: str
+    gas: int
+    gas_cost: int
+    depth: int
+    stack: Sequence[int]
+    memory: Sequence[bytes]
+    storage: Mapping[int, int]
+    reason: bytes | None
+
+
+class Tracer(Protocol):
+    wants_stack: bool
+    wants_memory: bool
+    wants_storage: bool
+
+    def frame_start(self, frame: FrameStart) -> None: ...
+    def step(self, step: Step) -> None: ...
+    def frame_end(self, frame: FrameEnd) -> None: ...
+
+
+# ENGINES
+
+
+class Engine(Protocol):
+    name: str
+
+    def execute(
+        self,
+        request: CallRequest,
+        block: BlockEnvironment,
+        state: StateReader,
+        system: SystemContracts | None = None,
+        tracer: Tracer | None = None,
+    ) -> CallResult:
+        """Run one message.
+
+        Errors: DeadlinePassed, NotSupported, InsufficientFunds, and whatever `state` raises.
+        """
+
+
+class DeadlinePassed(Exception):
+    """The call took longer than its deadline allows."""
+
+
+class NotSupported(Exception):
+    """A function of a system contract that this node does not simulate; the message names it."""
+
+
+class InsufficientFunds(Exception):
+    """The sender can't pay the value of the outermost message."""
