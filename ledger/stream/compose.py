@@ -206,15 +206,17 @@ class Composer:
         result: int = SUCCESS,
         sidecars: Iterable[Any] = (),
         signatures: Any | None = None,
+        node: int | None = None,
     ) -> ComposedTransaction:
         """Add a transaction: a TransactionBody with its data, and a TransactionRecord with what is unusual.
 
         Whatever these messages leave unset is filled into them. `transfers` (account -> tinybars) is what
         it moves when it succeeds, besides its fee. `sidecars` are TransactionSidecarRecord messages; they
-        get its timestamp.
+        get its timestamp. `node` is the account of the node that it was submitted to, the first if not given.
         """
         at = self.consensus_timestamp
-        self._complete_body(body, payer, fee)
+        node = self._first_node if node is None else node
+        self._complete_body(body, payer, fee, node)
         body.memo = body.memo or memo
         signed = SignedTransaction(bodyBytes=body.SerializeToString(), sigMap=signatures).SerializeToString()
         transaction_bytes: bytes = wire.length_delimited(_SIGNED_TRANSACTION, signed)
@@ -231,7 +233,7 @@ class Composer:
             complete.transactionID.CopyFrom(body.transactionID)
         if not complete.HasField("transferList"):
             moved = dict(transfers or {}) if complete.receipt.status == SUCCESS else {}
-            complete.transferList.CopyFrom(transfer_list(self._with_fee(moved, payer, fee)))
+            complete.transferList.CopyFrom(transfer_list(self._with_fee(moved, payer, fee, node)))
         complete.memo = complete.memo or body.memo
         complete.transactionFee = complete.transactionFee or fee
 
@@ -318,7 +320,7 @@ class Composer:
             nodes=self.nodes,
         )
 
-    def _complete_body(self, body: Any, payer: int, fee: int) -> None:
+    def _complete_body(self, body: Any, payer: int, fee: int, node: int) -> None:
         transaction_id = body.transactionID
         if not transaction_id.HasField("accountID"):
             transaction_id.accountID.CopyFrom(account(payer))
@@ -326,21 +328,21 @@ class Composer:
             valid_start = self.consensus_timestamp - _VALID_START_BEFORE
             transaction_id.transactionValidStart.CopyFrom(timestamp(valid_start))
         if not body.HasField("nodeAccountID"):
-            body.nodeAccountID.CopyFrom(account(self._node_account))
+            body.nodeAccountID.CopyFrom(account(node))
         if not body.HasField("transactionValidDuration"):
             body.transactionValidDuration.seconds = _VALID_DURATION_SECONDS
         body.transactionFee = body.transactionFee or 2 * fee
 
     @property
-    def _node_account(self) -> int:
+    def _first_node(self) -> int:
         return self.nodes[0].account_id if self.nodes else _FIRST_NODE_ACCOUNT
 
-    def _with_fee(self, transfers: dict[int, int], payer: int, fee: int) -> dict[int, int]:
+    def _with_fee(self, transfers: dict[int, int], payer: int, fee: int, node: int) -> dict[int, int]:
         if fee:
             share = fee // _NODE_SHARE
             for account_id, amount in (
                 (payer, -fee),
-                (self._node_account, share),
+                (node, share),
                 (FEE_COLLECTOR, fee - share),
             ):
                 transfers[account_id] = transfers.get(account_id, 0) + amount

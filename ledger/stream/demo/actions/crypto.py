@@ -1,0 +1,111 @@
+"""Accounts: opening, paying, changing and closing them."""
+
+from ledger.stream.compose import TREASURY, account, transfer_list
+from ledger.stream.demo import people
+from ledger.stream.demo.network import HBAR, Action, Network
+
+_MOST_PEOPLE = 120
+_FEWEST_PEOPLE = 20
+_MEMOS = ("Lunch", "Rent", "Thanks!", "Invoice {}", "Coffee", "Order {}", "", "", "", "Tickets for {}")
+
+
+def pay(network: Network) -> bool:
+    """Somebody pays somebody, now and then a few at once."""
+    payer = network.person(at_least=HBAR)
+    if payer is None:
+        return False
+    receivers = [one for one in network.world.living() if one is not payer]
+    chosen = network.choose.sample(receivers, min(len(receivers), network.choose.choice((1, 1, 1, 1, 3))))
+    transfers = {one.number: _amount(network, payer.balance // (20 * len(chosen))) for one in chosen}
+    transfers[payer.number] = -sum(transfers.values())
+    network.submit(
+        "cryptoTransfer",
+        {"transfers": transfer_list(transfers)},
+        payer=payer.number,
+        whole={"memo": network.choose.choice(_MEMOS).format(network.choose.randrange(1000, 9999))},
+        transfers=transfers,
+    )
+    return True
+
+
+def overdraw(network: Network) -> bool:
+    """Somebody pays more than there is, which fails and costs the fee."""
+    payer, receiver = network.person(), network.person()
+    if payer is None or receiver is None or payer is receiver:
+        return False
+    amount = payer.balance + HBAR
+    network.submit(
+        "cryptoTransfer",
+        {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})},
+        payer=payer.number,
+        result="INSUFFICIENT_ACCOUNT_BALANCE",
+    )
+    return True
+
+
+def open_account(network: Network) -> bool:
+    """Somebody opens an account for somebody new."""
+    payer = network.person(at_least=1_000 * HBAR)
+    place = len(network.world.people)
+    if payer is None or place >= _MOST_PEOPLE:
+        return False
+    people.open_account(
+        network, name=people.name(place), ecdsa=network.choose.random() < 0.5, payer=payer.number
+    )
+    return True
+
+
+def change_account(network: Network) -> bool:
+    """Somebody changes a memo, automatic associations, or whether a signature is needed to receive."""
+    changed = network.person()
+    if changed is None:
+        return False
+    body: dict[str, object] = {"accountIDToUpdate": account(changed.number)}
+    match network.choose.randrange(3):
+        case 0:
+            changed.memo = f"{changed.memo.partition(' (')[0]} (moved {network.choose.randrange(100)})"
+            body["memo"] = {"value": changed.memo}
+        case 1:
+            changed.max_automatic_token_associations = network.choose.randrange(-1, 20)
+            body["max_automatic_token_associations"] = {"value": changed.max_automatic_token_associations}
+        case _:
+            changed.receiver_signature_required = not changed.receiver_signature_required
+            body["receiverSigRequiredWrapper"] = {"value": changed.receiver_signature_required}
+    network.submit("cryptoUpdateAccount", body, payer=changed.number)
+    return True
+
+
+def close_account(network: Network) -> bool:
+    """Somebody closes an account that owns nothing but hbars, which go to the treasury."""
+    living = list(network.world.living())
+    closable = [one for one in living if one.number not in network.world.bound]
+    payer = network.person()
+    if len(living) <= _FEWEST_PEOPLE or not closable or payer is None:
+        return False
+    closed = network.choose.choice(closable)
+    if closed is payer:
+        return False
+    remaining = closed.balance
+    closed.deleted = True
+    network.submit(
+        "cryptoDelete",
+        {"deleteAccountID": account(closed.number), "transferAccountID": account(TREASURY)},
+        payer=payer.number,
+        transfers={closed.number: -remaining, TREASURY: remaining} if remaining else None,
+    )
+    return True
+
+
+def _amount(network: Network, most: int) -> int:
+    """A plausible amount: mostly small, now and then large."""
+    share = network.choose.random() ** 4
+    return max(1, int(most * share))
+
+
+ACTIONS = (
+    Action(pay, 60),
+    Action(overdraw, 1),
+    Action(open_account, 2),
+    Action(change_account, 2),
+    Action(close_account, 0),
+)

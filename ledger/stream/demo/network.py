@@ -1,0 +1,187 @@
+"""The simulated network: submits transactions, keeps the hbars, and closes blocks.
+
+An action is a function that lets one thing happen, `(network) -> bool`: it changes the world and submits what
+a real network would have recorded of it, or gives False when nothing of the kind is possible now.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ledger.stream.compose import Block, ComposedTransaction, Composer, timestamp
+from ledger.stream.demo.world import Account, World
+from ledger.stream.node_key import SigningNode
+from mirror.values import result_codes
+from mirror.values.hapi import TransactionBody, TransactionReceipt, TransactionRecord
+
+HBAR = 100_000_000
+START = 1_735_689_600_000_000_000  # 2025-01-01, ns
+
+# A turn in so many goes to what has happened least, so that a long run has some of everything.
+_RARE = 20
+_ATTEMPTS = 500
+_USUAL_FEE = 120_000
+# Tinybars, where a transaction costs more than the usual one.
+_FEES = {
+    "consensusCreateTopic": 12_000_000,
+    "contractCall": 60_000_000,
+    "contractCreateInstance": 900_000_000,
+    "cryptoApproveAllowance": 55_000_000,
+    "cryptoCreateAccount": 60_000_000,
+    "ethereumTransaction": 80_000_000,
+    "fileAppend": 40_000_000,
+    "fileCreate": 40_000_000,
+    "fileUpdate": 40_000_000,
+    "scheduleCreate": 11_000_000,
+    "tokenAirdrop": 60_000_000,
+    "tokenAssociate": 55_000_000,
+    "tokenCreation": 1_100_000_000,
+    "tokenMint": 22_000_000,
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """`weight` says how often it is tried compared with others; 0 only when its turn as a rare one comes."""
+
+    perform: Callable[["Network"], bool]
+    weight: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.perform.__module__.rpartition('.')[2]}.{self.perform.__name__}"
+
+
+class Network:
+    """A network of `nodes` that acts by `actions` as `seed` decides. `world` is the state by now.
+
+    `counts` counts submitted transactions by the name of their body's field.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        actions: Sequence[Action],
+        *,
+        nodes: Sequence[SigningNode] = (),
+        start: int = START,
+        hapi_version: tuple[int, int, int] = (0, 69, 0),
+    ) -> None:
+        self.choose = Random(seed)
+        self.world = World()
+        self.counts: Counter[str] = Counter()
+        self.performed: Counter[str] = Counter()
+        self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
+        self._actions = actions
+        self._weights = [action.weight for action in actions]
+        self._nodes = [node.account_id for node in nodes] or [3]
+
+    @property
+    def now(self) -> int:
+        """The consensus timestamp that the next transaction gets, in ns."""
+        return self.composer.consensus_timestamp
+
+    # WHAT HAPPENS
+
+    def act(self, transactions: int) -> None:
+        """Let people act until at least so many more transactions are submitted."""
+        enough = self.counts.total() + transactions
+        for _ in range(_ATTEMPTS * transactions):
+            if self.counts.total() >= enough:
+                return
+            if self.choose.randrange(_RARE) == 0:
+                action = min(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
+                self._perform(action) or self._perform(self.choose.choice(self._actions))
+            else:
+                (action,) = self.choose.choices(self._actions, self._weights)
+                self._perform(action)
+        raise RuntimeError("none of the actions is possible in this network")
+
+    def _perform(self, action: Action) -> bool:
+        happened = action.perform(self)
+        if happened:
+            self.performed[action.name] += 1
+        return happened
+
+    def close(self) -> Block:
+        """Close what was submitted since the last call into a block."""
+        return self.composer.block()
+
+    def skip(self, nanoseconds: int) -> None:
+        """Let time pass; the next block starts that much later."""
+        self.composer.consensus_timestamp += nanoseconds
+
+    # TRANSACTIONS
+
+    def submit(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        *,
+        payer: int,
+        receipt: Mapping[str, Any] | None = None,
+        record: Mapping[str, Any] | None = None,
+        whole: Mapping[str, Any] | None = None,
+        transfers: Mapping[int, int] | None = None,
+        result: str = "SUCCESS",
+        fee: int | None = None,
+        parent: ComposedTransaction | None = None,
+        nonce: int = 0,
+        sidecars: Iterable[Any] = (),
+        signatures: Any | None = None,
+    ) -> ComposedTransaction:
+        """Submit a transaction and move its hbars.
+
+        `kind` is a field of TransactionBody and `body` what it holds; `whole` other fields of the
+        TransactionBody, `record` those of the TransactionRecord. `transfers` (account -> tinybars) are moved
+        if it succeeds; the fee always is. A child of `parent` costs nothing and has a `nonce` of its own.
+        """
+        message = TransactionBody(**(whole or {}))
+        data = getattr(message, kind)
+        data.SetInParent()
+        data.MergeFrom(type(data)(**body))
+        status = result_codes.NUMBERS[result]
+        complete = TransactionRecord(
+            receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
+        )
+        if parent is not None:
+            complete.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
+            message.transactionID.CopyFrom(parent.body.transactionID)
+            message.transactionID.nonce = nonce
+            fee = 0
+        composed = self.composer.transaction(
+            message,
+            complete,
+            payer=payer,
+            fee=self.fee(kind) if fee is None else fee,
+            transfers=transfers,
+            result=status,
+            sidecars=sidecars,
+            signatures=signatures,
+            node=self.choose.choice(self._nodes),
+        )
+        for moved in composed.record.transferList.accountAmounts:
+            self.world.accounts[moved.accountID.accountNum].balance += moved.amount
+        self.counts[kind] += 1
+        return composed
+
+    def fee(self, kind: str) -> int:
+        """What a transaction costs now, in tinybars."""
+        usual = _FEES.get(kind, _USUAL_FEE)
+        return usual + self.choose.randrange(usual // 10)
+
+    # WHO
+
+    def person(self, *, other_than: Iterable[int] = (), at_least: int = 100 * HBAR) -> Account | None:
+        """Some person that can pay `at_least`; None when there is none."""
+        left_out = set(other_than)
+        able = [one for one in self.world.living() if one.number not in left_out and one.balance >= at_least]
+        return self.choose.choice(able) if able else None
+
+    def new_number(self) -> int:
+        """The number of the next new entity."""
+        number = self.world.next_number
+        self.world.next_number += 1
+        return number

@@ -1,0 +1,100 @@
+"""How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
+
+from typing import Any
+
+from ledger.stream.compose import FEE_COLLECTOR, TREASURY, account
+from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
+from ledger.stream.demo.world import Account
+from mirror.values.hapi import Key
+
+SUPPLY = 50_000_000_000 * HBAR
+SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
+STAKING_REWARDS, NODE_REWARDS = 800, 801
+_SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
+_ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
+_NAMES = (
+    "Ada", "Bruno", "Chidi", "Daria", "Emeka", "Freya", "Goran", "Hana", "Imani", "Jonas",
+    "Keiko", "Lena", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa", "Samir", "Tove",
+    "Umar", "Vera", "Wanda", "Xiang", "Yusuf", "Zelda",
+)  # fmt: skip
+_TRADES = (
+    "Bakery",
+    "Bookshop",
+    "Cafe",
+    "Cinema",
+    "Florist",
+    "Garage",
+    "Market",
+    "Press",
+    "Studio",
+    "Theatre",
+)
+
+
+def begin(network: Network, people: int = 40) -> None:
+    """The first transactions: the accounts of the network, then so many people, with hbars to start with."""
+    for number in (TREASURY, *_SYSTEM_ACCOUNTS):
+        _open_system_account(network, number)
+    for place in range(people):
+        open_account(network, name=name(place), ecdsa=place % 2 == 1)
+
+
+def name(place: int) -> str:
+    """The name of somebody: a person, then a business."""
+    if place < len(_NAMES):
+        return _NAMES[place]
+    turn, owner = divmod(place - len(_NAMES), len(_NAMES))
+    return f"{_NAMES[owner]}'s {_TRADES[(owner + turn) % len(_TRADES)]}"
+
+
+def open_account(network: Network, *, name: str, ecdsa: bool, payer: int = TREASURY) -> Account:
+    """Create an account with a plausible number of hbars; with `ecdsa` one that Ethereum tools can use."""
+    number = network.new_number()
+    endowment = network.choose.randrange(2_000, 90_000) * HBAR + network.choose.randrange(HBAR)
+    if payer != TREASURY:
+        endowment //= 200
+    opened = Account(number, network.now, memo=name, max_automatic_token_associations=-1 if ecdsa else 0)
+    opened.auto_renew_period = 7_776_000
+    body: dict[str, Any] = {
+        "initialBalance": endowment,
+        "memo": name,
+        "max_automatic_token_associations": opened.max_automatic_token_associations,
+        "autoRenewPeriod": {"seconds": opened.auto_renew_period},
+    }
+    record: dict[str, Any] = {}
+    if ecdsa:
+        wallet = EcdsaWallet(number)
+        opened.key, opened.alias, opened.evm_address = wallet.key, wallet.evm_address, wallet.evm_address
+        body["alias"] = wallet.evm_address
+        record["evm_address"] = wallet.evm_address
+    else:
+        opened.key = Ed25519Wallet(number).key
+    body["key"] = Key.FromString(opened.key)
+    network.world.accounts[number] = opened
+    network.world.people.append(number)
+    network.submit(
+        "cryptoCreateAccount",
+        body,
+        payer=payer,
+        receipt={"accountID": account(number)},
+        record=record,
+        transfers={payer: -endowment, number: endowment},
+    )
+    return opened
+
+
+def _open_system_account(network: Network, number: int) -> None:
+    wallet = Ed25519Wallet(number)
+    network.world.accounts[number] = Account(number, network.now, key=wallet.key)
+    endowment = SUPPLY if number == TREASURY else _ENDOWMENTS.get(number, 0)
+    transfers = {number: endowment} if number == TREASURY else {TREASURY: -endowment, number: endowment}
+    network.submit(
+        "cryptoCreateAccount",
+        {"key": Key.FromString(wallet.key)},
+        payer=TREASURY,
+        receipt={"accountID": account(number)},
+        whole={"memo": "Synthetic genesis"},
+        transfers=transfers if endowment else None,
+        fee=0,
+    )

@@ -1,0 +1,55 @@
+"""What is true in the simulated network: plain data, changed by actions alone.
+
+Entities are keyed by their number (shard and realm are 0). Amounts are tinybars or a token's smallest units,
+times nanoseconds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mirror.values import entity_id
+
+
+@dataclass(slots=True)
+class Account:
+    """An account, or the account side of a contract. `key` is a serialized Key, None when there is none."""
+
+    number: int
+    created: int
+    balance: int = 0
+    memo: str = ""
+    key: bytes | None = None
+    alias: bytes | None = None
+    evm_address: bytes | None = None
+    nonce: int = 0
+    deleted: bool = False
+    is_contract: bool = False
+    receiver_signature_required: bool = False
+    max_automatic_token_associations: int = 0
+    auto_renew_period: int | None = None  # seconds
+    expiration: int | None = None
+    staked_account_id: int | None = None
+    staked_node_id: int | None = None
+    decline_reward: bool = False
+
+    @property
+    def address(self) -> bytes:
+        """The EVM address: that of its alias, else the long-zero form."""
+        return self.evm_address or entity_id.long_zero(self.number)
+
+
+@dataclass
+class World:
+    """Everything.
+
+    `people` are the accounts that act by themselves; something depends on the accounts in `bound`, which stay.
+    """
+
+    accounts: dict[int, Account] = field(default_factory=dict)
+    people: list[int] = field(default_factory=list)
+    bound: set[int] = field(default_factory=set)
+    next_number: int = 1001
+
+    def living(self) -> Iterator[Account]:
+        """The accounts of people that are not deleted."""
+        return (self.accounts[number] for number in self.people if not self.accounts[number].deleted)
