@@ -42,7 +42,7 @@ class Account:
 class World:
     """Everything.
 
-    `people` are the accounts that act by themselves; something depends on the accounts in `bound`, which stay.
+    `people` are the accounts that act by themselves; those in `bound` stay, as something depends on them.
     """
 
     accounts: dict[int, Account] = field(default_factory=dict)
