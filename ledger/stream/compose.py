@@ -80,6 +80,11 @@ class Layout(Enum):
     NODE_ID = "node-id"
 
 
+def account_folder(node: SigningNode) -> str:
+    """Where a node's files lie in a bucket that is laid out by account."""
+    return f"recordstreams/record0.0.{node.account_id}"
+
+
 def account(encoded: int) -> Any:
     """The AccountID of an encoded id."""
     shard, realm, num = entity_id.decode(encoded)
@@ -148,7 +153,7 @@ class Block:
         """Write the files of every node below the bucket `folder`; right into it when there are no nodes."""
         for node in self.nodes:
             if layout is Layout.ACCOUNT_ID:
-                of_node = folder / "recordstreams" / f"record0.0.{node.account_id}"
+                of_node = folder / account_folder(node)
             else:
                 of_node = folder / network / "0" / str(node.node_id) / "record"
             self._write_data(of_node)
