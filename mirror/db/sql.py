@@ -34,6 +34,9 @@ MIN_INT64 = -(1 << 63)
 # A statement is prepared when it is run for the second time on a connection.
 _PREPARE_AFTER = 1
 
+# The setting that limits a statement's time, unless its reader names another.
+_TIMEOUT = "rest.db.statementTimeout"
+
 _SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 Row = tuple[Any, ...]
@@ -104,14 +107,14 @@ def _holds_for_all(operator: str, value: int) -> bool:
     return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
 
 
-def fetch(statement: str, values: Sequence[Any] = ()) -> list[Row]:
-    """All rows of a statement. Errors: psycopg.Error."""
+def fetch(statement: str, values: Sequence[Any] = (), *, timeout: str = _TIMEOUT) -> list[Row]:
+    """All rows of a statement; `timeout` names the setting of its longest time. Errors: psycopg.Error."""
     wrapper = connections[DEFAULT_DB_ALIAS]
     if wrapper.connection is None:
         wrapper.ensure_connection()
     began = time.monotonic() if wrapper.queries_logged else 0.0
     try:
-        cursor = _cursor(wrapper.connection)
+        cursor = _cursor(wrapper.connection, timeout)
         cursor.execute(statement, values)
         return cursor.fetchall()
     except psycopg.OperationalError:
@@ -122,7 +125,7 @@ def fetch(statement: str, values: Sequence[Any] = ()) -> list[Row]:
         # try.
         wrapper.close()
         wrapper.ensure_connection()
-        cursor = _cursor(wrapper.connection)
+        cursor = _cursor(wrapper.connection, timeout)
         cursor.execute(statement, values)
         return cursor.fetchall()
     except psycopg.Error:
@@ -142,15 +145,15 @@ def fetch_one(statement: str, values: Sequence[Any] = ()) -> Row | None:
 _local = threading.local()
 
 
-def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
+def _cursor(connection: psycopg.Connection[Row], timeout: str) -> psycopg.Cursor[Row]:
     """The reading cursor of the connection, kept: making one costs as much as a small query."""
+    milliseconds = str(round(config.value(timeout) * 1000))
     cursor: psycopg.Cursor[Row] | None = getattr(_local, "cursor", None)
     if cursor is None or cursor.connection is not connection:
         cursor = psycopg.Cursor(connection)
         cursor.format = psycopg.pq.Format.BINARY
         cursor.adapters.register_dumper(int, Int8Dumper)
         set_json_loads(orjson.loads, cursor)
-        timeout = round(config.value("rest.db.statementTimeout") * 1000)
         connection.prepare_threshold = _PREPARE_AFTER
         # Compiling a plan to machine code takes longer than any of our statements may run. Where a page's
         # rows are few on average, PostgreSQL's own page costs would have all of them read and sorted.
@@ -160,7 +163,10 @@ def _cursor(connection: psycopg.Connection[Row]) -> psycopg.Cursor[Row]:
                 set_config('plan_cache_mode', 'force_generic_plan', false),
                 set_config('random_page_cost', '1.1', false)
             """,
-            (str(timeout),),
+            (milliseconds,),
         )
-        _local.cursor = cursor
+        _local.cursor, _local.milliseconds = cursor, milliseconds
+    elif milliseconds != _local.milliseconds:
+        cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
+        _local.milliseconds = milliseconds
     return cursor
