@@ -163,7 +163,9 @@ class Network:
             node=self.choose.choice(self._nodes),
         )
         for moved in composed.record.transferList.accountAmounts:
-            self.world.accounts[moved.accountID.accountNum].balance += moved.amount
+            holder = self.world.accounts[moved.accountID.accountNum]
+            holder.balance += moved.amount
+            holder.balance_timestamp = composed.consensus_timestamp
         self.counts[kind] += 1
         return composed
 

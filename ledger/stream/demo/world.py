@@ -17,6 +17,7 @@ class Account:
     number: int
     created: int
     balance: int = 0
+    balance_timestamp: int = 0  # of the last transfer, also one of nothing
     memo: str = ""
     key: bytes | None = None
     alias: bytes | None = None
