@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ledger.stream.consensus import ConsensusMode, electorate
-from ledger.stream.demo.stream import BLOCK_SECONDS, History, Publisher, next_block
+from ledger.stream.demo.history import BLOCK_SECONDS, History, next_block
+from ledger.stream.demo.publisher import Publisher
 from ledger.stream.node_key import signing_nodes
 from ledger.stream.source import find_record_files
 

@@ -1,52 +1,19 @@
-"""The network's life as a stream: its history, block by block, and going on from where it was left.
-
-A history of N blocks at T transactions per second has 2-second blocks of about 2 T transactions each. Spread
-over some hours, there are quiet spells between the blocks.
-"""
+"""The network's files in a bucket folder, and what it takes to go on from where the network was left."""
 
 import pickle
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ledger.stream import names
 from ledger.stream.compose import Block, account_folder
-from ledger.stream.demo import actions, people
-from ledger.stream.demo.network import START, Network
 from ledger.stream.node_key import SigningNode
 from ledger.stream.source import LocalRecordFile
-from mirror.values.timestamp import NANOS_PER_SECOND
 
-BLOCK_SECONDS = 2
-
-
-@dataclass(frozen=True)
-class History:
-    """What a network has done: `blocks` at `tps` transactions per second, spread over `hours` if not 0."""
-
-    blocks: int
-    tps: float
-    seed: int
-    hours: float = 0
-    start: int = START
-
-    def play(self, nodes: Sequence[SigningNode]) -> Iterator[tuple[Network, Block]]:
-        """Every block as it is closed, with the network as it is then."""
-        network = Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
-        quiet = max(0.0, self.hours * 3600 - self.blocks * BLOCK_SECONDS) / max(1, self.blocks - 1)
-        for number in range(self.blocks):
-            if number == 0:
-                people.begin(network)
-            else:
-                network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
-            yield network, next_block(network, self.tps)
-
-
-def next_block(network: Network, tps: float) -> Block:
-    """Let the network act for the time of a block. Without anything happening there would be no block."""
-    usual = tps * BLOCK_SECONDS
-    network.act(max(1, round(network.choose.gauss(usual, usual / 5))))
-    return network.close()
+if TYPE_CHECKING:
+    # Whoever only looks at the files need not load what makes them.
+    from ledger.stream.demo.network import Network
 
 
 class Publisher:
@@ -62,7 +29,7 @@ class Publisher:
         self._pending = folder / "pending"
         self._nodes = nodes
 
-    def publish(self, network: Network, block: Block) -> LocalRecordFile:
+    def publish(self, network: "Network", block: Block) -> LocalRecordFile:
         """Publish the next block of the network."""
         block.write(self._pending)
         written = self._state.with_suffix(".new")
@@ -72,7 +39,7 @@ class Publisher:
         self._move()
         return self.published(block.name)
 
-    def resume(self) -> tuple[Network, LocalRecordFile] | None:
+    def resume(self) -> "tuple[Network, LocalRecordFile] | None":
         """The network as it was left and its last block; None if there is none."""
         if not self._state.is_file():
             return None
