@@ -50,6 +50,27 @@ class Publisher:
         self._move()
         return network, self.published(name)
 
+    @property
+    def complete(self) -> bool:
+        """Whether there is a network to go on with."""
+        return self._state.is_file()
+
+    def newest(self) -> str:
+        """The name of the last record file that is published; empty if there is none."""
+        return max(self._record_files(), default="")
+
+    def forget(self, kept: int) -> None:
+        """Remove the files of all blocks but the last `kept`."""
+        record_files = sorted(self._record_files())
+        for name in record_files[:-kept]:
+            time = names.parse(name).time
+            for path in self.folder.rglob(f"{time}*"):
+                path.unlink()
+
+    def _record_files(self) -> list[str]:
+        of_first = self._of(self._nodes[0])
+        return [path.name for path in of_first.glob("*.rcd.gz")] if of_first.is_dir() else []
+
     def published(self, name: str) -> LocalRecordFile:
         """The files of a block that are published."""
         signature = names.signature_name(name)
