@@ -1,0 +1,41 @@
+"""The compiled contracts of the simulated network; their sources are in `contracts/`, beside them."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "contracts"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`creation` is the init code, to which constructor arguments are appended; `runtime` what it leaves.
+
+    `selectors` maps signatures to the four bytes calls begin with, in hex.
+    """
+
+    name: str
+    creation: bytes
+    runtime: bytes
+    abi: list[dict[str, Any]]
+    selectors: dict[str, str]
+
+
+@cache
+def compiled(name: str) -> Compiled:
+    """A contract by its Solidity name. Errors: KeyError."""
+    given = _file()["contracts"][name]
+    return Compiled(
+        name,
+        bytes.fromhex(given["creation"]),
+        bytes.fromhex(given["runtime"]),
+        given["abi"],
+        given["selectors"],
+    )
+
+
+@cache
+def _file() -> Any:
+    return json.loads((FOLDER / "compiled.json").read_text())
