@@ -7,6 +7,9 @@ times nanoseconds.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ledger.stream.demo.tokens import Tokens
+from ledger.stream.demo.nodes import Nodes
+from ledger.stream.demo.staking import Staking
 from mirror.values import entity_id
 
 
@@ -32,6 +35,7 @@ class Account:
     staked_account_id: int | None = None
     staked_node_id: int | None = None
     decline_reward: bool = False
+    stake_period_start: int | None = None  # epoch day
 
     @property
     def address(self) -> bytes:
@@ -49,7 +53,10 @@ class World:
     accounts: dict[int, Account] = field(default_factory=dict)
     people: list[int] = field(default_factory=list)
     bound: set[int] = field(default_factory=set)
+    tokens: Tokens = field(default_factory=Tokens)
     next_number: int = 1001
+    nodes: Nodes = field(default_factory=Nodes)
+    staking: Staking = field(default_factory=Staking)
 
     def living(self) -> Iterator[Account]:
         """The accounts of people that are not deleted."""

@@ -1,0 +1,226 @@
+"""What is true of tokens in the simulated network: plain data, changed by actions alone.
+
+Tokens and accounts are keyed by their number, serials by theirs within the token. Amounts are smallest units,
+or tinybars where no token is named; times nanoseconds. Keys are serialized Key messages, None when there is
+none. What is called `modified` or `since` is when the current state of it began, as REST tells it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class FixedFee:
+    """So much each time (HIP-18), in tinybars unless `denominating_token` is given."""
+
+    amount: int
+    collector: int
+    denominating_token: int | None = None
+    all_collectors_are_exempt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FractionalFee:
+    """A fraction of the units moved. `maximum` 0 is none; `net_of_transfers`: the sender pays it on top."""
+
+    numerator: int
+    denominator: int
+    collector: int
+    minimum: int = 0
+    maximum: int = 0
+    net_of_transfers: bool = False
+    all_collectors_are_exempt: bool = False
+
+    def of(self, amount: int) -> int:
+        """The fee for moving an amount."""
+        owed = max(amount * self.numerator // self.denominator, self.minimum)
+        return min(owed, self.maximum) if self.maximum else owed
+
+
+@dataclass(frozen=True, slots=True)
+class RoyaltyFee:
+    """A fraction of what is paid for a serial; if nothing is, its receiver pays `fallback`."""
+
+    numerator: int
+    denominator: int
+    collector: int
+    fallback: FixedFee | None = None
+    all_collectors_are_exempt: bool = False
+
+
+CustomFee = FixedFee | FractionalFee | RoyaltyFee
+
+
+@dataclass(slots=True)
+class Serial:
+    """One serial of a non-fungible token; without `owner` it is burnt, wiped or given up."""
+
+    owner: int | None
+    metadata: bytes
+    created: int
+    modified: int
+    spender: int | None = None
+    delegating_spender: int | None = None
+
+    def move(self, owner: int | None, at: int) -> None:
+        """It belongs to somebody else, or to nobody: no one else may spend it any more."""
+        self.owner, self.modified = owner, at
+        self.spender = self.delegating_spender = None
+
+
+@dataclass(slots=True)
+class Relationship:
+    """An account is associated with a token. `frozen` and `kyc_granted` are None where they don't apply."""
+
+    created: int
+    automatic: bool
+    frozen: bool | None
+    kyc_granted: bool | None
+    balance: int = 0
+
+
+@dataclass(slots=True)
+class Token:
+    """`supply_key` and such are whoever may do it; `paused` is None where there never was a pause key.
+
+    `relationships` are those of the accounts associated now, by account.
+    """
+
+    number: int
+    created: int
+    modified: int
+    name: str
+    symbol: str
+    fungible: bool
+    treasury: int
+    decimals: int = 0
+    initial_supply: int = 0
+    supply: int = 0
+    finite: bool = False
+    max_supply: int = 0
+    memo: str = ""
+    metadata: bytes = b""
+    admin_key: bytes | None = None
+    fee_schedule_key: bytes | None = None
+    freeze_key: bytes | None = None
+    kyc_key: bytes | None = None
+    metadata_key: bytes | None = None
+    pause_key: bytes | None = None
+    supply_key: bytes | None = None
+    wipe_key: bytes | None = None
+    freeze_default: bool = False
+    paused: bool | None = None
+    deleted: bool = False
+    auto_renew_account: int | None = None
+    auto_renew_period: int | None = None  # seconds
+    expiration: int | None = None
+    fees: tuple[CustomFee, ...] = ()
+    fees_since: int = 0
+    is_currency: bool = False
+    serials: dict[int, Serial] = field(default_factory=dict)
+    relationships: dict[int, Relationship] = field(default_factory=dict)
+
+    def balance(self, account: int) -> int:
+        relationship = self.relationships.get(account)
+        return relationship.balance if relationship else 0
+
+    def holders(self) -> list[int]:
+        """The accounts that hold some of it."""
+        return [account for account, held in self.relationships.items() if held.balance]
+
+    def owned(self, account: int) -> list[int]:
+        """The serials an account owns."""
+        return [number for number, serial in self.serials.items() if serial.owner == account]
+
+    def refusal(self, account: int) -> str | None:
+        """The result code of moving the token from or to an associated account; None when it may be moved."""
+        relationship = self.relationships.get(account)
+        if self.deleted:
+            return "TOKEN_WAS_DELETED"
+        if self.paused:
+            return "TOKEN_IS_PAUSED"
+        if relationship is None:
+            return "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+        if relationship.frozen:
+            return "ACCOUNT_FROZEN_FOR_TOKEN"
+        return "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN" if relationship.kyc_granted is False else None
+
+    def exempts(self, payer: int, fee: CustomFee) -> bool:
+        """Whether an account doesn't pay a fee: the treasury, its collector, at times all collectors."""
+        if payer in (self.treasury, fee.collector):
+            return True
+        return fee.all_collectors_are_exempt and any(payer == other.collector for other in self.fees)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How much of `granted` since `since` may still be taken."""
+
+    granted: int
+    amount: int
+    since: int
+
+
+@dataclass(slots=True)
+class AllowanceForAll:
+    """Whether all serials of a token may be taken, since `since`."""
+
+    approved: bool
+    since: int
+
+
+@dataclass(slots=True)
+class Airdrop:
+    """`amount` is None for a serial; `state` PENDING, CLAIMED or CANCELLED, since `since`."""
+
+    amount: int | None
+    state: str
+    since: int
+
+
+HbarAllowanceKey = tuple[int, int]  # owner, spender
+TokenAllowanceKey = tuple[int, int, int]  # owner, spender, token
+AirdropKey = tuple[int, int, int, int]  # sender, receiver, token, serial or 0
+
+
+@dataclass
+class Tokens:
+    """All tokens, and what may be taken of them or waits for somebody. Allowances of hbar are here, too.
+
+    `automatic_associations` counts those an account has at present of those its limit allows.
+    """
+
+    issued: dict[int, Token] = field(default_factory=dict)
+    hbar_allowances: dict[HbarAllowanceKey, Allowance] = field(default_factory=dict)
+    token_allowances: dict[TokenAllowanceKey, Allowance] = field(default_factory=dict)
+    nft_allowances: dict[TokenAllowanceKey, AllowanceForAll] = field(default_factory=dict)
+    airdrops: dict[AirdropKey, Airdrop] = field(default_factory=dict)
+    automatic_associations: Counter[int] = field(default_factory=Counter)
+
+    def living(self) -> Iterator[Token]:
+        """The tokens that are not deleted."""
+        return (token for token in self.issued.values() if not token.deleted)
+
+    def pending(self) -> list[AirdropKey]:
+        """The airdrops that nobody claimed or cancelled yet."""
+        return [key for key, airdrop in self.airdrops.items() if airdrop.state == "PENDING"]
+
+    def associate(self, token: Token, account: int, at: int, *, automatic: bool = False) -> None:
+        """Begin a relationship, with what is the default of the token."""
+        token.relationships[account] = Relationship(
+            created=at,
+            automatic=automatic,
+            frozen=token.freeze_default if token.freeze_key else None,
+            kyc_granted=False if token.kyc_key else None,
+        )
+        self.automatic_associations[account] += automatic
+
+    def dissociate(self, token: Token, account: int, at: int) -> int:
+        """End a relationship; what there was of a deleted token is gone with it, and given back."""
+        ended = token.relationships.pop(account)
+        self.automatic_associations[account] -= ended.automatic
+        token.supply -= ended.balance
+        for serial in token.owned(account):
+            token.serials[serial].move(None, at)
+        return ended.balance
