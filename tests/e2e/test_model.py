@@ -1,0 +1,110 @@
+"""What the API answers after every block is what is true in the simulated network's own model.
+
+`MIRROR_TEST_SEEDS=20` lets so many networks live, each for 2,000 transactions or more.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from ledger.stream.compose import Block
+from ledger.stream.demo.world import World
+from mirror.values import transaction_types
+from tests.e2e import accounts
+from tests.e2e.crashes import load_and_abort, load_and_kill
+from tests.e2e.life import Life
+from tests.e2e.rest import Rest
+from tests.ledger.ingest.load import load, settings
+from tests.ledger.ingest.tables import contents, empty_tables
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "0"))
+LONG = SEEDS > 0
+TRANSACTIONS = 2_000 if LONG else 300
+
+CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (accounts.check,)
+CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (accounts.check_past,)
+
+
+@pytest.mark.parametrize("seed", range(1, max(SEEDS, 1) + 1))
+def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
+    began = time.monotonic()
+    life, choose = Life(seed), Random(seed)
+    rest = Rest(choose)
+    load(*life.blocks)
+    agrees(rest, life, len(life.blocks), choose)
+    while life.transactions < TRANSACTIONS:
+        life.go_on(choose.randint(1, 60))
+        load(life.blocks[-1])
+        agrees(rest, life, len(life.blocks), choose)
+        if choose.random() < 0.2:
+            agrees_of_the_past(rest, life, len(life.blocks), choose)
+    agrees_of_the_past(rest, life, len(life.blocks), choose)
+    undisturbed = contents()
+
+    empty_tables()
+    crashes = Counter[str]()
+    loaded = 0
+    while loaded < len(life.blocks) or not (crashes["aborted"] and crashes["killed"]):
+        if loaded == len(life.blocks):
+            empty_tables()
+            loaded = 0
+        loaded = load_some(rest, life, loaded, crashes, choose)
+        if loaded:
+            agrees(rest, life, loaded, choose)
+            agrees_of_the_past(rest, life, loaded, choose)
+    again = contents()
+    for table in undisturbed | again:
+        assert again.get(table) == undisturbed.get(table), table
+
+    counts = count(life.blocks)
+    print(
+        f"\nseed {seed}: {life.transactions} transactions in {len(life.blocks)} blocks, "
+        f"{rest.requests} requests, {crashes['aborted']} loads aborted, {crashes['killed']} killed, "
+        f"{time.monotonic() - began:.1f} s"
+    )
+    print(", ".join(f"{name} {counts[name]}" for name in transaction_types.NUMBERS if counts[name]))
+
+
+def agrees(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+    for check in CHECKS:
+        check(rest, life.ends[blocks - 1].world, choose)
+
+
+def agrees_of_the_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+    for check in CHECKS_OF_THE_PAST:
+        check(rest, life, blocks, choose)
+
+
+def load_some(rest: Rest, life: Life, loaded: int, crashes: Counter[str], choose: Random) -> int:
+    """Load some more blocks, in transactions of any size, or try to; how many are loaded by then."""
+    some = life.blocks[loaded : loaded + choose.choice((1, 2, 5, 10))]
+    with settings(importer__parser__record__batch__maxItems=choose.choice((1, 50, 200, 60_000))):
+        if crashes["aborted"] == 0 or choose.random() < 0.2:
+            load_and_abort(some, choose)
+            crashes["aborted"] += 1
+        elif crashes["killed"] == 0 or choose.random() < 0.3:
+            crashes["killed"] += load_and_kill(some, choose)
+        else:
+            load(*some)
+    return number_of_blocks(rest)
+
+
+def number_of_blocks(rest: Rest) -> int:
+    newest = rest.get("blocks", limit=1)["blocks"]
+    return newest[0]["number"] + 1 if newest else 0
+
+
+def count(blocks: list[Block]) -> Counter[str]:
+    """How many transactions there are of each type."""
+    numbers = (
+        one.body.DESCRIPTOR.fields_by_name[one.body.WhichOneof("data")].number
+        for block in blocks
+        for one in block.transactions
+    )
+    return Counter(map(transaction_types.name, numbers))
