@@ -4,6 +4,7 @@ An action is a function that lets one thing happen, `(network) -> bool`: it chan
 a real network would have recorded of it, or gives False when nothing of the kind is possible now.
 """
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ class Network:
         self.counts: Counter[str] = Counter()
         self.performed: Counter[str] = Counter()
         self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
+        self._due: list[tuple[int, int, Callable[[Network], object]]] = []
+        self._appointments = 0
         self._actions = actions
         self._weights = [action.weight for action in actions]
         self._nodes = [node.account_id for node in nodes] or [3]
@@ -91,9 +94,10 @@ class Network:
         for _ in range(_ATTEMPTS * transactions):
             if self.counts.total() >= enough:
                 return
+            self._keep_appointments()
             if self.choose.randrange(_RARE) == 0:
-                action = min(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
-                self._perform(action) or self._perform(self.choose.choice(self._actions))
+                rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
+                any(self._perform(action) for action in rarest)
             else:
                 (action,) = self.choose.choices(self._actions, self._weights)
                 self._perform(action)
@@ -104,6 +108,18 @@ class Network:
         if happened:
             self.performed[action.name] += 1
         return happened
+
+    def at(self, time: int, happening: Callable[["Network"], object]) -> None:
+        """Let something happen at a time, before anybody acts after it. It has to be a function of a module,
+        or a partial of one.
+        """
+        self._appointments += 1
+        heapq.heappush(self._due, (time, self._appointments, happening))
+
+    def _keep_appointments(self) -> None:
+        while self._due and self._due[0][0] <= self.now:
+            _, _, happening = heapq.heappop(self._due)
+            happening(self)
 
     def close(self) -> Block:
         """Close what was submitted since the last call into a block."""
@@ -136,7 +152,7 @@ class Network:
 
         `kind` is a field of TransactionBody and `body` what it holds; `whole` other fields of the
         TransactionBody, `record` those of the TransactionRecord. `transfers` (account -> tinybars) are moved
-        if it succeeds; the fee always is. A child of `parent` costs nothing and has a `nonce` of its own.
+        if it succeeds; the fee always is, and staking rewards that are due. A child of `parent` costs nothing and has a `nonce` of its own.
         """
         message = TransactionBody(**(whole or {}))
         data = getattr(message, kind)
@@ -151,23 +167,38 @@ class Network:
             message.transactionID.CopyFrom(parent.body.transactionID)
             message.transactionID.nonce = nonce
             fee = 0
+        fee = self.fee(kind) if fee is None else fee
+        rewards = {} if parent else self._rewards(payer, fee, transfers, result, complete)
         composed = self.composer.transaction(
             message,
             complete,
             payer=payer,
-            fee=self.fee(kind) if fee is None else fee,
+            fee=fee,
             transfers=transfers,
             result=status,
             sidecars=sidecars,
             signatures=signatures,
             node=self.choose.choice(self._nodes),
+            rewards=rewards,
         )
+        self.world.staking.paid(rewards, self.world.accounts, composed.consensus_timestamp)
         for moved in composed.record.transferList.accountAmounts:
             holder = self.world.accounts[moved.accountID.accountNum]
             holder.balance += moved.amount
             holder.balance_timestamp = composed.consensus_timestamp
         self.counts[kind] += 1
         return composed
+
+    def _rewards(
+        self, payer: int, fee: int, transfers: Mapping[int, int] | None, result: str, record: Any
+    ) -> dict[int, int]:
+        """The staking rewards to pay with a transaction."""
+        if record.HasField("transferList"):
+            return {}
+        touched = [payer] if fee else []
+        if transfers and result == "SUCCESS":
+            touched += transfers
+        return self.world.staking.due(touched, self.world.accounts)
 
     def fee(self, kind: str) -> int:
         """What a transaction costs now, in tinybars."""
