@@ -57,7 +57,10 @@ class AccountKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile."""
+    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
+
+    `tied_to_tokens`: a token's treasury or a holder of tokens, which can't destroy itself.
+    """
 
     balance: int = 0
     nonce: int = 0
@@ -65,6 +68,7 @@ class AccountRecord:
     kind: AccountKind = AccountKind.ACCOUNT
     entity_id: int | None = None
     receiver_signature_required: bool = False
+    tied_to_tokens: bool = False
 
 
 class StateReader(Protocol):
@@ -187,6 +191,9 @@ class SystemContracts(Protocol):
     def at(self, address: Address) -> bool:
         """Whether a system contract lives at an address."""
 
+    def account_code(self, address: Address, data: bytes) -> bytes:
+        """The proxy code that runs when an account without code is called with `data`; empty for none."""
+
     def call(self, call: SystemCall) -> SystemAnswer:
         """Answer a call. Errors: NotSupported, which ends the whole call."""
 
@@ -222,6 +229,8 @@ class FrameEnd:
 class Step:
     """One executed operation, sampled after it: `gas` is what the frame has left then; `stack` bottom first.
 
+    An operation that opens a frame is sampled when it does so, before the frame: `gas_cost` leaves out the gas
+    handed on, `gas` does not, and the result is not on the stack yet.
     `stack`, `memory` (32-byte words) and `storage` (slots written so far in the transaction) are empty unless
     the tracer wants them. `reason` is the revert data of the frame, if the step ended it so.
     """
