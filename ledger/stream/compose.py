@@ -13,7 +13,7 @@ The same calls with the same nodes give the same bytes.
 """
 
 import gzip
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -53,6 +53,7 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 TREASURY = 2
 FEE_COLLECTOR = 98
+STAKING_REWARDS = 800
 SUCCESS = 22
 
 _START = 1_735_689_600 * NANOS_PER_SECOND  # 2025-01-01
@@ -210,20 +211,25 @@ class Composer:
         transfers: Mapping[int, int] | None = None,
         result: int = SUCCESS,
         sidecars: Iterable[Any] = (),
-        signatures: Any | None = None,
+        signatures: Any | Callable[[bytes], Any] | None = None,
         node: int | None = None,
+        rewards: Mapping[int, int] | None = None,
     ) -> ComposedTransaction:
         """Add a transaction: a TransactionBody with its data, and a TransactionRecord with what is unusual.
 
         Whatever these messages leave unset is filled into them. `transfers` (account -> tinybars) is what
         it moves when it succeeds, besides its fee. `sidecars` are TransactionSidecarRecord messages; they
         get its timestamp. `node` is the account of the node that it was submitted to, the first if not given.
+        `signatures` is a SignatureMap, or makes it from the bytes of the body. `rewards` (account ->
+        tinybars) are paid for staking, whatever the result.
         """
         at = self.consensus_timestamp
         node = self._first_node if node is None else node
         self._complete_body(body, payer, fee, node)
         body.memo = body.memo or memo
-        signed = SignedTransaction(bodyBytes=body.SerializeToString(), sigMap=signatures).SerializeToString()
+        body_bytes = body.SerializeToString()
+        signature_map = signatures(body_bytes) if callable(signatures) else signatures
+        signed = SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
         transaction_bytes: bytes = wire.length_delimited(_SIGNED_TRANSACTION, signed)
 
         complete = TransactionRecord() if record is None else record
@@ -238,6 +244,10 @@ class Composer:
             complete.transactionID.CopyFrom(body.transactionID)
         if not complete.HasField("transferList"):
             moved = dict(transfers or {}) if complete.receipt.status == SUCCESS else {}
+            for receiver, reward in (rewards or {}).items():
+                moved[STAKING_REWARDS] = moved.get(STAKING_REWARDS, 0) - reward
+                moved[receiver] = moved.get(receiver, 0) + reward
+                complete.paid_staking_rewards.add(accountID=account(receiver), amount=reward)
             complete.transferList.CopyFrom(transfer_list(self._with_fee(moved, payer, fee, node)))
         complete.memo = complete.memo or body.memo
         complete.transactionFee = complete.transactionFee or fee

@@ -152,7 +152,8 @@ class Network:
 
         `kind` is a field of TransactionBody and `body` what it holds; `whole` other fields of the
         TransactionBody, `record` those of the TransactionRecord. `transfers` (account -> tinybars) are moved
-        if it succeeds; the fee always is, and staking rewards that are due. A child of `parent` costs nothing and has a `nonce` of its own.
+        if it succeeds; the fee always is, and so are staking rewards that are due. A child of `parent` costs
+        nothing and has a `nonce` of its own.
         """
         message = TransactionBody(**(whole or {}))
         data = getattr(message, kind)

@@ -7,9 +7,9 @@ times nanoseconds.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ledger.stream.demo.tokens import Tokens
 from ledger.stream.demo.nodes import Nodes
 from ledger.stream.demo.staking import Staking
+from ledger.stream.demo.tokens import Tokens
 from mirror.values import entity_id
 
 
