@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "contracts",
     "tokens",
     "network",
+    "web3sim",
 ]
 
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.rest.schema.EndpointSchema"}

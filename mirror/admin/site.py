@@ -17,7 +17,7 @@ from mirror.admin.readonly import CompositeKeyAdmin
 
 log = logging.getLogger("mirror.admin")
 
-_APPS = ("ledger", "tokens", "contracts", "network", "auth")
+_APPS = ("ledger", "tokens", "contracts", "network", "web3sim", "auth")
 
 
 class MirrorAdminSite(admin.AdminSite):

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class Web3SimConfig(AppConfig):
+    name = "web3sim"
+    verbose_name = "Contract calls"

@@ -1,0 +1,54 @@
+"""What an operator keeps about contract calls."""
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from web3sim.conditions import InvalidCondition, conditions_of
+
+#: Most requests per second of a filter.
+MOST_RATE = 10**9
+
+
+class ContractCallFilter(models.Model):
+    """What to do with contract calls of some kind: one filter, kept in the admin.
+
+    The setting `web3.throttle.request` has others. Every web server process sees a change within two seconds.
+    """
+
+    class Action(models.TextChoices):
+        LOG = "LOG", "log the request"
+        REJECT = "REJECT", "refuse the request"
+        THROTTLE = "THROTTLE", "refuse requests beyond a number per second"
+        MODULARIZED = "MODULARIZED", "run with block translation"
+        MONOLITHIC = "MONOLITHIC", "run with plain py-evm"
+
+    name = models.CharField(primary_key=True, max_length=100)
+    enabled = models.BooleanField(default=True)
+    action = models.CharField(max_length=11, choices=Action, default=Action.LOG)
+    # As `conditions_of` reads them.
+    conditions = models.TextField(blank=True)
+    # Percent of the requests that are looked at; for THROTTLE requests per second.
+    rate = models.IntegerField(default=100)
+    # How many requests are looked at in all, null for any number.
+    limit = models.BigIntegerField(null=True, blank=True)
+    changed = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "contract_call_filter"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        wrong: dict[str, str] = {}
+        try:
+            conditions_of(self.conditions)
+        except InvalidCondition as error:
+            wrong["conditions"] = str(error)
+        most = MOST_RATE if self.action == self.Action.THROTTLE else 100
+        if self.rate is not None and not 0 <= self.rate <= most:
+            wrong["rate"] = f"Choose a number from 0 to {most}."
+        if self.limit is not None and self.limit < 0:
+            wrong["limit"] = "Choose a number from 0 on, or none."
+        if wrong:
+            raise ValidationError(wrong)
