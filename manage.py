@@ -7,7 +7,7 @@ import sys
 
 # Of Django's and ours, the commands that do not ask the database; `up` and `serve` start it themselves.
 WITHOUT_DATABASE = {
-    "check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages",
+    "check", "collectstatic", "compilemessages", "demo", "diffsettings", "findstatic", "help", "makemessages",
     "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
 }  # fmt: skip
 # Commands about what is there: without a database there is nothing to tell, and none is made.

@@ -1,131 +1,165 @@
-"""The demo network: a small signed record stream that gives a new node something to show.
+"""The demo network of `manage.py up`: its history in an empty database, and its life from then on."""
 
-Its transactions are the same each time. The keys of its two nodes are not, and so neither are the signature
-files and the address book.
-"""
-
-import hashlib
-import shutil
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.conf import settings
 
-from ledger.stream.compose import FEE_COLLECTOR, TREASURY, Composer, account
-from ledger.stream.node_key import SigningNode, signing_nodes
-from mirror import demo_services
-from mirror.values.hapi import (
-    CryptoCreateTransactionBody,
-    CryptoUpdateTransactionBody,
-    Key,
-    TransactionBody,
-    TransactionReceipt,
-    TransactionRecord,
-)
-from network.models import AddressBook, AddressBookEntry
+from ledger.ingest.chain import Position
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import Trust
+from ledger.stream.address_book import address_book
+from ledger.stream.demo.nodes import nodes
+from ledger.stream.demo.publisher import Publisher
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source import LocalRecordFile, find_record_files
+from ledger.stream.verified import StreamFile
+from mirror import clock, web
+from mirror.errors import OperatorError
+from mirror.management.display import shown
+
+if TYPE_CHECKING:
+    from ledger.stream.demo.network import Network
 
 NETWORK = "demo"
+ADDRESS_BOOK_FILE = "addressbook.bin"
 
-_HBAR = 100_000_000
-_SUPPLY = 50_000_000_000 * _HBAR
-_SYSTEM_ACCOUNTS = (3, 4, FEE_COLLECTOR, 800, 801)
-_PEOPLE = range(1001, 1011)
-_ROUNDS = 16
-_INSUFFICIENT_ACCOUNT_BALANCE = 28
-_ADDRESS_BOOK_FILE = 102
-# The first address book of a network is valid before its first transaction.
-_FIRST_ADDRESS_BOOK = 1
+# The history that `up` loads: about 20,000 transactions.
+BLOCKS, TPS, SEED, HOURS = 400, 25, 1, 4
+LIVE_TPS = 5
+# What is loaded is not needed any more; an auditor may want to look at the last of it.
+_KEPT_BLOCKS = 1_000
 
-_SERVICES = (
-    (demo_services.issue_a_coin, demo_services.ISSUER),
-    (demo_services.show_art, demo_services.ARTIST),
-    (demo_services.talk, demo_services.SPEAKER),
-    (demo_services.plan_ahead, demo_services.SPEAKER),
-)
+Say = Callable[[str], None]
 
 
-def write(folder: Path) -> tuple[SigningNode, ...]:
-    """Write the stream into `folder`, laid out as a bucket, in place of what it held; gives the nodes."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    nodes = signing_nodes(2)
-    network = Composer(nodes=nodes)
-    for happen in (_genesis, _open_accounts, *[_trade] * _ROUNDS, _close_an_account):
-        happen(network)
-        network.block().write(folder, network=NETWORK)
-    for serve, owner in _SERVICES:
-        serve(network, _key(owner))
-        network.block().write(folder, network=NETWORK)
-    return nodes
+def folder() -> Path:
+    """The bucket of the node's own demo network."""
+    place: Path = settings.DATA_DIR / "demo-stream"
+    return place
 
 
-def store_address_book(nodes: tuple[SigningNode, ...]) -> None:
-    """Store the network's first address book, which no transaction of the stream carries."""
-    AddressBook.objects.filter(start_consensus_timestamp=_FIRST_ADDRESS_BOOK).delete()
-    AddressBookEntry.objects.filter(consensus_timestamp=_FIRST_ADDRESS_BOOK).delete()
-    AddressBook.objects.create(
-        start_consensus_timestamp=_FIRST_ADDRESS_BOOK,
-        file_id=_ADDRESS_BOOK_FILE,
-        node_count=len(nodes),
-        file_data=Composer(nodes=nodes).address_book(),
-    )
-    AddressBookEntry.objects.bulk_create(
-        AddressBookEntry(
-            consensus_timestamp=_FIRST_ADDRESS_BOOK,
-            node_id=node.node_id,
-            node_account_id=node.account_id,
-            public_key=node.address_book_node.public_key,
-            memo=f"0.0.{node.account_id}",
-            description="",
-        )
-        for node in nodes
+def first_book() -> bytes:
+    """The serialized NodeAddressBook that the network begins with."""
+    return address_book(node.address_book_node for node in nodes())
+
+
+# HISTORY
+
+
+def load(say: Say, blocks: int = BLOCKS) -> None:
+    """Make the history and load it; what an interrupted run has left, goes on. Nothing is done where the
+    database has another stream. Errors: OperatorError.
+    """
+    stored, publisher = Position.stored(), Publisher(folder(), nodes())
+    if stored and (not folder().is_dir() or publisher.newest() <= stored.name):
+        return
+    began = time.monotonic()
+    if not publisher.complete:
+        say(f"Making a demo network with {HOURS} hours of history in {folder()} and loading it.")
+    with _history(publisher, blocks) as files, shown("Loading", blocks, say) as display:
+        done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
+    say(
+        f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by "
+        f"{len(done.signed_by)} nodes, in {time.monotonic() - began:.1f} s."
     )
 
 
-def _genesis(network: Composer) -> None:
-    """The treasury with all hbars, and the accounts that take part in every fee."""
-    for number in (TREASURY, *_SYSTEM_ACCOUNTS):
-        network.transaction(
-            TransactionBody(
-                cryptoCreateAccount=CryptoCreateTransactionBody(key=_key(number)), memo="Synthetic genesis"
-            ),
-            TransactionRecord(receipt=TransactionReceipt(accountID=account(number))),
-            fee=0,
-            transfers={TREASURY: _SUPPLY} if number == TREASURY else None,
+@contextmanager
+def _history(publisher: Publisher, blocks: int) -> Iterator[Iterable[StreamFile]]:
+    """The files of the history, if need be as a child process makes them: each of the two takes a core."""
+    if publisher.complete:
+        yield find_record_files([publisher.folder])
+        return
+    receiving, sending = multiprocessing.Pipe(duplex=False)
+    context = multiprocessing.get_context("fork")
+    maker = context.Process(target=_make, args=(publisher, blocks, sending), name="demo")
+    maker.start()
+    sending.close()
+    try:
+        yield _made(publisher, receiving)
+        maker.join()
+        if maker.exitcode:
+            raise OperatorError("The demo network could not be made; what was printed above says why.")
+    finally:
+        maker.kill()
+        maker.join()
+
+
+def _make(publisher: Publisher, blocks: int, sending: Connection) -> None:
+    # What only this process needs is imported here.
+    from ledger.stream.demo.history import History
+
+    web.end_with_parent()
+    history = History(blocks=blocks, tps=TPS, seed=SEED, hours=HOURS)
+    for network, block in history.play(nodes()):
+        if block.number == blocks - 1:
+            publisher.publish(network, block)
+        else:
+            block.write(publisher.folder)
+        sending.send(block.name)
+    sending.close()
+
+
+def _made(publisher: Publisher, receiving: Connection) -> Iterator[LocalRecordFile]:
+    while True:
+        try:
+            yield publisher.published(receiving.recv())
+        except EOFError:
+            return
+
+
+# LIVE
+
+
+def live(say: Say) -> None:
+    """Go on producing a block every two seconds, and load it, until a signal asks to stop.
+
+    Errors: OperatorError.
+    """
+    # What only this process needs is imported here.
+    from ledger.stream.demo.history import BLOCK_SECONDS, next_block
+    from mirror.following import stopped_by_signals
+
+    publisher = Publisher(folder(), nodes())
+    network, last = _resumed(publisher)
+    web.end_with_parent()
+    stopping = stopped_by_signals()
+
+    def blocks() -> Iterator[LocalRecordFile | None]:
+        yield last
+        while True:
+            yield None
+            if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
+                return
+            network.skip(max(0, clock.now_ns() - network.now))
+            yield publisher.publish(network, next_block(network, LIVE_TPS))
+            publisher.forget(_KEPT_BLOCKS)
+
+    say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
+    try:
+        Pipeline(trust=Trust(first_book())).run(blocks())
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+
+
+def _resumed(publisher: Publisher) -> "tuple[Network, LocalRecordFile]":
+    try:
+        resumed = publisher.resume()
+    except Exception as error:
+        raise OperatorError(
+            f"The state of the demo network in {publisher.folder} can't be read ({error}), perhaps because "
+            "another version of this program wrote it: a new data folder gets a new network."
+        ) from error
+    if resumed is None:
+        raise OperatorError(
+            f"There is no demo network in {publisher.folder} to go on with: --live needs a node that was "
+            "started on an empty database with SVC_MIRROR_NETWORK=demo."
         )
-
-
-def _open_accounts(network: Composer) -> None:
-    for number in _PEOPLE:
-        network.crypto_create(
-            number,
-            initial_balance=1_000 * _HBAR,
-            create=CryptoCreateTransactionBody(key=_key(number), memo=f"Demo account {number}"),
-        )
-
-
-def _trade(network: Composer) -> None:
-    """Everybody pays the next one; one change of a memo, and one payment of more than there is."""
-    turn = network.block_number
-    for step, payer in enumerate(_PEOPLE):
-        receiver = _PEOPLE[(step + turn) % len(_PEOPLE)]
-        if receiver != payer:
-            amount = (step + 1) * turn * _HBAR // 4
-            network.crypto_transfer({payer: -amount, receiver: amount}, payer=payer)
-    changed = _PEOPLE[turn % len(_PEOPLE)]
-    update = CryptoUpdateTransactionBody()
-    update.memo.value = f"Changed in block {turn}"
-    network.crypto_update(changed, update, payer=changed)
-    network.crypto_transfer(
-        {changed: -_SUPPLY, TREASURY: _SUPPLY}, payer=changed, result=_INSUFFICIENT_ACCOUNT_BALANCE
-    )
-
-
-def _close_an_account(network: Composer) -> None:
-    network.crypto_create(1011, initial_balance=5 * _HBAR, payer=_PEOPLE[0])
-    network.crypto_delete(1011, transfer_to=_PEOPLE[0], balance=5 * _HBAR, payer=_PEOPLE[0])
-
-
-def _key(number: int) -> Key:
-    """The public key of an account; anyone can compute its private key, so it is fit for a demo alone."""
-    private = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"demo {number}".encode()).digest())
-    return Key(ed25519=private.public_key().public_bytes_raw())
+    return resumed

@@ -23,9 +23,6 @@ from django.core.management import call_command
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
-from ledger.stream.source import find_record_files
 from mirror import access, config, demo, web
 from mirror.db import embedded
 from mirror.db.cluster import DATABASE, ROLE, binaries
@@ -56,19 +53,6 @@ def _missing_migrations() -> bool:
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
-def load_demo(say: Say) -> None:
-    """Make and load the demo stream, if the database is empty and no other network is configured."""
-    with connection.cursor() as cursor:
-        cursor.execute("select exists (select from record_file)")
-        (loaded,) = cursor.fetchone()
-    if loaded or config.value("network") != demo.NETWORK:
-        return
-    folder = settings.DATA_DIR / "demo-stream"
-    say(f"Making a small demo stream in {folder} and loading it.")
-    demo.store_address_book(demo.write(folder))
-    Pipeline(trust=Trust()).run(find_record_files([folder]))
-
-
 # WEB
 
 
@@ -82,18 +66,28 @@ def serve(say: Say) -> None:
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
-def up(say: Say) -> None:
-    """Run a whole node until a signal asks to stop."""
+def up(say: Say, *, live: bool = False) -> None:
+    """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
+
+    Errors: OperatorError.
+    """
+    if live and (follows() or config.value("network") != demo.NETWORK):
+        raise OperatorError(
+            "--live lets the demo network go on, and this node is for the network "
+            f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
+        )
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
         with at_hand(say) as server:
             make_tables(say)
             access.make_admin(settings.DATA_DIR)
+            parts = {}
             if follows():
-                parts = {"loader": partial(_loader_process, say)}
-            else:
-                load_demo(say)
-                parts = {}
+                parts["loader"] = partial(_loader_process, say)
+            elif config.value("network") == demo.NETWORK:
+                demo.load(say)
+                if live:
+                    parts["demo network"] = partial(demo.live, say)
             _run(say, server, lambda: say(_whereabouts(server)), parts)
 
 

@@ -1,41 +1,78 @@
-"""The demo stream, loaded and asked: there is something of every kind to look at."""
+"""The demo network of a node: its history, loaded once, and gone on with where it was interrupted."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
+from ledger.stream.compose import Composer
 from ledger.stream.source import find_record_files
 from mirror import demo
+from mirror.errors import OperatorError
 from tests.api import Api
+from tests.conftest import empty_tables
+
+BLOCKS = 8
 
 
 @pytest.fixture
-def network(tmp_path: Path, ledger_tables: None) -> Any:
-    nodes = demo.write(tmp_path / "stream")
-    demo.store_address_book(nodes)
-    Pipeline().run(find_record_files([tmp_path / "stream"]))
-    return lambda path: Api().get(f"/api/v1/{path}").json()
+def folder(tmp_path: Path, settings, ledger_tables: None) -> Iterator[Path]:
+    settings.DATA_DIR = tmp_path
+    return tmp_path / "demo-stream"
 
 
-def test_the_demo_has_something_of_every_kind(network: Any) -> None:
-    (coin,) = network("tokens?type=fungible_common")["tokens"]
-    assert (coin["name"], coin["decimals"]) == ("Demo Coin", 2)
-    assert network(f"tokens/{coin['token_id']}")["total_supply"] == "100000000"
-    held = network(f"tokens/{coin['token_id']}/balances?order=asc")["balances"]
-    assert [one["balance"] for one in held] == [99_400_000, 100_000, 200_000, 300_000]
-    (art,) = network("tokens?type=non_fungible_unique")["tokens"]
-    pieces = network(f"tokens/{art['token_id']}/nfts?order=asc")["nfts"]
-    assert [piece["account_id"] for piece in pieces] == ["0.0.1006", "0.0.1008", "0.0.1006"]
-    messages = network("topics/0.0.2003/messages?encoding=utf-8")["messages"]
-    assert [message["message"] for message in messages] == ["Hello", "This is a topic", "Bye"]
-    (schedule,) = network("schedules")["schedules"]
-    assert schedule["executed_timestamp"] is not None
-    (allowance,) = network("accounts/0.0.1008/allowances/crypto")["allowances"]
-    assert allowance["amount"] == 500_000_000
+def load() -> list[str]:
+    said: list[str] = []
+    demo.load(said.append, BLOCKS)
+    return said
 
 
-def test_all_hbars_of_the_demo_are_accounted_for(network: Any) -> None:
-    balances = network("balances?limit=100")["balances"]
+def blocks() -> list[dict]:
+    return Api().get("/api/v1/blocks?limit=100&order=asc").json()["blocks"]
+
+
+def test_the_history_is_made_verified_and_loaded_once(folder):
+    *_, last = load()
+    assert f"in {BLOCKS} blocks, signed by 4 nodes" in last
+    assert [block["number"] for block in blocks()] == list(range(BLOCKS))
+    assert load() == []
+
+
+def test_all_hbars_of_the_demo_are_accounted_for(folder):
+    load()
+    balances = Api().get("/api/v1/balances?limit=100").json()["balances"]
+    assert len(balances) < 100
     assert sum(one["balance"] for one in balances) == 50_000_000_000 * 100_000_000
+
+
+@pytest.mark.parametrize("made", ["in part", "as a whole"])
+def test_a_history_that_was_interrupted_goes_on(folder, made):
+    load()
+    whole = blocks()
+    empty_tables()
+    first, *later = find_record_files([folder])
+    Pipeline().run([first])
+    if made == "in part":
+        (folder / "network.state").unlink()
+        for file in later[3:]:
+            for copy in (file, *file.copies):
+                copy.path.unlink()
+
+    load()
+
+    assert blocks() == whole
+
+
+def test_a_database_with_another_stream_gets_no_demo(folder, tmp_path):
+    composer = Composer()
+    composer.crypto_create(1001)
+    composer.block().write(tmp_path / "other")
+    Pipeline().run(find_record_files([tmp_path / "other"]))
+    assert load() == []
+    assert not folder.exists()
+
+
+def test_a_network_whose_state_is_lost_can_not_go_on(folder):
+    with pytest.raises(OperatorError, match="There is no demo network in .* to go on with"):
+        demo.live(print)
