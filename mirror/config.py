@@ -362,8 +362,8 @@ SETTINGS: tuple[Setting, ...] = (
             "Longest database statement of a request; beyond it the answer is 503.", unit="duration"),
     # Simulated contract calls: the state they see
     Setting("web3.evm.network", "TESTNET",
-            "Which network contracts see: their chain id is 295 on MAINNET, 296 on TESTNET, 297 on PREVIEWNET "
-            "and 298 on OTHER.",
+            "Which network contracts see: the chain id is 295 on MAINNET, 296 on TESTNET, 297 on PREVIEWNET, "
+            "298 on OTHER.",
             choices=("MAINNET", "TESTNET", "PREVIEWNET", "OTHER")),
     Setting("web3.evm.allowLongZeroAddresses", False,
             "Let contracts also use the long-zero address of an account that has an EVM address of its own."),
@@ -371,10 +371,11 @@ SETTINGS: tuple[Setting, ...] = (
             "How far above the highest number of an entity the number of a created contract is.", low=0,
             high=1_000_000),
     Setting("web3.evm.storageFallback", False,
-            "At a past block, read a storage slot of which no change is known by then as it is now; otherwise "
-            "it is zero."),
+            "At a past block, read a storage slot of which no change is known by then as it is now; else it "
+            "is zero."),
     Setting("web3.cache.block.expireAfterWrite", "500ms", "How long a block is kept in memory.",
             unit="duration", low=0, high=3600),
+    Setting("web3.cache.block.maximumSize", 1000, "Blocks that are kept.", low=1, high=1_000_000),
     Setting("web3.cache.contract.expireAfterAccess", "60m", "How long unused code is kept.",
             unit="duration", low=0),
     Setting("web3.cache.contract.maximumSize", 1000, "Contracts whose code is kept.", low=1, high=1_000_000),
@@ -412,13 +413,9 @@ SETTINGS: tuple[Setting, ...] = (
             unit="duration", low=1, high=600),
     Setting("web3.maxPayloadLogSize", 300, "Most characters of a request that a filter writes to the log.",
             unit="characters", low=0),
-    Setting("web3.db.statementTimeout", "3s", "Longest database statement of a contract call.",
-            unit="duration", low=0.001),
     Setting("web3.evm.engine", "pyevm",
             "What runs contract calls: py-evm as it is, or with its code translated block by block.",
             choices=("pyevm", "pyevm-blocks")),
-    Setting("web3.evm.network", "TESTNET", "Decides the chain id: 295, 296, 297 or, of any other, 298.",
-            choices=("MAINNET", "TESTNET", "PREVIEWNET", "OTHER")),
     Setting("web3.evm.maxGasLimit", 15_000_000, "Most gas of a call.", unit="gas", low=21_000),
     Setting("web3.evm.maxGasRefundPercentage", 100,
             "How much of a call's gas limit may go unused: with 20 a call counts as using at least 80 %.",
