@@ -196,6 +196,12 @@ class Composer:
         self._transactions: list[ComposedTransaction] = []
         self._sidecar_records: list[Any] = []
 
+    @property
+    def block_start(self) -> int:
+        """Consensus timestamp of the first transaction of the block that is not yet closed."""
+        first = self._transactions[0] if self._transactions else self
+        return first.consensus_timestamp
+
     def address_book(self) -> bytes:
         """The serialized NodeAddressBook of the nodes."""
         return address_book(node.address_book_node for node in self.nodes)

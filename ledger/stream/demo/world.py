@@ -7,6 +7,7 @@ times nanoseconds.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ledger.stream.demo.deployed import Contracts
 from ledger.stream.demo.nodes import Nodes
 from ledger.stream.demo.staking import Staking
 from ledger.stream.demo.tokens import Tokens
@@ -54,6 +55,7 @@ class World:
     people: list[int] = field(default_factory=list)
     bound: set[int] = field(default_factory=set)
     tokens: Tokens = field(default_factory=Tokens)
+    contracts: Contracts = field(default_factory=Contracts)
     next_number: int = 1001
     nodes: Nodes = field(default_factory=Nodes)
     staking: Staking = field(default_factory=Staking)

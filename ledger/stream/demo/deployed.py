@@ -1,0 +1,124 @@
+"""What is true of contracts and hooks in the simulated network: plain data, changed by actions alone.
+
+Contracts and accounts are keyed by their number; the account side of a contract (balance, nonce, memo, key) is an
+`Account` of the world.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+_RESULTS_KEPT = 5_000
+
+
+@dataclass(slots=True)
+class StoredSlot:
+    """A storage slot that was ever written; `modified` is when it was last."""
+
+    value: int
+    modified: int
+
+
+@dataclass(slots=True)
+class Contract:
+    """A contract that was created. `kind` is its name in Solidity, `initcode` includes constructor arguments.
+
+    `admin` is the account whose key may change it, None when nobody's may. `parties` are accounts: of a coin
+    those that were given some, of collectibles the holder of each in order, of a factory the holder of each
+    locker, of an exchange those that let it take their coins.
+    """
+
+    number: int
+    kind: str
+    address: bytes
+    code: bytes
+    initcode: bytes
+    file: int | None = None
+    admin: int | None = None
+    owner: int | None = None
+    trades: int | None = None  # the coin of an exchange
+    obtainer: int | None = None
+    parties: list[int] = field(default_factory=list)
+    slots: dict[int, StoredSlot] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class HookSlot:
+    """A storage slot of a hook: no leading zeros, empty when it was freed. `created` begins its current life."""
+
+    value: bytes
+    created: int
+    modified: int
+
+
+@dataclass(slots=True)
+class Hook:
+    """A hook of an account or contract (HIP-1195); slots by their 32-byte key."""
+
+    owner: int
+    hook_id: int
+    contract: int
+    created: int
+    admin_key: bytes | None = None
+    deleted: bool = False
+    slots: dict[bytes, HookSlot] = field(default_factory=dict)
+
+    def put(self, key: bytes, value: bytes, at: int) -> None:
+        """Write a slot at a time; nothing but zeros free it."""
+        key, value = key.rjust(32, b"\0"), value.lstrip(b"\0")
+        before = self.slots.get(key)
+        created = before.created if before is not None and before.value else at
+        self.slots[key] = HookSlot(value, created, at)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    contract: int
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a transaction that ran a contract. `hash` is the one it is found by, 32 bytes.
+
+    `contract` is what was called or created, None when nothing was. `error` is what the record says of a
+    failure.
+    """
+
+    consensus_timestamp: int
+    contract: int | None
+    sender: int
+    hash: bytes
+    result: str
+    gas_limit: int
+    gas_used: int
+    amount: int
+    output: bytes
+    error: str
+    created: tuple[int, ...] = ()
+    logs: tuple[LogEntry, ...] = ()
+
+
+@dataclass
+class Contracts:
+    """All contracts, hooks by owner and id, and the latest results.
+
+    `living` are the numbers of the contracts of a kind that can be called; `relay` is the account that submits
+    Ethereum transactions for those who sign them.
+    """
+
+    deployed: dict[int, Contract] = field(default_factory=dict)
+    living: dict[str, list[int]] = field(default_factory=dict)
+    by_address: dict[bytes, int] = field(default_factory=dict)
+    hooks: dict[tuple[int, int], Hook] = field(default_factory=dict)
+    results: deque[Result] = field(default_factory=lambda: deque(maxlen=_RESULTS_KEPT))
+    relay: int | None = None
+
+    def add(self, contract: Contract) -> None:
+        self.deployed[contract.number] = contract
+        self.by_address[contract.address] = contract.number
+        self.living.setdefault(contract.kind, []).append(contract.number)
+
+    def of(self, kind: str) -> list[Contract]:
+        """The contracts of a kind that are not deleted, oldest first."""
+        return [self.deployed[number] for number in self.living.get(kind, ())]
