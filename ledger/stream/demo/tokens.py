@@ -77,7 +77,13 @@ class Relationship:
     automatic: bool
     frozen: bool | None
     kyc_granted: bool | None
+    balance_timestamp: int  # of the last transfer
     balance: int = 0
+
+    def receive(self, amount: int, at: int) -> None:
+        """Get an amount; a negative one is spent."""
+        self.balance += amount
+        self.balance_timestamp = at
 
 
 @dataclass(slots=True)
@@ -213,6 +219,7 @@ class Tokens:
             automatic=automatic,
             frozen=token.freeze_default if token.freeze_key else None,
             kyc_granted=False if token.kyc_key else None,
+            balance_timestamp=at,
         )
         self.automatic_associations[account] += automatic
 
