@@ -17,7 +17,7 @@ values:
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -40,6 +40,8 @@ _TIMEOUT = "rest.db.statementTimeout"
 _SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 Row = tuple[Any, ...]
+# Of the placeholders in order, or by their names.
+Values = Sequence[Any] | Mapping[str, Any]
 
 
 class Comparison(NamedTuple):
@@ -107,7 +109,7 @@ def _holds_for_all(operator: str, value: int) -> bool:
     return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
 
 
-def fetch(statement: str, values: Sequence[Any] = (), *, timeout: str = _TIMEOUT) -> list[Row]:
+def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> list[Row]:
     """All rows of a statement; `timeout` names the setting of its longest time. Errors: psycopg.Error."""
     wrapper = connections[DEFAULT_DB_ALIAS]
     if wrapper.connection is None:
@@ -136,7 +138,7 @@ def fetch(statement: str, values: Sequence[Any] = (), *, timeout: str = _TIMEOUT
             wrapper.queries_log.append({"sql": statement, "time": f"{time.monotonic() - began:.3f}"})
 
 
-def fetch_one(statement: str, values: Sequence[Any] = ()) -> Row | None:
+def fetch_one(statement: str, values: Values = ()) -> Row | None:
     """The first row of a statement, or None. Errors: psycopg.Error."""
     rows = fetch(statement, values)
     return rows[0] if rows else None

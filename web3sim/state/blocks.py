@@ -1,0 +1,184 @@
+"""The `block` of a request: its text, the block it selects, and what the EVM sees of that block.
+
+Source: record_file. A block number is `index`; a hash is 96 hex digits, of which the EVM sees the first 64.
+"""
+
+import re
+from dataclasses import dataclass
+
+from mirror import config
+from mirror.db.sql import MAX_INT64, Row
+from mirror.values import entity_id
+from mirror.values.timestamp import NANOS_PER_SECOND
+from web3sim.engine.seam import BlockEnvironment
+from web3sim.state.cache import ABSENT, Absent, caches
+from web3sim.state.database import Reading
+
+WORD = 32
+NO_HASH = bytes(WORD)
+
+_LATEST = frozenset({"", "latest", "pending", "safe", "finalized"})
+_EARLIEST = "earliest"
+_DECIMAL = re.compile(r"\+?[0-9]+")
+_HEX = re.compile(r"0x\+?[0-9a-fA-F]+")
+_HASH = re.compile(r"0x([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
+# More digits than any number has, in any form; int() need not read them.
+_MOST_DIGITS = 1000
+
+_CHAIN_IDS = {"MAINNET": 295, "TESTNET": 296, "PREVIEWNET": 297, "OTHER": 298}
+_COINBASE_NUM = 98
+
+_COLUMNS = "index, hash, consensus_start, consensus_end"
+
+
+class InvalidBlock(ValueError):
+    """`Invalid block value: ...`: a text that is no block, or a hash that no block has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"Invalid block value: {text}")
+
+
+class UnknownBlock(Exception):
+    """`Unknown block number`: no stored block has the number, or none is stored."""
+
+    def __init__(self) -> None:
+        super().__init__("Unknown block number")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSelector:
+    """What a `block` asks for: a number, the beginning of a hash in lower case, the earliest, or the latest.
+
+    `text` is as it was given.
+    """
+
+    text: str = ""
+    number: int | None = None
+    hash: str | None = None
+    earliest: bool = False
+
+
+LATEST = BlockSelector()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBlock:
+    """A record file; times in ns."""
+
+    number: int
+    hash: bytes
+    consensus_start: int
+    consensus_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedBlock:
+    """A block to run a call in, on the state at `state_time` (ns); None is the current state."""
+
+    block: StoredBlock
+    state_time: int | None
+
+    def environment(self, gas_limit: int) -> BlockEnvironment:
+        return BlockEnvironment(
+            number=self.block.number,
+            timestamp=self.block.consensus_start // NANOS_PER_SECOND,
+            coinbase=entity_id.long_zero(_COINBASE_NUM),
+            prevrandao=self.block.hash[:WORD],
+            gas_limit=gas_limit,
+            chain_id=chain_id(),
+        )
+
+
+def chain_id() -> int:
+    """That of the network contracts see."""
+    return _CHAIN_IDS[config.value("web3.evm.network")]
+
+
+def parse_block(text: str | None) -> BlockSelector:
+    """What the text of a `block` asks for. Errors: InvalidBlock.
+
+    Names in any case, decimal or 0x numbers of at most 63 bits, hashes of 32 or 48 bytes; nothing and None
+    are the latest.
+    """
+    name = (text or "").lower()
+    if name in _LATEST:
+        return LATEST
+    assert text is not None
+    if name == _EARLIEST:
+        return BlockSelector(text, earliest=True)
+    if (hash_ := _HASH.fullmatch(text)) is not None:
+        number = int(text, 16)
+        return (
+            BlockSelector(text, number=number)
+            if number <= MAX_INT64
+            else BlockSelector(text, hash=hash_[1].lower())
+        )
+    if len(text) <= _MOST_DIGITS and (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
+        number = int(text.removeprefix("0x"), 16) if text.startswith("0x") else int(text)
+        if number <= MAX_INT64:
+            return BlockSelector(text, number=number)
+    raise InvalidBlock(text)
+
+
+def find_block(selector: BlockSelector, reading: Reading) -> SelectedBlock:
+    """The stored block a request asks for.
+
+    Errors: UnknownBlock; InvalidBlock for a hash that no stored block has; those of `reading`.
+    """
+    # What asks for no block in particular gets the current state, whatever else is asked of the same block.
+    is_latest = selector.number is None and selector.hash is None and not selector.earliest
+    key = (selector.number, selector.hash, selector.earliest)
+    found: StoredBlock | None | Absent = caches().blocks.get(key)
+    if isinstance(found, Absent):
+        found = _read(selector, reading)
+        caches().blocks.put(key, found)
+    if found is None:
+        raise UnknownBlock if selector.hash is None else InvalidBlock(selector.text)
+    return SelectedBlock(found, None if is_latest else found.consensus_end)
+
+
+def block_at(timestamp: int, reading: Reading) -> StoredBlock | None:
+    """The block a transaction of this time is in; None if it isn't stored."""
+    # Index: the primary key (consensus_end).
+    row = reading.fetch_one(
+        f"select {_COLUMNS} from record_file where consensus_end >= %s order by consensus_end limit 1",
+        (timestamp,),
+    )
+    block = _stored(row)
+    return block if block is not None and block.consensus_start <= timestamp else None
+
+
+def block_hash(number: int, reading: Reading) -> bytes:
+    """32 bytes of the hash of a block; zero bytes when it isn't stored."""
+    if number > MAX_INT64:
+        return NO_HASH
+    key = (number, None, False)
+    found: StoredBlock | None | Absent = caches().blocks.get(key)
+    if found is ABSENT:
+        found = _read(BlockSelector(number=number), reading)
+        caches().blocks.put(key, found)
+    return found.hash[:WORD] if isinstance(found, StoredBlock) else NO_HASH
+
+
+def _read(selector: BlockSelector, reading: Reading) -> StoredBlock | None:
+    # Indexes: record_file__index (index), record_file__hash (hash). A range of hashes, as a LIKE of a
+    # parameter can't use it; g comes after all hex digits.
+    condition = ""
+    values: tuple[int | str, ...] = ()
+    if selector.number is not None:
+        condition, values = "where index = %s", (selector.number,)
+    elif selector.hash is not None:
+        condition, values = "where hash >= %s and hash < %s", (selector.hash, selector.hash + "g")
+    direction = "asc" if selector.earliest else "desc"
+    return _stored(
+        reading.fetch_one(
+            f"select {_COLUMNS} from record_file {condition} order by index {direction} limit 1", values
+        )
+    )
+
+
+def _stored(row: Row | None) -> StoredBlock | None:
+    if row is None:
+        return None
+    number, hash_text, start, end = row
+    return StoredBlock(number, bytes.fromhex(hash_text), start, end)

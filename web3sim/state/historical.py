@@ -1,0 +1,89 @@
+"""The state at a time in the past: accounts, their balances, and storage."""
+
+from collections.abc import Mapping, Sequence
+
+from mirror import config
+from web3sim.engine.seam import Address
+from web3sim.state.current import CurrentTables
+from web3sim.state.historical_tokens import HistoricalTokens, newest
+from web3sim.state.tables import Entities, entities_of
+
+# The EVM sees no balance of accounts up to this number; those of some change with every transaction.
+_LAST_SYSTEM_NUM = 750
+
+
+class HistoricalTables(HistoricalTokens):
+    """The state just after `time` (ns); see web3sim.state.tables.Tables."""
+
+    def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
+        # Indexes: entity__evm_address and entity__alias, entity_history__evm_address and
+        # entity_history__alias, crypto_transfer__entity_id_consensus_timestamp (of entities other than 98).
+        named = " union all ".join(
+            f"select id, created_timestamp from {table} "
+            f"where {column} = wanted.address and created_timestamp <= %(time)s"
+            for table in ("entity", "entity_history")
+            for column in ("evm_address", "alias")
+        )
+        version = newest(
+            "entity",
+            "id, type::text as type, evm_address, alias, ethereum_nonce, receiver_sig_required, num, "
+            "created_timestamp, deleted",
+            "id = known.id",
+        )
+        rows = self.reading.fetch(
+            f"""
+            with snapshot as materialized ({self.snapshot})
+            select wanted.address, wanted.asked, e.id, e.type, e.evm_address, e.alias,
+                case when e.type not in ('ACCOUNT', 'CONTRACT') or e.num <= {_LAST_SYSTEM_NUM}
+                    or e.created_timestamp > %(time)s then 0
+                else coalesce(base.balance, 0) + coalesce((
+                    select sum(amount)::bigint from crypto_transfer
+                    where entity_id = e.id and entity_id <> 98 and consensus_timestamp <= %(time)s
+                        and consensus_timestamp > coalesce(base.consensus_timestamp, -1)
+                        and errata is distinct from 'DELETE'
+                ), 0) end,
+                e.ethereum_nonce, e.receiver_sig_required
+            from (
+                select address, null::bigint as asked from unnest(%(addresses)s::bytea[]) address
+                union all
+                select null, asked from unnest(%(ids)s::bigint[]) asked
+            ) wanted
+            cross join lateral (
+                select coalesce(wanted.asked, (
+                    select id from ({named}) named order by created_timestamp desc limit 1
+                )) as id
+            ) known
+            cross join lateral ({version}) e
+            left join lateral (
+                select balance, consensus_timestamp from account_balance
+                where account_id = e.id and {self.in_snapshot}
+                order by consensus_timestamp desc limit 1
+            ) base on true
+            where e.deleted is not true
+            """,
+            {"time": self.time, "addresses": list(addresses), "ids": list(ids)},
+        )
+        return entities_of(rows)
+
+    def slots(self, contract_id: int, slots: Sequence[int]) -> Mapping[int, int]:
+        # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Slots lack
+        # leading zero bytes here.
+        rows = self.reading.fetch(
+            """
+            select wanted.slot, change.value from unnest(%s::bytea[]) wanted (slot) cross join lateral (
+                select coalesce(value_written, value_read) as value from contract_state_change
+                where contract_id = %s and slot = wanted.slot and consensus_timestamp <= %s
+                order by consensus_timestamp desc limit 1
+            ) change
+            """,
+            ([_stripped(slot) for slot in slots], contract_id, self.time),
+        )
+        found = {int.from_bytes(slot, "big"): int.from_bytes(value, "big") for slot, value in rows}
+        others = [slot for slot in slots if slot not in found]
+        if others and config.value("web3.evm.storageFallback"):
+            return {**found, **CurrentTables(self.reading).slots(contract_id, others)}
+        return found | dict.fromkeys(others, 0)
+
+
+def _stripped(slot: int) -> bytes:
+    return slot.to_bytes((slot.bit_length() + 7) // 8, "big")

@@ -1,0 +1,120 @@
+"""What the tables answer about one state, the current one or that at a time, and in which form.
+
+`web3sim.state.current` and `web3sim.state.historical` read them, `web3sim.state.reader` makes of them what
+the EVM sees.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from mirror.db.sql import Row
+from mirror.values import entity_id
+from web3sim.engine.seam import Address
+
+ADDRESS_LENGTH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A row of entity that is not deleted. `type` is as in the table; the balance in tinybars."""
+
+    id: int
+    type: str
+    evm_address: bytes | None = None
+    alias: bytes | None = None
+    balance: int = 0
+    nonce: int = 0
+    receiver_signature_required: bool = False
+
+    @property
+    def own_address(self) -> Address | None:
+        """Its EVM address or 20-byte alias, if it has one."""
+        for address in (self.evm_address, self.alias):
+            if address is not None and len(address) == ADDRESS_LENGTH:
+                return address
+        return None
+
+    @property
+    def address(self) -> Address:
+        """How the EVM names it: its own address, else the long-zero one."""
+        return self.own_address or entity_id.long_zero(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token whose entity is not deleted; the supply only if it is the current one."""
+
+    id: int
+    name: str
+    symbol: str
+    decimals: int
+    unique: bool
+    treasury_account_id: int
+    total_supply: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nft:
+    """A serial that is not deleted."""
+
+    account_id: int | None
+    spender: int | None
+    metadata: bytes
+
+
+class Entities(NamedTuple):
+    """Those found, each by what it was asked for by."""
+
+    by_address: Mapping[Address, Entity]
+    by_id: Mapping[int, Entity]
+
+
+class Tables(Protocol):
+    """One state. Ids are encoded; amounts in the smallest unit; errors are those of Reading."""
+
+    @property
+    def time(self) -> int | None:
+        """When, in ns; None is now."""
+
+    def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities: ...
+
+    def slots(self, contract_id: int, slots: Sequence[int]) -> Mapping[int, int]:
+        """The values of all slots; 0 is one that was never written."""
+
+    def token(self, token_id: int) -> Token | None: ...
+
+    def total_supply(self, token: Token) -> int: ...
+
+    def token_balance(self, token: Token, account_id: int) -> int:
+        """What a relationship holds, for a unique token the number of serials; 0 without one."""
+
+    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
+        """What is left of it; 0 without one."""
+
+    def nft(self, token_id: int, serial_number: int) -> Nft | None: ...
+
+    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool: ...
+
+
+def entities_of(rows: Iterable[Row]) -> Entities:
+    """From rows of the address and the id asked for, then the columns of Entity in order."""
+    by_address: dict[Address, Entity] = {}
+    by_id: dict[int, Entity] = {}
+    for address, asked_id, found_id, kind, evm_address, alias, balance, nonce, receiver_signature in rows:
+        entity = Entity(
+            found_id, kind, evm_address, alias, balance or 0, nonce or 0, bool(receiver_signature)
+        )
+        if address is None:
+            by_id[asked_id] = entity
+        else:
+            by_address[address] = entity
+    return Entities(by_address, by_id)
+
+
+def token_of(row: Row | None) -> Token | None:
+    """From the columns of Token in order, the type as text."""
+    if row is None:
+        return None
+    token_id, name, symbol, decimals, kind, treasury, supply = row
+    return Token(token_id, name, symbol, decimals, kind == "NON_FUNGIBLE_UNIQUE", treasury, supply)
