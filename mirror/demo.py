@@ -20,7 +20,7 @@ from ledger.stream.demo.publisher import Publisher
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile, find_record_files
 from ledger.stream.verified import StreamFile
-from mirror import clock, web
+from mirror import clock, config, web
 from mirror.errors import OperatorError
 from mirror.management.display import shown
 
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 NETWORK = "demo"
 ADDRESS_BOOK_FILE = "addressbook.bin"
 
-# The history that `up` loads: about 20,000 transactions.
-BLOCKS, TPS, SEED, HOURS = 400, 25, 1, 4
-LIVE_TPS = 5
+_TPS, _LIVE_TPS = 25, 5
+_SECONDS_PER_BLOCK = 36
 # What is loaded is not needed any more; an auditor may want to look at the last of it.
 _KEPT_BLOCKS = 1_000
 
@@ -53,7 +52,7 @@ def first_book() -> bytes:
 # HISTORY
 
 
-def load(say: Say, blocks: int = BLOCKS) -> None:
+def load(say: Say) -> None:
     """Make the history and load it; what an interrupted run has left, goes on. Nothing is done where the
     database has another stream. Errors: OperatorError.
     """
@@ -62,8 +61,8 @@ def load(say: Say, blocks: int = BLOCKS) -> None:
         return
     began = time.monotonic()
     if not publisher.complete:
-        say(f"Making a demo network with {HOURS} hours of history in {folder()} and loading it.")
-    with _history(publisher, blocks) as files, shown("Loading", blocks, say) as display:
+        say(f"Making a demo network with hours of history in {folder()} and loading it.")
+    with _history(publisher) as files, shown("Loading", config.value("demo.blocks"), say) as display:
         done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     say(
         f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by "
@@ -72,14 +71,14 @@ def load(say: Say, blocks: int = BLOCKS) -> None:
 
 
 @contextmanager
-def _history(publisher: Publisher, blocks: int) -> Iterator[Iterable[StreamFile]]:
+def _history(publisher: Publisher) -> Iterator[Iterable[StreamFile]]:
     """The files of the history, if need be as a child process makes them: each of the two takes a core."""
     if publisher.complete:
         yield find_record_files([publisher.folder])
         return
     receiving, sending = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("fork")
-    maker = context.Process(target=_make, args=(publisher, blocks, sending), name="demo")
+    maker = context.Process(target=_make, args=(publisher, sending), name="demo")
     maker.start()
     sending.close()
     try:
@@ -92,12 +91,14 @@ def _history(publisher: Publisher, blocks: int) -> Iterator[Iterable[StreamFile]
         maker.join()
 
 
-def _make(publisher: Publisher, blocks: int, sending: Connection) -> None:
+def _make(publisher: Publisher, sending: Connection) -> None:
     # What only this process needs is imported here.
     from ledger.stream.demo.history import History
 
     web.end_with_parent()
-    history = History(blocks=blocks, tps=TPS, seed=SEED, hours=HOURS)
+    blocks = config.value("demo.blocks")
+    hours = blocks * _SECONDS_PER_BLOCK / 3600
+    history = History(blocks, _TPS, config.value("demo.seed"), hours)
     for network, block in history.play(nodes()):
         if block.number == blocks - 1:
             publisher.publish(network, block)
@@ -139,7 +140,7 @@ def live(say: Say) -> None:
             if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
                 return
             network.skip(max(0, clock.now_ns() - network.now))
-            yield publisher.publish(network, next_block(network, LIVE_TPS))
+            yield publisher.publish(network, next_block(network, _LIVE_TPS))
             publisher.forget(_KEPT_BLOCKS)
 
     say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")

@@ -1,6 +1,5 @@
 """The demo network of a node: its history, loaded once, and gone on with where it was interrupted."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,19 +16,21 @@ BLOCKS = 8
 
 
 @pytest.fixture
-def folder(tmp_path: Path, settings, ledger_tables: None) -> Iterator[Path]:
+def folder(tmp_path: Path, settings, settings_of, ledger_tables: None) -> Path:
     settings.DATA_DIR = tmp_path
+    settings_of({"demo.blocks": BLOCKS})
     return tmp_path / "demo-stream"
 
 
 def load() -> list[str]:
     said: list[str] = []
-    demo.load(said.append, BLOCKS)
+    demo.load(said.append)
     return said
 
 
 def blocks() -> list[dict]:
-    return Api().get("/api/v1/blocks?limit=100&order=asc").json()["blocks"]
+    answer: dict[str, list[dict]] = Api().get("/api/v1/blocks?limit=100&order=asc").json()
+    return answer["blocks"]
 
 
 def test_the_history_is_made_verified_and_loaded_once(folder):
@@ -56,8 +57,8 @@ def test_a_history_that_was_interrupted_goes_on(folder, made):
     if made == "in part":
         (folder / "network.state").unlink()
         for file in later[3:]:
-            for copy in (file, *file.copies):
-                copy.path.unlink()
+            for copy in folder.rglob(file.name):
+                copy.unlink()
 
     load()
 

@@ -16,6 +16,7 @@ from mirror.management.display import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
 
+_BLOCKS, _TPS, _SEED = 400, 25, 1
 _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 
@@ -38,18 +39,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new or an empty folder")
-        parser.add_argument(
-            "--blocks", type=_count, default=demo.BLOCKS, help="how many (default %(default)s)"
-        )
+        parser.add_argument("--blocks", type=_count, default=_BLOCKS, help="how many (default %(default)s)")
         parser.add_argument(
             "--tps",
             type=_positive,
-            default=demo.TPS,
+            default=_TPS,
             help="transactions per second; a block is of two seconds (default %(default)s)",
         )
-        parser.add_argument(
-            "--seed", type=int, default=demo.SEED, help="a whole number (default %(default)s)"
-        )
+        parser.add_argument("--seed", type=int, default=_SEED, help="a whole number (default %(default)s)")
         parser.add_argument(
             "--hours",
             type=_positive,

@@ -21,6 +21,7 @@ from mirror.db.place import place
 
 ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_SECONDS = 60
+BLOCKS = 10
 
 
 class Node:
@@ -40,12 +41,13 @@ class Node:
             "PATH": os.environ["PATH"],
             "SVC_MIRROR_DATA": str(self.folder),
             "PORT": str(self.port),
+            "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
         }
 
-    def start(self, command: str = "up", **environment: str) -> None:
+    def start(self, *command: str, **environment: str) -> None:
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", command],
+                [sys.executable, "manage.py", *(command or ("up",))],
                 cwd=ROOT,
                 env=self.environment | environment,
                 stdin=subprocess.DEVNULL,
@@ -157,15 +159,40 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.processes() == []
 
 
-def test_a_node_stays_small(node):
+def test_a_live_demo_network_goes_on_after_it_was_killed_too(node):
+    for least in (BLOCKS + 1, BLOCKS + 3):
+        node.start("up", "--live")
+        node.wait_for(lambda least=least: node.blocks()[0]["number"] >= least)
+        newest, *_ = node.blocks()
+        assert float(newest["timestamp"]["to"]) > time.time() - PATIENCE_SECONDS
+        for pid in node.processes():
+            with suppress(ProcessLookupError):  # it ended with one that was killed before it
+                os.kill(pid, signal.SIGKILL)
+        node.process.wait()
+
     node.start()
+    blocks = node.blocks()
+    for after, before in zip(blocks, blocks[1:], strict=False):
+        assert after["previous_hash"] == before["hash"]
+    assert [block["number"] for block in blocks] == list(range(len(blocks)))[::-1]
+    assert node.stop(signal.SIGTERM) == 0
+
+
+def test_another_network_than_the_demo_can_not_be_made_live(node):
+    ran = node.run("up", "--live", SVC_MIRROR_NETWORK="testnet")
+    assert ran.returncode == 1
+    assert "--live lets the demo network go on, and this node is for the network testnet" in ran.stderr
+
+
+def test_a_node_stays_small(node):
+    node.start("up", "--live")
     for _ in range(50):
         node.blocks()
     kilobytes = 0
     for pid in node.processes():
         rollup = Path("/proc", str(pid), "smaps_rollup").read_text()
         kilobytes += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
-    assert kilobytes < 500_000
+    assert kilobytes < 500_000, kilobytes
     assert node.stop(signal.SIGTERM) == 0
 
 
