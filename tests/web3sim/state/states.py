@@ -1,0 +1,20 @@
+"""States for tests, of the rows a test built."""
+
+from mirror.values import entity_id
+from web3sim.state.blocks import SelectedBlock, StoredBlock
+from web3sim.state.database import Reading
+from web3sim.state.reader import LedgerState
+
+SOME_BLOCK = StoredBlock(number=10, hash=bytes(range(48)), consensus_start=0, consensus_end=0)
+
+
+def current() -> LedgerState:
+    return LedgerState(SelectedBlock(SOME_BLOCK, None), Reading())
+
+
+def at(time: int) -> LedgerState:
+    return LedgerState(SelectedBlock(SOME_BLOCK, time), Reading())
+
+
+def long_zero(num: int) -> bytes:
+    return entity_id.long_zero(num)

@@ -1,0 +1,148 @@
+import hashlib
+
+import pytest
+
+from tests.build import SECOND, START
+from web3sim.engine.seam import BlockEnvironment
+from web3sim.state.blocks import (
+    BlockSelector,
+    InvalidBlock,
+    StoredBlock,
+    UnknownBlock,
+    block_at,
+    block_hash,
+    chain_id,
+    find_block,
+    parse_block,
+)
+from web3sim.state.database import Reading
+
+
+def hash_of(number: int) -> bytes:
+    return hashlib.sha384(b"%d" % number).digest()
+
+
+@pytest.mark.parametrize("text", [None, "", "latest", "LATEST", "Pending", "safe", "finalized"])
+def test_names_and_nothing_are_the_latest_block(text):
+    assert parse_block(text) == BlockSelector()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("00012901", 12901),
+        ("+7", 7),
+        ("0x10", 16),
+        ("0xAb", 171),
+        ("0x+1f", 31),
+        ("9223372036854775807", (1 << 63) - 1),
+        ("0x" + "0" * 60 + "0010", 16),
+    ],
+)
+def test_numbers_are_decimal_or_hex(text, number):
+    assert parse_block(text).number == number
+
+
+@pytest.mark.parametrize("text", ["earliest", "EARLIEST"])
+def test_the_earliest_block_has_a_name(text):
+    assert parse_block(text) == BlockSelector(text, earliest=True)
+
+
+@pytest.mark.parametrize("digits", [64, 96])
+def test_hashes_are_of_32_or_48_bytes(digits):
+    assert parse_block("0x" + "Ab" * (digits // 2)) == BlockSelector(
+        "0x" + "Ab" * (digits // 2), hash="ab" * (digits // 2)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-1", "-0x1", "0x-1", "+0x1", "0xzz", "abc", "latest ", " latest", "1.5", "0x", "0X10", "1e3", "+", "1_0"]
+    + ["9223372036854775808", "0x8000000000000000", "٣", "0x" + "ab" * 31, "ab" * 32, "1" * 5000],
+)
+def test_other_texts_are_invalid(text):
+    with pytest.raises(InvalidBlock) as error:
+        parse_block(text)
+    assert str(error.value) == f"Invalid block value: {text}"
+
+
+def select(text):
+    return find_block(parse_block(text), Reading())
+
+
+def test_the_latest_block_is_the_highest_and_shows_the_current_state(build):
+    build.block(7)
+    build.block(8, end=START + 100 * SECOND)
+    selected = select("latest")
+    assert selected.block == StoredBlock(8, hash_of(8), START + 99 * SECOND + 1, START + 100 * SECOND)
+    assert selected.state_time is None
+
+
+def test_any_other_form_shows_the_state_at_the_end_of_its_block(build):
+    build.block(7, end=START)
+    build.block(8, end=START + 2 * SECOND)
+    digits = hash_of(8).hex()
+    for text, number in [("7", 7), ("0x8", 8), ("earliest", 7), (f"0x{digits}", 8), (f"0x{digits[:64]}", 8)]:
+        selected = select(text)
+        assert (selected.block.number, selected.state_time) == (number, selected.block.consensus_end), text
+
+
+def test_hashes_are_found_in_any_case(build):
+    build.block(8)
+    assert select("0x" + hash_of(8).hex().upper()).block.number == 8
+
+
+@pytest.mark.parametrize("text", ["6", "9", "9223372036854775807"])
+def test_numbers_without_a_block_are_unknown(build, text):
+    build.block(7)
+    build.block(8)
+    with pytest.raises(UnknownBlock, match="^Unknown block number$"):
+        select(text)
+
+
+def test_without_blocks_there_is_no_latest_one(db):
+    for text in ("latest", "earliest"):
+        with pytest.raises(UnknownBlock):
+            select(text)
+
+
+def test_a_hash_that_no_block_has_is_an_invalid_value(build):
+    build.block(7)
+    text = "0x" + "ab" * 48
+    with pytest.raises(InvalidBlock, match=f"^Invalid block value: {text}$"):
+        select(text)
+
+
+def test_contracts_see_the_values_of_the_block(build, settings_of):
+    build.block(7, end=START + 5)
+    assert select("7").environment(15_000_000) == BlockEnvironment(
+        number=7,
+        timestamp=START // SECOND - 1,
+        coinbase=bytes(19) + b"\x62",
+        prevrandao=hash_of(7)[:32],
+        gas_limit=15_000_000,
+        chain_id=296,
+    )
+    settings_of({"web3.evm.network": "MAINNET"})
+    assert chain_id() == 295
+
+
+def test_the_block_of_a_transaction_is_found_by_its_time(build):
+    build.block(7, end=START)
+    build.block(8, end=START + 10 * SECOND, consensus_start=START + 9 * SECOND)
+    numbers = [
+        block and block.number
+        for block in (
+            block_at(time, Reading())
+            for time in (START, START + 1, START + 9 * SECOND, START + 10 * SECOND, START + 10 * SECOND + 1)
+        )
+    ]
+    assert numbers == [7, None, 8, 8, None]
+
+
+def test_a_block_hash_is_32_bytes_or_zero(build):
+    build.block(7)
+    assert block_hash(7, Reading()) == hash_of(7)[:32]
+    assert block_hash(8, Reading()) == bytes(32)
+    assert block_hash(1 << 70, Reading()) == bytes(32)
