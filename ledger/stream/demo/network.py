@@ -214,6 +214,11 @@ class Network:
         able = [one for one in self.world.living() if one.number not in left_out and one.balance >= at_least]
         return self.choose.choice(able) if able else None
 
+    def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
+        """Whether an account is there and can pay so much."""
+        account = self.world.accounts[number]
+        return not account.deleted and account.balance >= at_least
+
     def new_number(self) -> int:
         """The number of the next new entity."""
         number = self.world.next_number

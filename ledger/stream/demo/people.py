@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from ledger.stream.compose import FEE_COLLECTOR, TREASURY, account
+from ledger.stream.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
+from ledger.stream.demo import periods, system_files
 from ledger.stream.demo.network import HBAR, Network
 from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
-from ledger.stream.demo.world import Account
+from ledger.stream.demo.world import FREEZE_ADMIN, SYSTEM_ADMIN, Account
 from mirror.values.hapi import Key
 
 SUPPLY = 50_000_000_000 * HBAR
-SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
-STAKING_REWARDS, NODE_REWARDS = 800, 801
+NODE_REWARDS = 801
 _SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
 _ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
+_NODES = 4
+_STAKING = 3  # one of so many stakes from the beginning
 _NAMES = (
     "Ada", "Bruno", "Chidi", "Daria", "Emeka", "Freya", "Goran", "Hana", "Imani", "Jonas",
     "Keiko", "Lena", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa", "Samir", "Tove",
@@ -36,8 +38,11 @@ def begin(network: Network, people: int = 40) -> None:
     """The first transactions: the accounts of the network, then so many people, with hbars to start with."""
     for number in (TREASURY, *_SYSTEM_ACCOUNTS):
         _open_system_account(network, number)
+    system_files.begin(network)
+    periods.begin(network)
     for place in range(people):
-        open_account(network, name=name(place), ecdsa=place % 2 == 1)
+        staked = place % _NODES if place % _STAKING == 0 else None
+        open_account(network, name=name(place), ecdsa=place % 2 == 1, staked_node=staked)
 
 
 def name(place: int) -> str:
@@ -48,7 +53,9 @@ def name(place: int) -> str:
     return f"{_NAMES[owner]}'s {_TRADES[(owner + turn) % len(_TRADES)]}"
 
 
-def open_account(network: Network, *, name: str, ecdsa: bool, payer: int = TREASURY) -> Account:
+def open_account(
+    network: Network, *, name: str, ecdsa: bool, payer: int = TREASURY, staked_node: int | None = None
+) -> Account:
     """Create an account with a plausible number of hbars; with `ecdsa` one that Ethereum tools can use."""
     number = network.new_number()
     endowment = network.choose.randrange(2_000, 90_000) * HBAR + network.choose.randrange(HBAR)
@@ -63,6 +70,9 @@ def open_account(network: Network, *, name: str, ecdsa: bool, payer: int = TREAS
         "autoRenewPeriod": {"seconds": opened.auto_renew_period},
     }
     record: dict[str, Any] = {}
+    if staked_node is not None:
+        body["staked_node_id"] = opened.staked_node_id = staked_node
+        network.world.staking.restart(opened, network.now)
     if ecdsa:
         wallet = EcdsaWallet(number)
         opened.key, opened.alias, opened.evm_address = wallet.key, wallet.evm_address, wallet.evm_address

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ledger.stream.demo.deployed import Contracts
+from ledger.stream.demo.files import File
 from ledger.stream.demo.nodes import Nodes
 from ledger.stream.demo.staking import Staking
 from ledger.stream.demo.tokens import Tokens
 from mirror.values import entity_id
+
+SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class World:
     tokens: Tokens = field(default_factory=Tokens)
     contracts: Contracts = field(default_factory=Contracts)
     next_number: int = 1001
+    files: dict[int, File] = field(default_factory=dict)
     nodes: Nodes = field(default_factory=Nodes)
     staking: Staking = field(default_factory=Staking)
 
