@@ -1,7 +1,7 @@
-// Compiles the .sol files beside this script into compiled.json:
+// Compiles the .sol files beside this script, or those of another folder, into compiled.json:
 //
 //     npm install solc@0.8.37
-//     node ledger/stream/demo/contracts/compile.mjs
+//     node ledger/stream/demo/contracts/compile.mjs [folder]
 //
 // The same sources give the same bytes: no metadata is appended to the code.
 
@@ -18,7 +18,7 @@ const SETTINGS = {
   optimizer: { enabled: true, runs: 200 },
 };
 
-const folder = path.dirname(fileURLToPath(import.meta.url));
+const folder = process.argv[2] ?? path.dirname(fileURLToPath(import.meta.url));
 const solc = createRequire(path.join(process.cwd(), "x"))("solc");
 if (!solc.version().startsWith(VERSION + "+")) {
   throw new Error(`solc ${VERSION} is needed, this is ${solc.version()}: npm install solc@${VERSION}`);
