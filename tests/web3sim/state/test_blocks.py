@@ -58,7 +58,22 @@ def test_hashes_are_of_32_or_48_bytes(digits):
 
 @pytest.mark.parametrize(
     "text",
-    ["-1", "-0x1", "0x-1", "+0x1", "0xzz", "abc", "latest ", " latest", "1.5", "0x", "0X10", "1e3", "+", "1_0"]
+    [
+        "-1",
+        "-0x1",
+        "0x-1",
+        "+0x1",
+        "0xzz",
+        "abc",
+        "latest ",
+        " latest",
+        "1.5",
+        "0x",
+        "0X10",
+        "1e3",
+        "+",
+        "1_0",
+    ]
     + ["9223372036854775808", "0x8000000000000000", "٣", "0x" + "ab" * 31, "ab" * 32, "1" * 5000],
 )
 def test_other_texts_are_invalid(text):
