@@ -4,29 +4,29 @@ from random import Random
 from typing import Any
 
 from ledger.stream.demo.world import Account, World
-from tests.e2e.forms import NANOS_PER_SECOND, at, base_32, entity, hexed, key
+from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, base_32, entity, hexed, key
 from tests.e2e.life import Life, Moment, Snapshot, snapshot_at, snapshots
 from tests.e2e.rest import Rest, same
+from tests.e2e.tokens import relationships, same_balances
 
-_TREASURY = 2
+# So many tokens are shown with each account of a list.
+_FEW = 50
 _TOTAL_SUPPLY = 5_000_000_000_000_000_000
 _UNRELEASED = {2, 42, *range(44, 72), *range(73, 88), 99, 100, *range(200, 350), *range(400, 751)}
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
-    accounts = list(world.accounts.values())
-    listed = rest.all("accounts", "accounts", order="asc")
-    same(listed, [record(world, one, balance_now(world, one)) for one in by_number(accounts)], "/accounts")
-    balances = rest.all("balances", "balances", order="desc")
-    same(balances, [holdings_now(world, one) for one in reversed(by_number(accounts))], "/balances")
+    accounts = sorted(world.accounts.values(), key=lambda one: one.number)
+    held = tokens_held(world)
+    expected = [record(world, one, balance_now(one, held.get(one.number, [])[:_FEW])) for one in accounts]
+    same(rest.all("accounts", "accounts", order="asc"), expected, "/accounts")
+    expected = [holdings_now(one, held.get(one.number, [])[::-1][:_FEW]) for one in reversed(accounts)]
+    same(rest.all("balances", "balances", order="desc"), expected, "/balances")
     for account in choose.sample(accounts, 5):
         path = f"accounts/{any_id(account, choose)}"
         found = rest.get(path, transactions="false")
-        expected = record(world, account, balance_now(world, account)) | {
-            "transactions": [],
-            "links": {"next": None},
-        }
-        same(found, expected, path)
+        expected_of_one = record(world, account, balance_now(account, held.get(account.number, [])))
+        same(found, expected_of_one | {"transactions": [], "links": {"next": None}}, path)
     unreleased = [one for one in accounts if one.number in _UNRELEASED]
     expected = supply(sum(one.balance for one in unreleased), max(map(balance_changed, unreleased)))
     same(rest.get("network/supply"), expected, "/network/supply")
@@ -46,26 +46,19 @@ def _check_accounts_at(rest: Rest, moment: Moment, taken: list[Snapshot], choose
     for account in choose.sample(accounts, min(len(accounts), 6)):
         time = moment.any_time(choose)
         snapshot = snapshot_at(taken, time)
-        if snapshot:
-            tokens = sorted(
-                (token, held) for (holder, token), held in snapshot.tokens.items() if holder == account.number
-            )
-            balance = {
-                "balance": snapshot.accounts.get(account.number, 0),
-                "timestamp": at(snapshot.at),
-                "tokens": [{"token_id": entity(token), "balance": held} for token, held in tokens],
-            }
-            expected = record(moment.world, account, balance)
-        else:
-            # Without a snapshot it is the balance of when the row was last written, whenever that was.
-            expected = record(moment.world, account, {})
         path, query = f"accounts/0.0.{account.number}", choose.choice(("", "lte:")) + str(at(time))
         found = rest.get(path, timestamp=query, transactions="false")
-        if not snapshot:
-            assert found["balance"]["tokens"] == []
-            found["balance"] = {}
-        del found["transactions"], found["links"]
-        same(found, expected, path, query)
+        balance = found.pop("balance")
+        if snapshot:
+            same(balance["balance"], snapshot.accounts.get(account.number, 0), path, query)
+            same(balance["timestamp"], at(snapshot.at), path, query)
+            expected = {t: held for (holder, t), held in snapshot.tokens.items() if holder == account.number}
+            same_holdings(balance["tokens"], expected, path, query)
+        else:
+            # Without a snapshot it is the balance of when the row was last written, whenever that was.
+            assert balance["tokens"] == []
+        expected = record(moment.world, account, balance) | {"transactions": [], "links": {"next": None}}
+        same(found | {"balance": balance}, expected, path, query)
 
 
 def _check_balances_at(rest: Rest, time: int, taken: list[Snapshot]) -> None:
@@ -74,20 +67,22 @@ def _check_balances_at(rest: Rest, time: int, taken: list[Snapshot]) -> None:
     if snapshot is None:
         same(found, [], "/balances", time)
         return
-    held: dict[int, list[tuple[int, int]]] = {}
-    for (holder, token), balance in sorted(snapshot.tokens.items()):
-        held.setdefault(holder, []).append((token, balance))
+    held: dict[int, dict[int, int]] = {}
+    for (holder, token), balance in snapshot.tokens.items():
+        held.setdefault(holder, {})[token] = balance
+    for row in found:
+        of_account = held.get(int(row["account"].rpartition(".")[2]), {})
+        tokens = row.pop("tokens")
+        if len(tokens) < _FEW:
+            same_holdings(tokens, of_account, "/balances", at(time), row)
     expected = [
-        {
-            "account": entity(number),
-            "balance": balance,
-            "tokens": [
-                {"token_id": entity(token), "balance": amount} for token, amount in held.get(number, [])[:50]
-            ],
-        }
+        {"account": entity(number), "balance": balance}
         for number, balance in sorted(snapshot.accounts.items())
     ]
     same(found, expected, "/balances", at(time))
+    same(
+        rest.get("balances", timestamp=at(time), limit=1)["timestamp"], at(snapshot.at), "/balances", at(time)
+    )
     unreleased = sum(balance for number, balance in snapshot.accounts.items() if number in _UNRELEASED)
     same(
         rest.get("network/supply", timestamp=at(time)),
@@ -116,20 +111,35 @@ def record(world: World, account: Account, balance: dict[str, Any]) -> dict[str,
         "key": key(account.key),
         "max_automatic_token_associations": account.max_automatic_token_associations,
         "memo": account.memo,
-        "pending_reward": 0,
+        "pending_reward": world.staking.pending.get(account.number, 0),
         "receiver_sig_required": account.receiver_signature_required,
         "staked_account_id": entity(account.staked_account_id),
         "staked_node_id": account.staked_node_id,
-        "stake_period_start": None,
+        "stake_period_start": at(_stake_period_start(account)),
     }
 
 
-def balance_now(world: World, account: Account) -> dict[str, Any]:
-    return {"balance": account.balance, "timestamp": at(balance_changed(account)), "tokens": []}
+def balance_now(account: Account, held: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"balance": account.balance, "timestamp": at(balance_changed(account)), "tokens": held}
 
 
-def holdings_now(world: World, account: Account) -> dict[str, Any]:
-    return {"account": entity(account.number), "balance": account.balance, "tokens": []}
+def holdings_now(account: Account, held: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"account": entity(account.number), "balance": account.balance, "tokens": held}
+
+
+def _stake_period_start(account: Account) -> int | None:
+    """The start of the day, where a node is staked to."""
+    if account.staked_node_id is None or account.stake_period_start is None:
+        return None
+    return account.stake_period_start * NANOS_PER_DAY
+
+
+def tokens_held(world: World) -> dict[int, list[dict[str, Any]]]:
+    """By account, in the order of the tokens."""
+    return {
+        account: [{"token_id": entity(token.number), "balance": one.balance} for token, one in held]
+        for account, held in relationships(world).items()
+    }
 
 
 def supply(unreleased: int, time: int) -> dict[str, Any]:
@@ -144,8 +154,9 @@ def balance_changed(account: Account) -> int:
     return max(account.created, account.balance_timestamp)
 
 
-def by_number(accounts: list[Account]) -> list[Account]:
-    return sorted(accounts, key=lambda one: one.number)
+def same_holdings(found: list[dict[str, Any]], expected: dict[int, int], *about: object) -> None:
+    balances = {row["token_id"]: row["balance"] for row in found}
+    same_balances(balances, {entity(token): held for token, held in expected.items()}, *about)
 
 
 def any_id(account: Account, choose: Random) -> str:

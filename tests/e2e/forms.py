@@ -5,6 +5,7 @@ import base64
 from mirror.values.hapi import Key
 
 NANOS_PER_SECOND = 1_000_000_000
+NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
 _EMPTY_KEY_LIST = b"\x32\x00"
 
 

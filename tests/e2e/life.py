@@ -46,7 +46,10 @@ class Moment:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the mirror knows of balances by a snapshot: of accounts, and by account and token."""
+    """What the mirror knows of balances by a snapshot: of accounts, and by account and token.
+
+    Of accounts that are associated with a token no more it may know, too: that they have nothing.
+    """
 
     at: int
     accounts: dict[int, int]
@@ -64,6 +67,8 @@ class Life:
         self.moments: list[Moment] = []
         people.begin(self.network, _PEOPLE)
         self._close()
+        # Staking counts from the first day whose end has a snapshot before it.
+        self._live(20 * _MINUTE, 1)
 
     @property
     def transactions(self) -> int:
@@ -71,7 +76,10 @@ class Life:
 
     def go_on(self, transactions: int) -> None:
         """Live for one more block, after a pause."""
-        self.network.skip(self.choose.choices(_PAUSES, _PAUSES_WEIGHTS)[0])
+        self._live(self.choose.choices(_PAUSES, _PAUSES_WEIGHTS)[0], transactions)
+
+    def _live(self, pause: int, transactions: int) -> None:
+        self.network.skip(pause)
         before = self.choose.randrange(transactions)
         if before:
             self._act(before)
@@ -117,17 +125,21 @@ def _snapshots(ends: list[Moment]) -> Iterator[Snapshot]:
         if end.since - last < _BETWEEN_SNAPSHOTS:
             continue
         last = end.since
-        accounts, tokens = dict[int, int](), dict[tuple[int, int], int]()
+        accounts = dict[int, int]()
         changed_since = previous.at if previous and end.since - previous.at < 30 * _DAY else 0
         full = previous is None or previous.at < month(end.since)
         if previous and not full:
             accounts |= previous.accounts
-            tokens |= previous.tokens
         for account in end.world.accounts.values():
             if max(account.created, account.balance_timestamp) > changed_since or (
                 full and not account.deleted
             ):
                 accounts[account.number] = account.balance
+        tokens = {
+            (holder, token.number): one.balance
+            for token in end.world.tokens.issued.values()
+            for holder, one in token.relationships.items()
+        }
         previous = Snapshot(end.since, accounts, tokens)
         yield previous
 

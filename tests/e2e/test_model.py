@@ -14,7 +14,7 @@ import pytest
 from ledger.stream.compose import Block
 from ledger.stream.demo.world import World
 from mirror.values import transaction_types
-from tests.e2e import accounts
+from tests.e2e import accounts, allowances, nfts, stream, tokens
 from tests.e2e.crashes import load_and_abort, load_and_kill
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
@@ -27,8 +27,17 @@ SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "0"))
 LONG = SEEDS > 0
 TRANSACTIONS = 2_000 if LONG else 300
 
-CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (accounts.check,)
-CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (accounts.check_past,)
+CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
+    accounts.check,
+    tokens.check,
+    nfts.check,
+    allowances.check,
+)
+CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
+    accounts.check_past,
+    tokens.check_past,
+    nfts.check_past,
+)
 
 
 @pytest.mark.parametrize("seed", range(1, max(SEEDS, 1) + 1))
@@ -42,6 +51,7 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
         life.go_on(choose.randint(1, 60))
         load(life.blocks[-1])
         agrees(rest, life, len(life.blocks), choose)
+        stream.check(rest, life.blocks[-1], choose)
         if choose.random() < 0.2:
             agrees_of_the_past(rest, life, len(life.blocks), choose)
     agrees_of_the_past(rest, life, len(life.blocks), choose)
@@ -102,9 +112,5 @@ def number_of_blocks(rest: Rest) -> int:
 
 def count(blocks: list[Block]) -> Counter[str]:
     """How many transactions there are of each type."""
-    numbers = (
-        one.body.DESCRIPTOR.fields_by_name[one.body.WhichOneof("data")].number
-        for block in blocks
-        for one in block.transactions
-    )
+    numbers = (stream.type_number(one) for block in blocks for one in block.transactions)
     return Counter(map(transaction_types.name, numbers))

@@ -1,0 +1,92 @@
+"""What the API says of what others may take of an account, and of airdrops that wait for it."""
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+from ledger.stream.demo.world import World
+from tests.e2e.forms import entity, since
+from tests.e2e.rest import Rest, same
+
+
+def check(rest: Rest, world: World, choose: Random) -> None:
+    hbars = _grouped(
+        (owner, spender, _amounts(owner, spender, one))
+        for (owner, spender), one in world.tokens.hbar_allowances.items()
+        if one.amount
+    )
+    tokens = _grouped(
+        (owner, (spender, token), _amounts(owner, spender, one) | {"token_id": entity(token)})
+        for (owner, spender, token), one in world.tokens.token_allowances.items()
+        if one.amount
+    )
+    for_all = [
+        (owner, spender, token, _for_all(owner, spender, token, one.since))
+        for (owner, spender, token), one in world.tokens.nft_allowances.items()
+        if one.approved
+    ]
+    of_owner = _grouped((owner, (spender, token), shown) for owner, spender, token, shown in for_all)
+    of_spender = _grouped((spender, (owner, token), shown) for owner, spender, token, shown in for_all)
+    waiting = [
+        (key, _airdrop(*key, one.amount, one.since))
+        for key, one in world.tokens.airdrops.items()
+        if one.state == "PENDING"
+    ]
+    sent = _grouped((sender, (receiver, *rest), shown) for (sender, receiver, *rest), shown in waiting)
+    pending = _grouped((receiver, (sender, *rest), shown) for (sender, receiver, *rest), shown in waiting)
+    for account in world.accounts:
+        path = f"accounts/0.0.{account}"
+        found = rest.all(f"{path}/allowances/crypto", "allowances", order="asc")
+        same(found, hbars.get(account, []), path, "hbar allowances")
+        found = rest.all(f"{path}/allowances/tokens", "allowances")
+        same(found, tokens.get(account, []), path, "token allowances")
+        found = rest.all(f"{path}/allowances/nfts", "allowances")
+        same(found, of_owner.get(account, []), path, "NFT allowances")
+        found = rest.all(f"{path}/allowances/nfts", "allowances", owner="false")
+        same(found, of_spender.get(account, []), path, "NFT allowances as spender")
+        found = rest.all(f"{path}/airdrops/outstanding", "airdrops")
+        same(found, sent.get(account, []), path, "outstanding airdrops")
+        found = rest.all(f"{path}/airdrops/pending", "airdrops")
+        same(found, pending.get(account, []), path, "pending airdrops")
+
+
+def _grouped(rows: Iterable[tuple[int, Any, dict[str, Any]]]) -> dict[int, list[dict[str, Any]]]:
+    """Rows of (account, order within the account, JSON), by account in that order."""
+    grouped: dict[int, list[dict[str, Any]]] = {}
+    for account, _, shown in sorted(rows, key=lambda row: row[:2]):
+        grouped.setdefault(account, []).append(shown)
+    return grouped
+
+
+# JSON
+def _amounts(owner: int, spender: int, one: Any) -> dict[str, Any]:
+    return {
+        "amount": one.amount,
+        "amount_granted": one.granted,
+        "owner": entity(owner),
+        "spender": entity(spender),
+        "timestamp": since(one.since),
+    }
+
+
+def _for_all(owner: int, spender: int, token: int, time: int) -> dict[str, Any]:
+    return {
+        "approved_for_all": True,
+        "owner": entity(owner),
+        "spender": entity(spender),
+        "timestamp": since(time),
+        "token_id": entity(token),
+    }
+
+
+def _airdrop(
+    sender: int, receiver: int, token: int, serial: int, amount: int | None, time: int
+) -> dict[str, Any]:
+    return {
+        "amount": amount,
+        "receiver_id": entity(receiver),
+        "sender_id": entity(sender),
+        "serial_number": serial or None,
+        "timestamp": since(time),
+        "token_id": entity(token),
+    }

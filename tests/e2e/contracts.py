@@ -1,0 +1,165 @@
+"""What the API says of contracts: what they are, what their storage holds, and what came of calling them."""
+
+from random import Random
+from typing import Any
+
+from ledger.stream.demo.deployed import Contract, Result
+from ledger.stream.demo.world import World
+from tests.e2e.forms import NANOS_PER_SECOND, address, at, entity, hexed, key, word
+from tests.e2e.life import Life, Moment
+from tests.e2e.rest import Rest, same
+
+_LATEST = 60
+_SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING_EXPECTED_OPERATION")
+
+
+def check(rest: Rest, world: World, choose: Random) -> None:
+    deployed = sorted(world.contracts.deployed.values(), key=lambda one: one.number)
+    found = rest.all("contracts", "contracts", order="asc")
+    for row in found:
+        assert row.pop("timestamp")["to"] is None
+    same(found, [record(world, one) for one in deployed], "/contracts")
+    for contract in deployed:
+        path = f"contracts/{any_id(world, contract, choose)}"
+        shown = rest.get(f"contracts/0.0.{contract.number}")
+        expected = record(world, contract) | {"timestamp": shown["timestamp"], **bytecode(world, contract)}
+        same(shown, expected, path)
+        slots = sorted(contract.slots.items())
+        order = choose.choice(("asc", "desc"))
+        expected_slots = [slot_json(contract, slot, one.value, one.modified) for slot, one in slots]
+        rows = rest.all(f"{path}/state", "state", order=order)
+        same(rows, expected_slots if order == "asc" else expected_slots[::-1], path, "state")
+    _check_results(rest, world)
+
+
+def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+    """The storage of contracts at random times. What was only read by then is told, too: it is zero."""
+    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    for moment in choose.sample(moments, min(len(moments), 4)):
+        deployed = list(moment.world.contracts.deployed.values())
+        for contract in choose.sample(deployed, min(len(deployed), 3)):
+            _check_state_at(rest, moment, contract, choose)
+
+
+def _check_state_at(rest: Rest, moment: Moment, contract: Contract, choose: Random) -> None:
+    time, path = at(moment.any_time(choose)), f"contracts/0.0.{contract.number}"
+    rows = rest.all(f"{path}/state", "state", timestamp=f"lte:{time}")
+    values = {int(row["slot"], 16): int(row["value"], 16) for row in rows}
+    read = {slot: 0 for slot in values if slot not in contract.slots}
+    same(values, {slot: one.value for slot, one in contract.slots.items()} | read, path, "state", time)
+    for row in rows:
+        if slot := contract.slots.get(int(row["slot"], 16)):
+            assert at(slot.modified) <= row["timestamp"] <= time, (path, row)
+    shown = rest.get(path, timestamp=time)
+    expected = record(moment.world, contract) | bytecode(moment.world, contract)
+    same(shown, expected | {"timestamp": shown["timestamp"]}, path, time)
+
+
+def _check_results(rest: Rest, world: World) -> None:
+    """The latest results, and the logs they left."""
+    latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
+    if not latest:
+        return
+    since = f"gte:{at(latest[-1].consensus_timestamp)}"
+    shown = rest.all("contracts/results", "results", timestamp=since, internal="true")
+    expected = [result_json(world, one) for one in latest]
+    same([{name: row[name] for name in expected[0]} for row in shown], expected, "/contracts/results", since)
+
+    logs = rest.all("contracts/results/logs", "logs", timestamp=since)
+    of_contracts = [
+        log for log in logs if int(log["contract_id"].rpartition(".")[2]) in world.contracts.deployed
+    ]
+    expected_logs = [log for one in latest for log in logs_json(world, one)[::-1]]
+    same(
+        [
+            {name: row[name] for name in ("address", "contract_id", "data", "timestamp", "topics")}
+            for row in of_contracts
+        ],
+        expected_logs,
+        "/contracts/results/logs",
+        since,
+    )
+
+
+# JSON
+def record(world: World, contract: Contract) -> dict[str, Any]:
+    account = world.accounts[contract.number]
+    expiration = account.expiration
+    if expiration is None and account.auto_renew_period is not None:
+        expiration = account.created + account.auto_renew_period * NANOS_PER_SECOND
+    return {
+        "admin_key": key(account.key),
+        "auto_renew_account": None,
+        "auto_renew_period": account.auto_renew_period,
+        "contract_id": entity(contract.number),
+        "created_timestamp": at(account.created),
+        "deleted": account.deleted,
+        "evm_address": hexed(contract.address),
+        "expiration_timestamp": at(expiration),
+        "file_id": entity(contract.file),
+        "max_automatic_token_associations": account.max_automatic_token_associations,
+        "memo": account.memo,
+        "nonce": account.nonce,
+        "obtainer_id": entity(contract.obtainer),
+        "permanent_removal": False if account.deleted else None,
+        "proxy_account_id": None,
+    }
+
+
+def bytecode(world: World, contract: Contract) -> dict[str, Any]:
+    return {"bytecode": hexed(contract.initcode), "runtime_bytecode": hexed(contract.code)}
+
+
+def slot_json(contract: Contract, slot: int, value: int, modified: int) -> dict[str, Any]:
+    return {
+        "address": hexed(contract.address),
+        "contract_id": entity(contract.number),
+        "timestamp": at(modified),
+        "slot": f"0x{slot:064x}",
+        "value": f"0x{value:064x}",
+    }
+
+
+def result_json(world: World, one: Result) -> dict[str, Any]:
+    called = one.contract
+    return {
+        "address": address(called, evm_address(world, called)) if called else None,
+        "amount": one.amount,
+        "call_result": hexed(one.output),
+        "contract_id": entity(called),
+        "created_contract_ids": [entity(number) for number in one.created],
+        "error_message": one.error or None,
+        "from": address(one.sender),
+        "gas_limit": one.gas_limit,
+        "gas_used": one.gas_used,
+        "timestamp": at(one.consensus_timestamp),
+        "hash": hexed(one.hash),
+        "result": one.result,
+        "status": "0x1" if one.result in _SUCCESSES else "0x0",
+    }
+
+
+def logs_json(world: World, one: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            "address": address(log.contract, evm_address(world, log.contract)),
+            "contract_id": entity(log.contract),
+            "data": f"0x{log.data.hex():0>64}" if log.data else "0x",
+            "timestamp": at(one.consensus_timestamp),
+            "topics": [word(topic) for topic in log.topics],
+        }
+        for log in one.logs
+    ]
+
+
+def evm_address(world: World, number: int) -> bytes | None:
+    contract = world.contracts.deployed.get(number)
+    return contract.address if contract else None
+
+
+def any_id(world: World, contract: Contract, choose: Random) -> str:
+    """The contract as a client may name it; what is deleted has its number alone."""
+    ids = [f"0.0.{contract.number}"]
+    if not world.accounts[contract.number].deleted:
+        ids.append(f"0x{contract.address.hex()}")
+    return choose.choice(ids)

@@ -1,0 +1,74 @@
+"""What the API says of serials: which there are of a token, who owns them, and how they came there."""
+
+from random import Random
+from typing import Any
+
+from ledger.stream.demo.tokens import Serial, Token
+from ledger.stream.demo.world import World
+from tests.e2e.forms import at, base_64, entity
+from tests.e2e.life import Life
+from tests.e2e.rest import Rest, same
+
+
+def check(rest: Rest, world: World, choose: Random) -> None:
+    owned: dict[int, list[dict[str, Any]]] = {}
+    for token in sorted(world.tokens.issued.values(), key=lambda one: one.number):
+        expected = [record(token, *one) for one in sorted(token.serials.items())]
+        order, path = choose.choice(("asc", "desc")), f"tokens/0.0.{token.number}/nfts"
+        found = rest.all(path, "nfts", order=order)
+        same(found, expected if order == "asc" else expected[::-1], path)
+        for (number, serial), shown in zip(sorted(token.serials.items()), expected, strict=True):
+            if serial.owner is not None:
+                owned.setdefault(serial.owner, []).append(shown)
+            if choose.randrange(20) == 0:
+                same(rest.get(f"{path}/{number}"), shown, path, number)
+    for account in world.accounts:
+        path = f"accounts/0.0.{account}/nfts"
+        same(rest.all(path, "nfts"), owned.get(account, [])[::-1], path)
+
+
+def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+    """The history of some serials leads to whoever owned them at any moment."""
+    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    tokens = moments[-1].world.tokens.issued
+    serials = [(token.number, number) for token in tokens.values() for number in token.serials]
+    for number, serial in choose.sample(serials, min(len(serials), 8)):
+        path = f"tokens/0.0.{number}/nfts/{serial}/transactions"
+        steps = rest.all(path, "transactions", order="asc")
+        times = [step["consensus_timestamp"] for step in steps]
+        assert times == sorted(set(times)), path
+        known = [
+            tokens[number].serials[serial]
+            for tokens in (one.world.tokens.issued for one in moments)
+            if number in tokens and serial in tokens[number].serials
+        ]
+        assert times[0] == at(known[0].created), path
+        assert {at(one.modified) for one in known} <= set(times), path
+        for one in known:
+            same(_owner(steps, at(one.modified)), entity(one.owner), path, at(one.modified))
+
+
+def _owner(steps: list[dict[str, Any]], time: str | None) -> str | None:
+    """Who owns the serial by then: its last receiver, or nobody where the last sender gave it up."""
+    owner = None
+    for step in steps:
+        if step["consensus_timestamp"] <= (time or "") and (
+            step["sender_account_id"] or step["receiver_account_id"]
+        ):
+            owner = step["receiver_account_id"]
+    return owner
+
+
+# JSON
+def record(token: Token, number: int, serial: Serial) -> dict[str, Any]:
+    return {
+        "account_id": entity(serial.owner),
+        "created_timestamp": at(serial.created),
+        "delegating_spender": entity(serial.delegating_spender),
+        "deleted": serial.owner is None or token.deleted,
+        "metadata": base_64(serial.metadata),
+        "modified_timestamp": at(serial.modified),
+        "serial_number": number,
+        "spender": entity(serial.spender),
+        "token_id": entity(token.number),
+    }

@@ -1,0 +1,82 @@
+"""What the API says of the stream itself: its last block, and the transactions in it."""
+
+from random import Random
+from typing import Any
+
+from ledger.stream.compose import Block, ComposedTransaction
+from mirror.values import result_codes, transaction_types
+from mirror.values import timestamp as timestamps
+from tests.e2e.forms import at, base_64, entity, hexed
+from tests.e2e.rest import Rest, same
+
+
+def check(rest: Rest, block: Block, choose: Random) -> None:
+    first, last = (block.transactions[place].consensus_timestamp for place in (0, -1))
+    named = choose.choice((str(block.number), block.hash.hex(), hexed(block.hash[:32])))
+    found = rest.get(f"blocks/{named}")
+    expected = {
+        "count": len(block.transactions),
+        "hash": hexed(block.hash),
+        "name": block.name,
+        "number": block.number,
+        "previous_hash": hexed(block.previous_hash),
+        "size": len(block.data),
+        "timestamp": {"from": at(first), "to": at(last)},
+    }
+    same({name: found[name] for name in expected}, expected, "/blocks", named)
+
+    times = f"gte:{at(first)}"
+    shown = rest.all("transactions", "transactions", timestamp=times, order="asc")
+    expected_rows = [transaction(one) for one in block.transactions]
+    same([_without_approvals(row, expected_rows[0]) for row in shown], expected_rows, "/transactions", times)
+
+
+def _without_approvals(row: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:
+    plain = {name: row[name] for name in members}
+    for name in ("transfers", "token_transfers", "staking_reward_transfers"):
+        plain[name] = [{n: v for n, v in moved.items() if n != "is_approval"} for moved in row[name]]
+    return plain | {"staking_reward_transfers": sorted(plain["staking_reward_transfers"], key=str)}
+
+
+# JSON
+def transaction(one: ComposedTransaction) -> dict[str, Any]:
+    body, record = one.body, one.record
+    moved = [(sent.accountID.accountNum, sent.amount) for sent in record.transferList.accountAmounts]
+    rewards = [(paid.accountID.accountNum, paid.amount) for paid in record.paid_staking_rewards]
+    start, payer = body.transactionID.transactionValidStart, body.transactionID.accountID.accountNum
+    parent = record.parent_consensus_timestamp if record.HasField("parent_consensus_timestamp") else None
+    return {
+        "charged_tx_fee": record.transactionFee,
+        "consensus_timestamp": at(one.consensus_timestamp),
+        "memo_base64": base_64(body.memo.encode()),
+        "name": transaction_types.name(type_number(one)),
+        "node": entity(body.nodeAccountID.accountNum),
+        "nonce": body.transactionID.nonce,
+        "parent_consensus_timestamp": at(parent and timestamps.of(parent)),
+        "result": result_codes.NAMES[record.receipt.status],
+        "scheduled": record.HasField("scheduleRef"),
+        "transaction_hash": base_64(record.transactionHash),
+        "transaction_id": f"0.0.{payer}-{start.seconds}-{start.nanos:09}",
+        "token_transfers": token_transfers(record),
+        "staking_reward_transfers": sorted(
+            ({"account": entity(account), "amount": amount} for account, amount in rewards), key=str
+        ),
+        "transfers": [{"account": entity(account), "amount": amount} for account, amount in sorted(moved)],
+    }
+
+
+def token_transfers(record: Any) -> list[dict[str, Any]]:
+    moved = [
+        (of_token.token.tokenNum, sent.accountID.accountNum, sent.amount)
+        for of_token in record.tokenTransferLists
+        for sent in of_token.transfers
+    ]
+    return [
+        {"token_id": entity(token), "account": entity(account), "amount": amount}
+        for token, account, amount in sorted(moved)
+    ]
+
+
+def type_number(one: ComposedTransaction) -> int:
+    number: int = one.body.DESCRIPTOR.fields_by_name[one.body.WhichOneof("data")].number
+    return number
