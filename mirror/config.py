@@ -504,6 +504,11 @@ def value(name: str) -> Any:
     return _loaded()[name]
 
 
+def values() -> dict[str, Any]:
+    """Those of all settings in this process, by name."""
+    return dict(_loaded())
+
+
 def described(name: str) -> Setting:
     """The setting's entry in the table."""
     return _BY_NAME[name]
