@@ -1,8 +1,8 @@
 """Contract calls over HTTP, ours beside @ethereumjs/evm on the same database.
 
-`python -m tests.benchmarks.calls` starts a node with the demo network on ports of its own; then one client, and
-sixteen at once, call `balanceOf` of the demo's coin on both servers. Needs `wrk`, Node, and `npm install` in
-tests/benchmarks/ethereumjs.
+`python -m tests.benchmarks.calls` starts a node with the demo network on ports of its own; then one client,
+and sixteen at once, call `balanceOf` of the demo's coin on both servers. Needs `wrk`, Node, and `npm install`
+in tests/benchmarks/ethereumjs.
 """
 
 import json
