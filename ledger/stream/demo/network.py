@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ledger.stream.compose import Block, ComposedTransaction, Composer, timestamp
+from ledger.stream.compose import Block, ComposedTransaction, Composer, account, timestamp
 from ledger.stream.demo.world import Account, World
 from ledger.stream.node_key import SigningNode
 from mirror.values import result_codes
-from mirror.values.hapi import TransactionBody, TransactionReceipt, TransactionRecord
+from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceipt, TransactionRecord
 
 HBAR = 100_000_000
 START = 1_735_689_600_000_000_000  # 2025-01-01, ns
@@ -24,6 +24,7 @@ START = 1_735_689_600_000_000_000  # 2025-01-01, ns
 _RARE = 20
 _ATTEMPTS = 500
 _USUAL_FEE = 120_000
+_VALID_START_BEFORE = 3_000_000_000
 # Tinybars, where a transaction costs more than the usual one.
 _FEES = {
     "consensusCreateTopic": 12_000_000,
@@ -200,6 +201,12 @@ class Network:
         if transfers and result == "SUCCESS":
             touched += transfers
         return self.world.staking.due(touched, self.world.accounts)
+
+    def transaction_id(self, payer: int) -> Any:
+        """The TransactionID of a transaction that is submitted next; for those that refer to it."""
+        return TransactionID(
+            accountID=account(payer), transactionValidStart=timestamp(self.now - _VALID_START_BEFORE)
+        )
 
     def fee(self, kind: str) -> int:
         """What a transaction costs now, in tinybars."""

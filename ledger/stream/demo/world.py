@@ -12,6 +12,7 @@ from ledger.stream.demo.files import File
 from ledger.stream.demo.nodes import Nodes
 from ledger.stream.demo.staking import Staking
 from ledger.stream.demo.tokens import Tokens
+from ledger.stream.demo.topics import Topic
 from mirror.values import entity_id
 
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
@@ -61,6 +62,7 @@ class World:
     contracts: Contracts = field(default_factory=Contracts)
     next_number: int = 1001
     files: dict[int, File] = field(default_factory=dict)
+    topics: dict[int, Topic] = field(default_factory=dict)
     nodes: Nodes = field(default_factory=Nodes)
     staking: Staking = field(default_factory=Staking)
 
