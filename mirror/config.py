@@ -412,6 +412,8 @@ SETTINGS: tuple[Setting, ...] = (
             low=64, high=65536),
     Setting("web3.workerCalls", 10_000, "Calls after which such a process makes room for a fresh one.",
             low=1),
+    Setting("web3.cache.fee.expireAfterWrite", "10m", "How long the price of gas is kept in memory.",
+            unit="duration", low=0),
     Setting("web3.requestTimeout", "10s", "Longest time of a contract call; beyond it the answer is 503.",
             unit="duration", low=1, high=600),
     Setting("web3.maxPayloadLogSize", 300, "Most characters of a request that a filter writes to the log.",
