@@ -1,0 +1,259 @@
+"""The accounts of one call: loaded when first looked at, changed in memory, restored by an undo list.
+
+Everything that a reverted frame has to give back is a dictionary entry: balances, nonces, codes, slots, what
+is warm (EIP-2929), transient storage (EIP-1153). Each write notes what was there before; going back to a
+checkpoint undoes the notes made since. A checkpoint costs nothing, a revert only what was written.
+"""
+
+from typing import Any
+
+from eth.abc import AccountDatabaseAPI, MetaWitnessAPI
+from eth.typing import JournalDBCheckpoint
+from eth_typing import Address, Hash32
+
+from mirror.values.hashes import keccak256
+from web3sim.engine.seam import AccountRecord, SlotChange, StateReader
+
+_MISSING: Any = object()
+
+
+class Accounts(AccountDatabaseAPI):
+    """An account database of the library over a `StateReader`; it has no tries and no state root.
+
+    What is read stays: the first value of each slot is the one before the call, which prices SSTORE.
+    """
+
+    def __init__(self, reader: StateReader) -> None:
+        self._reader = reader
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._records: dict[Address, AccountRecord | None] = {}
+        self._exist: dict[Address, bool] = {}
+        self._balances: dict[Address, int] = {}
+        self._nonces: dict[Address, int] = {}
+        self._codes: dict[Address, bytes] = {}
+        self._slots: dict[Address, dict[int, int]] = {}
+        self._slots_before: dict[Address, dict[int, int]] = {}
+        self._wiped: dict[Address, bool] = {}
+        self._written: dict[tuple[Address, int], bool] = {}
+        self._transient: dict[tuple[Address, int], bytes] = {}
+        self._warm_addresses: dict[Address, bool] = {}
+        self._warm_slots: dict[tuple[Address, int], bool] = {}
+        self._code_hashes: dict[bytes, bytes] = {}
+        self._block_hashes: dict[int, bytes] = {}
+
+    # READING
+
+    def before(self, address: Address) -> AccountRecord | None:
+        """The account as it was before the call; None when there was none."""
+        try:
+            return self._records[address]
+        except KeyError:
+            return self._load(address)
+
+    def block_hash(self, number: int) -> bytes:
+        if number not in self._block_hashes:
+            self._block_hashes[number] = self._reader.block_hash(number)
+        return self._block_hashes[number]
+
+    def _load(self, address: Address) -> AccountRecord | None:
+        record = self._reader.account(address)
+        known = record or AccountRecord()
+        self._records[address] = record
+        self._exist[address] = record is not None
+        self._balances[address] = known.balance
+        self._nonces[address] = known.nonce
+        self._codes[address] = known.code
+        self._slots[address] = {}
+        self._slots_before[address] = {}
+        return record
+
+    def _set(self, entries: dict[Any, Any], key: Any, value: Any) -> None:
+        self._undo.append((entries, key, entries.get(key, _MISSING)))
+        entries[key] = value
+
+    def _know(self, address: Address) -> None:
+        if address not in self._records:
+            self._load(address)
+
+    # CHECKPOINTS
+
+    def record(self) -> JournalDBCheckpoint:
+        return JournalDBCheckpoint(len(self._undo))
+
+    def discard(self, checkpoint: JournalDBCheckpoint) -> None:
+        undo = self._undo
+        for _ in range(len(undo) - checkpoint):
+            entries, key, value = undo.pop()
+            if value is _MISSING:
+                del entries[key]
+            else:
+                entries[key] = value
+
+    def commit(self, checkpoint: JournalDBCheckpoint) -> None:
+        """Nothing: what is not discarded stays."""
+
+    # STORAGE
+
+    def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:
+        """The current value; without `from_journal` the one from before the call."""
+        self._know(address)
+        try:
+            value = self._slots[address][slot]
+        except KeyError:
+            value = self._load_slot(address, slot)
+        if from_journal:
+            return value
+        return 0 if address in self._wiped else self._slots_before[address][slot]
+
+    def _load_slot(self, address: Address, slot: int) -> int:
+        if slot not in self._slots_before[address]:
+            missing = self.before(address) is None
+            self._slots_before[address][slot] = 0 if missing else self._reader.slot(address, slot)
+        value = 0 if address in self._wiped else self._slots_before[address][slot]
+        self._slots[address][slot] = value
+        return value
+
+    def set_storage(self, address: Address, slot: int, value: int) -> None:
+        self.get_storage(address, slot)
+        self._set(self._slots[address], slot, value)
+        self._set(self._written, (address, slot), True)
+
+    def delete_storage(self, address: Address) -> None:
+        self._know(address)
+        self._set(self._slots, address, {})
+        self._set(self._wiped, address, True)
+
+    def is_storage_warm(self, address: Address, slot: int) -> bool:
+        return (address, slot) in self._warm_slots
+
+    def mark_storage_warm(self, address: Address, slot: int) -> None:
+        if (address, slot) not in self._warm_slots:
+            self._set(self._warm_slots, (address, slot), True)
+
+    def get_transient_storage(self, address: Address, slot: int) -> bytes:
+        return self._transient.get((address, slot), b"")
+
+    def set_transient_storage(self, address: Address, slot: int, value: bytes) -> None:
+        self._set(self._transient, (address, slot), value)
+
+    # ACCOUNTS
+
+    def get_balance(self, address: Address) -> int:
+        self._know(address)
+        return self._balances[address]
+
+    def set_balance(self, address: Address, balance: int) -> None:
+        self._know(address)
+        if balance != self._balances[address]:
+            self._set(self._balances, address, balance)
+            self._bring_about(address)
+
+    def get_nonce(self, address: Address) -> int:
+        self._know(address)
+        return self._nonces[address]
+
+    def set_nonce(self, address: Address, nonce: int) -> None:
+        self._know(address)
+        self._set(self._nonces, address, nonce)
+        self._bring_about(address)
+
+    def increment_nonce(self, address: Address) -> None:
+        self.set_nonce(address, self.get_nonce(address) + 1)
+
+    def get_code(self, address: Address) -> bytes:
+        self._know(address)
+        return self._codes[address]
+
+    def set_code(self, address: Address, code: bytes) -> None:
+        self._know(address)
+        self._set(self._codes, address, code)
+        self._bring_about(address)
+
+    def get_code_hash(self, address: Address) -> Hash32:
+        code = self.get_code(address)
+        if code not in self._code_hashes:
+            self._code_hashes[code] = keccak256(code)
+        return Hash32(self._code_hashes[code])
+
+    def delete_code(self, address: Address) -> None:
+        self.set_code(address, b"")
+
+    def _bring_about(self, address: Address) -> None:
+        if not self._exist[address]:
+            self._set(self._exist, address, True)
+
+    def account_exists(self, address: Address) -> bool:
+        self._know(address)
+        return self._exist[address]
+
+    def account_is_empty(self, address: Address) -> bool:
+        """No balance, nonce or code (EIP-161), whether it exists or not."""
+        self._know(address)
+        return not (self._balances[address] or self._nonces[address] or self._codes[address])
+
+    def account_has_code_or_nonce(self, address: Address) -> bool:
+        self._know(address)
+        return bool(self._nonces[address] or self._codes[address])
+
+    def delete_account(self, address: Address) -> None:
+        self.delete_storage(address)
+        self._set(self._balances, address, 0)
+        self._set(self._nonces, address, 0)
+        self._set(self._codes, address, b"")
+        self._set(self._exist, address, False)
+
+    def touch_account(self, address: Address) -> None:
+        """Nothing: an account that was only touched is still missing (EIP-161)."""
+
+    def is_address_warm(self, address: Address) -> bool:
+        return address in self._warm_addresses
+
+    def mark_address_warm(self, address: Address) -> None:
+        if address not in self._warm_addresses:
+            self._set(self._warm_addresses, address, True)
+
+    # WHAT CAME OF IT
+
+    def slots(self) -> dict[tuple[bytes, int], SlotChange]:
+        """Every slot that was looked at; also those that only a reverted frame looked at."""
+        changes: dict[tuple[bytes, int], SlotChange] = {}
+        for address, before in self._slots_before.items():
+            now = self._slots[address]
+            for slot, value in before.items():
+                written = now.get(slot, 0) if (address, slot) in self._written else None
+                changes[address, slot] = SlotChange(read=value, written=written)
+        return changes
+
+    def written_slots(self) -> dict[int, int]:
+        """What the call wrote so far, whichever contract's."""
+        return {slot: self._slots[address].get(slot, 0) for address, slot in self._written}
+
+    def balances(self) -> dict[bytes, int]:
+        """The balances that differ from before the call."""
+        return {
+            address: balance
+            for address, balance in self._balances.items()
+            if balance != (record.balance if (record := self._records[address]) else 0)
+        }
+
+    # TRIES, which this has none of
+
+    @property
+    def state_root(self) -> Hash32:
+        raise NotImplementedError("The accounts of a call have no state root.")
+
+    @state_root.setter
+    def state_root(self, value: Hash32) -> None:
+        raise NotImplementedError("The accounts of a call have no state root.")
+
+    def has_root(self, state_root: bytes) -> bool:
+        return False
+
+    def lock_changes(self) -> None:
+        raise NotImplementedError("The accounts of a call live for one transaction.")
+
+    def make_state_root(self) -> Hash32:
+        raise NotImplementedError("The accounts of a call have no state root.")
+
+    def persist(self) -> MetaWitnessAPI:
+        raise NotImplementedError("The accounts of a call are never stored.")

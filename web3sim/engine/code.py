@@ -1,0 +1,38 @@
+"""Code of a frame: which positions a jump may reach."""
+
+import re
+from functools import lru_cache
+
+from eth.vm.code_stream import CodeStream
+from eth.vm.opcode_values import JUMPDEST, PUSH1, STOP
+
+# A push with as much of its data as there is, or else a jump destination: data is skipped, not searched.
+_PUSHES = [b"%s.{0,%d}" % (re.escape(bytes([PUSH1 + size - 1])), size) for size in range(1, 33)]
+_PUSH_OR_DESTINATION = re.compile(b"|".join([*_PUSHES, b"(%s)" % re.escape(bytes([JUMPDEST]))]), re.DOTALL)
+
+
+@lru_cache(maxsize=128)
+def jump_destinations(code: bytes) -> bytes:
+    """One byte for each position of the code: 1 where a JUMPDEST stands outside of push data."""
+    marks = bytearray(len(code))
+    for found in _PUSH_OR_DESTINATION.finditer(code):
+        if found.lastindex:
+            marks[found.start()] = 1
+    return bytes(marks)
+
+
+class Code(CodeStream):
+    """Code whose jump destinations are found in one pass.
+
+    The library looks back from a destination, position by position; init code can be made so that this
+    recurses more often than Python can.
+    """
+
+    __slots__: list[str] = []
+
+    def is_valid_opcode(self, position: int) -> bool:
+        return position < len(self) and bool(jump_destinations(self._raw_code_bytes)[position])
+
+    def peek(self) -> int:
+        """JUMPDEST at a valid destination, anything else elsewhere: jumps ask for nothing more."""
+        return JUMPDEST if self.is_valid_opcode(self.program_counter) else STOP

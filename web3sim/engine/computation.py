@@ -1,0 +1,230 @@
+"""One frame of a call on Cancun rules, as the engine here runs it.
+
+Of the library's computation only what must differ is replaced: finished frames leave nothing but their logs,
+refunds and deletions to the frame above; the deadline is looked at; a tracer is told.
+"""
+
+from types import TracebackType
+from typing import Any
+
+from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, TransactionContextAPI
+from eth.exceptions import Halt, InvalidInstruction, Revert, VMError
+from eth.vm import mnemonics, opcode_values
+from eth.vm.forks.byzantium.opcodes import ensure_no_static
+from eth.vm.forks.cancun.computation import CancunComputation
+from eth.vm.forks.cancun.logic import selfdestruct_eip6780
+from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
+from eth.vm.forks.london.computation import LondonComputation
+from eth.vm.forks.shanghai.computation import ShanghaiComputation
+from eth.vm.forks.shanghai.constants import MAX_INITCODE_SIZE
+from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
+from eth.vm.forks.tangerine_whistle.constants import GAS_SELFDESTRUCT_EIP150
+from eth.vm.opcode import as_opcode
+from eth_typing import Address
+
+from web3sim.engine import seam
+from web3sim.engine.code import Code
+from web3sim.engine.halts import RuleBroken, halt_of
+from web3sim.engine.precompiles import PRECOMPILES
+from web3sim.engine.state import EngineState
+from web3sim.engine.tracing import Sampler, run_traced
+
+# At 1 to 200 microseconds each the clock is read often enough, and costs nothing.
+OPERATIONS_PER_DEADLINE_CHECK = 2_000
+
+
+class EngineComputation(CancunComputation):
+    """Plain Cancun."""
+
+    # The library's SELFDESTRUCT warns of its own deprecation each time.
+    opcodes: dict[int, OpcodeAPI] = CANCUN_OPCODES | {
+        opcode_values.SELFDESTRUCT: as_opcode(
+            logic_fn=ensure_no_static(selfdestruct_eip6780),
+            mnemonic=mnemonics.SELFDESTRUCT,
+            gas_cost=GAS_SELFDESTRUCT_EIP150,
+        )
+    }
+    _precompiles: Any = PRECOMPILES
+    state_class: type[EngineState] = EngineState
+
+    state: EngineState
+    # Only while there is a tracer.
+    sampler: Sampler
+
+    def __init__(
+        self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
+    ) -> None:
+        # Shanghai's constructor would warm the coinbase each time, and a ledger doesn't warm it at all.
+        super(ShanghaiComputation, self).__init__(state, message, transaction_context)
+        self.code = Code(message.code)
+        self.contracts_created = self.state.created
+        self._refunds_of_children = 0
+
+    # RUNNING
+
+    @classmethod
+    def apply_computation(
+        cls,
+        state: StateAPI,
+        message: MessageAPI,
+        transaction_context: TransactionContextAPI,
+        parent_computation: ComputationAPI | None = None,
+    ) -> ComputationAPI:
+        computation = cls(state, message, transaction_context)
+        computation.state.check_deadline()
+        with computation:
+            if message.is_create:
+                computation.contracts_created.append(message.storage_address)
+            if not computation.answer_without_code():
+                computation.run_code()
+        return computation
+
+    def answer_without_code(self) -> bool:
+        """Run the precompiled contract at the code address; False when none is there."""
+        precompile = None if self.msg.is_create else self.precompiles.get(self.msg.code_address)
+        if precompile is None:
+            return False
+        precompile(self)
+        return True
+
+    def run_code(self) -> None:
+        """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
+        if self.state.tracer is not None:
+            run_traced(self, self.state.tracer)
+            return
+        opcodes = self.opcodes
+        operations = OPERATIONS_PER_DEADLINE_CHECK
+        try:
+            for opcode in self.code:
+                try:
+                    operation = opcodes[opcode]
+                except KeyError:
+                    raise InvalidInstruction(f"There is no operation 0x{opcode:02x}.") from None
+                operation(computation=self)
+                operations -= 1
+                if not operations:
+                    self.state.check_deadline()
+                    operations = OPERATIONS_PER_DEADLINE_CHECK
+        except Halt:
+            pass
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        handled = super().__exit__(exc_type, exc_value, traceback)
+        if isinstance(exc_value, VMError):
+            # It leads to this frame, and so would keep its memory until a garbage collection.
+            exc_value.__traceback__ = exc_value.__context__ = None
+        return handled
+
+    def memory_read_bytes(self, start_position: int, size: int) -> bytes:
+        """Copied once, not twice as the library does: call data may be megabytes."""
+        with self._memory.read(start_position, size) as view:
+            return bytes(view)
+
+    def memory_size(self) -> int:
+        return len(self._memory)
+
+    def stack_values(self) -> list[int | bytes]:
+        """Bottom first, as the library has them: numbers or their bytes, whatever was pushed."""
+        return self._stack.values  # type: ignore[attr-defined, no-any-return]
+
+    # FRAMES
+
+    @classmethod
+    def run(
+        cls,
+        state: EngineState,
+        message: MessageAPI,
+        transaction_context: TransactionContextAPI,
+        parent: ComputationAPI | None = None,
+    ) -> "EngineComputation":
+        """A whole frame with its transfer, and the code deposit of a creation. Errors: VMError for a creation
+        that doesn't even begin."""
+        apply = cls.apply_create_message if message.is_create else cls.apply_message
+        tracer = state.tracer
+        if tracer is None:
+            return apply(state, message, transaction_context, parent)  # type: ignore[return-value]
+        if isinstance(parent, EngineComputation):
+            parent.sampler.opens_frame(message)
+        tracer.frame_start(cls.frame_start(state, message))
+        try:
+            frame: EngineComputation = apply(state, message, transaction_context, parent)  # type: ignore[assignment]
+        except VMError as error:
+            tracer.frame_end(seam.FrameEnd(message.depth, seam.Status.HALT, halt_of(error), b"", message.gas))
+            raise
+        status, halt = frame.status()
+        tracer.frame_end(
+            seam.FrameEnd(message.depth, status, halt, frame.result_data(), frame.get_gas_used())
+        )
+        return frame
+
+    @classmethod
+    def frame_start(cls, state: EngineState, message: MessageAPI) -> seam.FrameStart:
+        return seam.FrameStart(
+            depth=message.depth,
+            kind=state.opening,
+            sender=message.sender,
+            recipient=message.storage_address,
+            code_address=message.storage_address if message.is_create else message.code_address,
+            value=message.value,
+            gas=message.gas,
+            data=message.code if message.is_create else message.data_as_bytes,
+            precompile=not message.is_create and cls.answers_without_code(state, message.code_address),
+        )
+
+    @classmethod
+    def answers_without_code(cls, state: EngineState, address: Address) -> bool:
+        return address in cls.get_precompiles()
+
+    def status(self) -> tuple[seam.Status, seam.Halt | None]:
+        if self.is_success:
+            return seam.Status.SUCCESS, None
+        if isinstance(self.error, Revert):
+            return seam.Status.REVERT, None
+        return seam.Status.HALT, halt_of(self.error)
+
+    def result_data(self) -> bytes:
+        """What the frame returned or reverted with; nothing after a halt."""
+        return self.output
+
+    def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        return self.run(self.state, child_msg, self.transaction_context, self)
+
+    def add_child_computation(self, child_computation: ComputationAPI) -> None:
+        """Take over what a finished frame leaves; the frame itself is not kept, and its memory is free."""
+        super().add_child_computation(child_computation)
+        self.children.clear()
+        self._refunds_of_children += child_computation.get_gas_refund()
+        logs = child_computation.get_raw_log_entries()
+        self._log_entries.extend((index, Address(at), topics, data) for index, at, topics, data in logs)
+        for address in child_computation.get_accounts_for_deletion():
+            self._delete_later(address)
+
+    def get_gas_refund(self) -> int:
+        return 0 if self.is_error else self._gas_meter.gas_refunded + self._refunds_of_children
+
+    def register_account_for_deletion(self, beneficiary: Address) -> None:
+        """A frame called by this one may have registered the same contract; the library expects one only."""
+        self._delete_later(self.msg.storage_address)
+        self.beneficiaries.append(beneficiary)
+
+    def _delete_later(self, address: Address) -> None:
+        if address not in self.accounts_to_delete:
+            self.accounts_to_delete.append(address)
+
+    # LIMITS: errors of their own, since the library's would be out of gas
+
+    @classmethod
+    def validate_create_message(cls, message: MessageAPI) -> None:
+        if len(message.code) > MAX_INITCODE_SIZE:
+            raise RuleBroken(seam.Halt.CODE_SIZE_LIMIT)
+
+    @classmethod
+    def validate_contract_code(cls, contract_code: bytes) -> None:
+        if len(contract_code) > EIP170_CODE_SIZE_LIMIT:
+            raise RuleBroken(seam.Halt.CODE_SIZE_LIMIT)
+        LondonComputation.validate_contract_code(contract_code)

@@ -1,0 +1,35 @@
+"""Exceptional halts: the library's errors in the seam's words, and the halts that rules of a ledger cause."""
+
+from eth import exceptions
+from eth.exceptions import VMError
+
+from web3sim.engine.seam import Halt
+
+_HALTS: dict[type[VMError], Halt] = {
+    exceptions.OutOfGas: Halt.OUT_OF_GAS,
+    exceptions.InsufficientStack: Halt.STACK_UNDERFLOW,
+    exceptions.FullStack: Halt.STACK_OVERFLOW,
+    exceptions.InvalidJumpDestination: Halt.INVALID_JUMP,
+    exceptions.InvalidInstruction: Halt.INVALID_OPCODE,
+    exceptions.WriteProtection: Halt.STATIC_CHANGE,
+    exceptions.OutOfBoundsRead: Halt.RETURN_DATA_OUT_OF_BOUNDS,
+    exceptions.ContractCreationCollision: Halt.CREATION_COLLISION,
+}
+
+
+class RuleBroken(VMError):
+    """A halt with its reason. With `stops_caller` the frame that made the call halts for the same reason."""
+
+    def __init__(self, halt: Halt, *, stops_caller: bool = False) -> None:
+        super().__init__(halt.value)
+        self.halt = halt
+        self.stops_caller = stops_caller
+
+
+def halt_of(error: VMError) -> Halt:
+    """Why a frame halted. Errors: TypeError for a revert, which is no halt."""
+    if isinstance(error, exceptions.Revert):
+        raise TypeError("A revert is not a halt.")
+    if isinstance(error, RuleBroken):
+        return error.halt
+    return _HALTS.get(type(error), Halt.OTHER)

@@ -1,0 +1,176 @@
+"""One frame of a call by the rules of a ledger network.
+
+Its own accounts (long-zero numbers up to 750 and 1000) are hidden from contracts and can't be called; system
+contracts answer in place of code; value goes only where hbar can live; a contract destroys itself by rules.
+"""
+
+from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, TransactionContextAPI
+from eth.exceptions import Revert
+from eth.vm.message import Message
+from eth_typing import Address
+
+from web3sim.engine.computation import EngineComputation
+from web3sim.engine.halts import RuleBroken
+from web3sim.engine.ledger_operations import LEDGER_OPERATIONS
+from web3sim.engine.seam import AccountKind, Halt, SystemAnswer, SystemCall, SystemContracts
+from web3sim.engine.state import EngineState, LedgerState, is_system_account, long_zero_number
+
+# Contracts older than the rule about delegate calls to system contracts, by entity number.
+_GRANDFATHERED = frozenset({1_062_787, 1_461_860})
+
+# The functions of the token service that create tokens: value sent with them pays the fee.
+_TOKEN_CREATIONS = frozenset(
+    bytes.fromhex(selector)
+    for selector in (
+        *("7812a04b", "c23baeb6", "0fb65bf3", "4c381ae7", "b937581a", "2af0c59a"),
+        *("9dc711e0", "9c89bb35", "ea83f293", "5bc7c0e6", "45733969", "abb54eb5"),
+    )
+)
+
+
+class LedgerComputation(EngineComputation):
+    """Cancun with the rules of a ledger network."""
+
+    state_class = LedgerState
+    opcodes: dict[int, OpcodeAPI] = EngineComputation.opcodes | LEDGER_OPERATIONS
+
+    state: LedgerState
+
+    @classmethod
+    def apply_message(
+        cls,
+        state: StateAPI,
+        message: MessageAPI,
+        transaction_context: TransactionContextAPI,
+        parent_computation: ComputationAPI | None = None,
+    ) -> ComputationAPI:
+        assert isinstance(state, LedgerState)
+        broken = None if message.is_create else _why_not_sent(state, message)
+        if broken is not None:
+            # Nothing moves; the frame that would have received the value halts.
+            refused = cls(state, message, transaction_context)
+            with refused:
+                raise RuleBroken(broken, stops_caller=broken is Halt.INVALID_SIGNATURE)
+            return refused
+        return super().apply_message(
+            state, _with_account_code(state, message), transaction_context, parent_computation
+        )
+
+    def apply_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        child = super().apply_child_computation(child_msg)
+        if child.is_error and isinstance(child.error, RuleBroken) and child.error.stops_caller:
+            raise RuleBroken(child.error.halt)
+        return child
+
+    @classmethod
+    def validate_create_message(cls, message: MessageAPI) -> None:
+        """The outermost creation may be as large as call data may be."""
+        if message.depth:
+            super().validate_create_message(message)
+
+    @classmethod
+    def answers_without_code(cls, state: EngineState, address: Address) -> bool:
+        in_system = state.system is not None and state.system.at(address)
+        return in_system or super().answers_without_code(state, address)
+
+    def answer_without_code(self) -> bool:
+        if self.msg.is_create:
+            return False
+        address = self.msg.code_address
+        system = self.state.system
+        if system is not None and system.at(address):
+            self._ask_system_contract(system)
+            return True
+        if super().answer_without_code():
+            return True
+        if is_system_account(address):
+            # Nothing is there to call, and the gas is gone without a failure.
+            self.consume_gas(self.get_gas_remaining(), reason="system account")
+            return True
+        return False
+
+    def _ask_system_contract(self, system: SystemContracts) -> None:
+        message = self.msg
+        if not _may_delegate(self.state, message):
+            raise RuleBroken(Halt.PRECOMPILE)
+        answer = system.call(
+            SystemCall(
+                address=message.code_address,
+                recipient=message.storage_address,
+                sender=message.sender,
+                data=message.data_as_bytes,
+                value=message.value if message.should_transfer_value else 0,
+                gas=message.gas,
+                static=message.is_static,
+                depth=message.depth,
+            )
+        )
+        self._take(answer)
+
+    def _take(self, answer: SystemAnswer) -> None:
+        if answer.child_failure is not None:
+            self.state.child_failures.append(answer.child_failure)
+        if answer.halt is not None:
+            raise RuleBroken(answer.halt)
+        self.consume_gas(answer.gas, reason="system contract")
+        self.output = answer.output
+        if answer.reverted:
+            raise Revert(answer.output)
+        for log in answer.logs:
+            topics = tuple(int.from_bytes(topic, "big") for topic in log.topics)
+            self.add_log_entry(Address(log.address), topics, log.data)
+
+
+def _why_not_sent(state: LedgerState, message: MessageAPI) -> Halt | None:
+    """The rule that forbids a message to carry its value; None when it has none, or may."""
+    if not (message.should_transfer_value and message.value):
+        return None
+    if state.system is not None and state.system.at(message.code_address):
+        return None if message.data_as_bytes[:4] in _TOKEN_CREATIONS else Halt.INVALID_CONTRACT
+    if is_system_account(message.code_address):
+        return Halt.INVALID_CONTRACT
+    recipient = message.storage_address
+    if not state.account_exists(recipient):
+        # An address that isn't long-zero is an alias: an account for it comes into being.
+        return Halt.INVALID_ALIAS if long_zero_number(recipient) is not None else None
+    if state.is_network_owned(recipient):
+        return Halt.STATIC_CHANGE
+    record = state.before(recipient)
+    signature_required = record is not None and record.receiver_signature_required
+    return Halt.INVALID_SIGNATURE if signature_required and recipient != message.sender else None
+
+
+def _may_delegate(state: LedgerState, message: MessageAPI) -> bool:
+    """Whether a system contract answers: to plain calls, and to delegate calls of proxy code."""
+    if message.storage_address == message.code_address:
+        return True
+    caller = state.before(message.storage_address)
+    if caller is None:
+        return False
+    if caller.kind is not AccountKind.CONTRACT:
+        return True
+    return caller.entity_id in _GRANDFATHERED
+
+
+def _with_account_code(state: LedgerState, message: MessageAPI) -> MessageAPI:
+    """The message with the code of an account's proxy, where an account without code is called through it."""
+    if message.is_create or message.code or state.system is None:
+        return message
+    record = state.before(message.code_address)
+    if record is None or record.kind is not AccountKind.ACCOUNT:
+        return message
+    code = state.system.account_code(message.code_address, message.data_as_bytes)
+    if not code:
+        return message
+    return Message(
+        message.gas,
+        message.to,
+        message.sender,
+        message.value,
+        message.data,
+        code,
+        depth=message.depth,
+        code_address=message.code_address,
+        should_transfer_value=message.should_transfer_value,
+        is_static=message.is_static,
+    )

@@ -1,0 +1,143 @@
+"""The engine `pyevm`: the EVM library's operations one by one. It can trace; other engines equal it."""
+
+from collections.abc import Mapping
+
+from eth._utils.address import generate_contract_address
+from eth.constants import CREATE_CONTRACT_ADDRESS
+from eth.exceptions import VMError
+from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
+from eth.vm.message import Message
+from eth_typing import Address
+
+from web3sim.engine.computation import EngineComputation
+from web3sim.engine.gas import intrinsic_gas
+from web3sim.engine.halts import halt_of
+from web3sim.engine.ledger import LedgerComputation
+from web3sim.engine.seam import (
+    BlockEnvironment,
+    CallRequest,
+    CallResult,
+    Halt,
+    InsufficientFunds,
+    Log,
+    Profile,
+    StateReader,
+    Status,
+    SystemContracts,
+    Tracer,
+)
+from web3sim.engine.state import EngineState
+
+# EIP-3529: at most this part of the gas is refunded. A ledger has no such limit.
+_REFUND_QUOTIENT = 5
+
+
+class PlainEngine:
+    name = "pyevm"
+    # How the frames of a profile are computed.
+    computations: Mapping[Profile, type[EngineComputation]] = {
+        Profile.ETHEREUM: EngineComputation,
+        Profile.LEDGER: LedgerComputation,
+    }
+
+    def execute(
+        self,
+        request: CallRequest,
+        block: BlockEnvironment,
+        state: StateReader,
+        system: SystemContracts | None = None,
+        tracer: Tracer | None = None,
+    ) -> CallResult:
+        intrinsic = intrinsic_gas(request.data, creates=request.to is None)
+        if request.gas < intrinsic:
+            return _halted(request, Halt.OUT_OF_GAS, intrinsic, execution_gas=0)
+        computation = self.computations[request.profile]
+        current = computation.state_class(request, block, state, system, tracer)
+        if request.value > current.get_balance(Address(request.sender)):
+            raise InsufficientFunds(f"The sender has less than the {request.value} tinybars it sends.")
+        message = _first_message(request, current, request.gas - intrinsic)
+        if message.is_create and current.has_code_or_nonce(message.storage_address):
+            return _halted(request, Halt.CREATION_COLLISION, intrinsic, execution_gas=message.gas)
+        context = CancunTransactionContext(request.gas_price, Address(request.sender))
+        try:
+            frame = computation.run(current, message, context)
+        except VMError as error:
+            return _halted(request, halt_of(error), intrinsic, execution_gas=message.gas)
+        return _result(request, current, frame, intrinsic)
+
+
+def _first_message(request: CallRequest, state: EngineState, gas: int) -> Message:
+    """The outermost message; what it names is warm."""
+    sender = Address(request.sender)
+    nonce = state.get_nonce(sender)
+    state.increment_nonce(sender)
+    state.mark_address_warm(sender)
+    if request.profile is Profile.ETHEREUM:
+        state.mark_address_warm(state.coinbase)
+    if request.to is not None:
+        to = Address(request.to)
+        state.mark_address_warm(to)
+        state.opening = "CALL"
+        code = state.get_code(to)
+        return Message(gas, to, sender, request.value, request.data, code, is_static=request.static)
+    created = Address(request.new_contract_address or generate_contract_address(sender, nonce))
+    state.mark_address_warm(created)
+    state.opening = "CREATE"
+    return Message(
+        gas,
+        CREATE_CONTRACT_ADDRESS,
+        sender,
+        request.value,
+        b"",
+        request.data,
+        create_address=created,
+        is_static=request.static,
+    )
+
+
+def _halted(request: CallRequest, halt: Halt, intrinsic: int, *, execution_gas: int) -> CallResult:
+    """A message that never became a frame."""
+    return CallResult(
+        status=Status.HALT,
+        output=b"",
+        gas_used=request.gas,
+        intrinsic_gas=intrinsic,
+        execution_gas=execution_gas,
+        refund=0,
+        halt=halt,
+    )
+
+
+def _result(request: CallRequest, state: EngineState, frame: EngineComputation, intrinsic: int) -> CallResult:
+    status, halt = frame.status()
+    accounts = state.accounts
+    # A contract starts with nonce 1; a reverted creation leaves none.
+    created = tuple(dict.fromkeys(address for address in state.created if accounts.get_nonce(address)))
+    deleted = tuple(frame.get_accounts_for_deletion())
+    for address in deleted:
+        accounts.delete_account(address)
+    execution = frame.get_gas_used()
+    refund = frame.get_gas_refund()
+    if request.profile is Profile.ETHEREUM:
+        refund = min(refund, (intrinsic + execution) // _REFUND_QUOTIENT)
+    return CallResult(
+        status=status,
+        output=frame.output,
+        gas_used=request.gas if status is Status.HALT else intrinsic + execution - refund,
+        intrinsic_gas=intrinsic,
+        execution_gas=execution,
+        refund=refund,
+        logs=tuple(
+            Log(address, tuple(topic.to_bytes(32, "big") for topic in topics), data)
+            for address, topics, data in frame.get_log_entries()
+        ),
+        created=created,
+        deleted=deleted,
+        halt=halt,
+        slots=accounts.slots(),
+        balances=accounts.balances(),
+        child_failures=tuple(dict.fromkeys(state.child_failures)),
+    )
+
+
+ENGINE = PlainEngine()

@@ -1,0 +1,154 @@
+"""The precompiled contracts 1 to 10 of Cancun, each within a time that its gas pays for.
+
+Gas is always charged by the formulas here. Elliptic curves, modular powers and BLAKE2 run in the native EVM
+revm, since in Python 15 million gas would buy minutes of them; the ten contracts of the EVM library serve as
+reference in tests.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ckzg
+import eth
+import pyrevm
+from coincurve import PublicKey
+from eth.abc import ComputationAPI
+from eth_typing import Address
+
+from mirror.values.hashes import keccak256
+from web3sim.engine.halts import RuleBroken
+from web3sim.engine.seam import Halt
+
+Precompile = Callable[[ComputationAPI], ComputationAPI]
+
+_NOBODY = "0x" + "00" * 20
+# Order of the group of secp256k1.
+_SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+# EIP-4844
+_FIELD_ELEMENTS_PER_BLOB = 4096
+_BLS_MODULUS = 52435875175126190479447740508185965837690552500527637822603658699938581184513
+_VERSIONED_HASH_VERSION = b"\x01"
+
+
+def _words(data: bytes) -> int:
+    return (len(data) + 31) // 32
+
+
+def _native(number: int, data: bytes) -> bytes:
+    """What revm answers. A new EVM each time: it remembers every message."""
+    evm = pyrevm.EVM(spec_id="CANCUN")
+    try:
+        return bytes(evm.message_call(_NOBODY, f"0x{number:040x}", calldata=data, is_static=True))
+    except RuntimeError as error:
+        raise RuleBroken(Halt.PRECOMPILE) from error
+
+
+def _ecrecover(data: bytes) -> bytes:
+    digest, v, r, s = (data[start : start + 32].ljust(32, b"\0") for start in (0, 32, 64, 96))
+    parity = int.from_bytes(v, "big") - 27
+    in_order = all(0 < int.from_bytes(number, "big") < _SECP256K1_ORDER for number in (r, s))
+    if parity not in (0, 1) or not in_order:
+        return b""
+    try:
+        key = PublicKey.from_signature_and_message(r + s + bytes([parity]), digest, hasher=None)
+    except ValueError:
+        return b""
+    return keccak256(key.format(compressed=False)[1:])[12:].rjust(32, b"\0")
+
+
+def _ripemd160(data: bytes) -> bytes:
+    return _native(3, data)
+
+
+def _modexp_gas(data: bytes) -> int:
+    """EIP-2565."""
+    base_size, exponent_size, modulus_size = (
+        int.from_bytes(data[start : start + 32].ljust(32, b"\0"), "big") for start in (0, 32, 64)
+    )
+    head_size = min(exponent_size, 32)
+    head = data[96 + base_size : 96 + base_size + head_size].ljust(head_size, b"\0")
+    bits = max(int.from_bytes(head, "big").bit_length() - 1, 0)
+    iterations = max(bits + 8 * max(exponent_size - 32, 0), 1)
+    complexity = ((max(base_size, modulus_size) + 7) // 8) ** 2
+    return max(200, complexity * iterations // 3)
+
+
+def _modexp(data: bytes) -> bytes:
+    base_size, modulus_size = (
+        int.from_bytes(data[start : start + 32].ljust(32, b"\0"), "big") for start in (0, 64)
+    )
+    # Then an exponent of any length is cheap, also one that is too long to be held.
+    return _native(5, data) if base_size or modulus_size else b""
+
+
+def _blake2f_gas(data: bytes) -> int:
+    """EIP-152: one for each round."""
+    if len(data) != 213:
+        raise RuleBroken(Halt.PRECOMPILE)
+    return int.from_bytes(data[:4], "big")
+
+
+@cache
+def _trusted_setup() -> Any:
+    """The setup of the KZG ceremony, which the EVM library carries."""
+    if eth.__file__ is None:
+        raise RuntimeError("The EVM library has no folder to read the KZG setup from.")
+    return ckzg.load_trusted_setup(str(Path(eth.__file__).parent / "_utils" / "kzg_trusted_setup.txt"), 0)
+
+
+def _point_evaluation(data: bytes) -> bytes:
+    """EIP-4844: whether a polynomial, known by its commitment, has the value y at z."""
+    if len(data) != 192:
+        raise RuleBroken(Halt.PRECOMPILE)
+    versioned_hash, z, y, commitment, proof = (
+        data[:32], data[32:64], data[64:96], data[96:144], data[144:],
+    )  # fmt: skip
+    if versioned_hash != _VERSIONED_HASH_VERSION + hashlib.sha256(commitment).digest()[1:]:
+        raise RuleBroken(Halt.PRECOMPILE)
+    try:
+        proven = ckzg.verify_kzg_proof(commitment, z, y, proof, _trusted_setup())
+    except RuntimeError as error:
+        raise RuleBroken(Halt.PRECOMPILE) from error
+    if not proven:
+        raise RuleBroken(Halt.PRECOMPILE)
+    return _FIELD_ELEMENTS_PER_BLOB.to_bytes(32, "big") + _BLS_MODULUS.to_bytes(32, "big")
+
+
+def _pairing_gas(data: bytes) -> int:
+    """EIP-1108. A length that is no multiple of a pair's fails in any case."""
+    return 45_000 + 34_000 * (len(data) // 192)
+
+
+def _priced(gas: Callable[[bytes], int], answer: Callable[[bytes], bytes]) -> Precompile:
+    def precompile(computation: ComputationAPI) -> ComputationAPI:
+        data = computation.msg.data_as_bytes
+        computation.consume_gas(gas(data), reason="precompile")
+        computation.output = answer(data)
+        return computation
+
+    return precompile
+
+
+def _native_answer(number: int) -> Callable[[bytes], bytes]:
+    return lambda data: _native(number, data)
+
+
+_CONTRACTS: dict[int, Precompile] = {
+    1: _priced(lambda data: 3_000, _ecrecover),
+    2: _priced(lambda data: 60 + 12 * _words(data), lambda data: hashlib.sha256(data).digest()),
+    3: _priced(lambda data: 600 + 120 * _words(data), _ripemd160),
+    4: _priced(lambda data: 15 + 3 * _words(data), lambda data: data),
+    5: _priced(_modexp_gas, _modexp),
+    6: _priced(lambda data: 150, _native_answer(6)),
+    7: _priced(lambda data: 6_000, _native_answer(7)),
+    8: _priced(_pairing_gas, _native_answer(8)),
+    9: _priced(_blake2f_gas, _native_answer(9)),
+    10: _priced(lambda data: 50_000, _point_evaluation),
+}
+
+PRECOMPILES: dict[Address, Precompile] = {
+    Address(number.to_bytes(20, "big")): contract for number, contract in _CONTRACTS.items()
+}

@@ -1,0 +1,15 @@
+"""The engines by name. The EVM library is imported with the first one that is asked for."""
+
+from importlib import import_module
+
+from web3sim.engine.seam import Engine
+
+_MODULES = {"pyevm": "web3sim.engine.plain"}
+
+
+def engine(name: str) -> Engine:
+    """Errors: LookupError for a name that no engine has."""
+    if name not in _MODULES:
+        raise LookupError(f"There is no EVM engine {name!r}; there are {', '.join(sorted(_MODULES))}.")
+    found: Engine = import_module(_MODULES[name]).ENGINE
+    return found

@@ -1,0 +1,125 @@
+"""The state a computation runs on: Cancun's, over the accounts of one call, in two profiles."""
+
+import time
+
+from eth.typing import JournalDBCheckpoint
+from eth.vm.execution_context import ExecutionContext
+from eth.vm.forks.cancun.state import CancunState
+from eth_typing import Address, BlockNumber, Hash32
+
+from web3sim.engine.accounts import Accounts
+from web3sim.engine.seam import (
+    AccountKind,
+    AccountRecord,
+    BlockEnvironment,
+    CallRequest,
+    DeadlinePassed,
+    StateReader,
+    SystemContracts,
+    Tracer,
+)
+
+_BLOCK_HASH_WINDOW = 256
+# Numbers of long-zero addresses: up to these they are the network's own.
+_LAST_SYSTEM_ACCOUNT = 750
+_LAST_NON_USER_ACCOUNT = 1000
+
+
+class EngineState(CancunState):
+    """Plain Cancun. A state serves one run: it is not used again."""
+
+    def __init__(
+        self,
+        request: CallRequest,
+        block: BlockEnvironment,
+        reader: StateReader,
+        system: SystemContracts | None,
+        tracer: Tracer | None,
+    ) -> None:
+        # Not the library's constructor: it opens tries and deploys the contracts of Ethereum's beacon chain.
+        self.accounts = Accounts(reader)
+        self._account_db = self.accounts
+        self.execution_context = ExecutionContext(
+            coinbase=Address(block.coinbase),
+            timestamp=block.timestamp,
+            block_number=BlockNumber(block.number),
+            difficulty=0,
+            mix_hash=Hash32(block.prevrandao),
+            gas_limit=block.gas_limit,
+            prev_hashes=(),
+            chain_id=block.chain_id,
+            base_fee_per_gas=block.base_fee,
+            excess_blob_gas=0,
+        )
+        self.system = system
+        self.tracer = tracer
+        self.deadline = request.deadline
+        # The operation that opens the next frame, if there is a tracer.
+        self.opening = "CALL"
+        self.created: list[Address] = []
+        self.child_failures: list[str] = []
+
+    def check_deadline(self) -> None:
+        """Errors: DeadlinePassed."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise DeadlinePassed("The call took longer than it may.")
+
+    # CHECKPOINTS: positions in the undo list, not pairs with a state root
+
+    def snapshot(self) -> JournalDBCheckpoint:  # type: ignore[override]
+        return self.accounts.record()
+
+    def revert(self, snapshot: JournalDBCheckpoint) -> None:  # type: ignore[override]
+        self.accounts.discard(snapshot)
+
+    def commit(self, snapshot: JournalDBCheckpoint) -> None:  # type: ignore[override]
+        """Nothing: what is not reverted stays."""
+
+    # READING
+
+    def before(self, address: Address) -> AccountRecord | None:
+        """The account as it was before the call."""
+        return self.accounts.before(address)
+
+    def get_ancestor_hash(self, block_number: int) -> Hash32:
+        if not self.block_number - _BLOCK_HASH_WINDOW <= block_number < self.block_number:
+            return Hash32(b"")
+        return Hash32(self.accounts.block_hash(block_number))
+
+    # TRANSIENT STORAGE: with the accounts, so that one undo list serves all
+
+    def get_transient_storage(self, address: Address, slot: int) -> bytes:
+        return self.accounts.get_transient_storage(address, slot)
+
+    def set_transient_storage(self, address: Address, slot: int, value: bytes) -> None:
+        self.accounts.set_transient_storage(address, slot, value)
+
+
+class LedgerState(EngineState):
+    """Cancun with what a ledger network changes about accounts and blocks."""
+
+    def get_ancestor_hash(self, block_number: int) -> Hash32:
+        """Any block up to the current one, without a window."""
+        if block_number > self.block_number or self.block_number == 0:
+            return Hash32(b"")
+        return Hash32(self.accounts.block_hash(block_number))
+
+    def is_network_owned(self, address: Address) -> bool:
+        """Token or schedule: neither holds hbar."""
+        record = self.before(address)
+        return record is not None and record.kind in (AccountKind.TOKEN, AccountKind.SCHEDULE)
+
+
+def long_zero_number(address: Address) -> int | None:
+    """The entity number in a long-zero address; None for any other address."""
+    return int.from_bytes(address[12:], "big") if not any(address[:12]) else None
+
+
+def is_system_account(address: Address) -> bool:
+    number = long_zero_number(address)
+    return number is not None and number <= _LAST_SYSTEM_ACCOUNT
+
+
+def is_non_user_account(address: Address) -> bool:
+    number = long_zero_number(address)
+    return number is not None and number <= _LAST_NON_USER_ACCOUNT

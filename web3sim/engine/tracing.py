@@ -1,0 +1,100 @@
+"""Telling a tracer each executed operation."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from eth.abc import MessageAPI
+from eth.exceptions import Halt, InvalidInstruction, Revert, VMError
+from eth.vm import mnemonics
+from eth.vm.stack import to_int
+
+from web3sim.engine.seam import Step, Tracer
+
+if TYPE_CHECKING:
+    from web3sim.engine.computation import EngineComputation
+
+_WORD = 32
+# What a call with value hands on beyond what it pays for.
+_STIPEND = 2_300
+
+
+class Sampler:
+    """Makes the steps of one frame."""
+
+    def __init__(self, computation: "EngineComputation", tracer: Tracer) -> None:
+        self._computation = computation
+        self._tracer = tracer
+        self._meter = computation.get_gas_meter()
+        self._pending = False
+
+    def begin(self, pc: int, operation: str) -> None:
+        """An operation is about to run."""
+        self._pc, self._operation, self._gas = pc, operation, self._meter.gas_remaining
+        self._pending = True
+        self._computation.state.opening = operation
+
+    def opens_frame(self, message: MessageAPI) -> None:
+        """The operation has paid for a frame, which is next."""
+        with_stipend = self._operation in (mnemonics.CALL, mnemonics.CALLCODE) and message.value
+        self._sample(handed_on=message.gas - (_STIPEND if with_stipend else 0))
+
+    def end(self, reason: bytes | None = None) -> None:
+        """The operation ran, or failed."""
+        if self._pending:
+            self._sample(reason=reason)
+
+    def _sample(self, *, handed_on: int = 0, reason: bytes | None = None) -> None:
+        self._pending = False
+        gas = self._meter.gas_remaining
+        self._tracer.step(
+            Step(
+                pc=self._pc,
+                op=self._operation,
+                gas=gas,
+                gas_cost=self._gas - gas - handed_on,
+                depth=self._computation.msg.depth,
+                stack=self._stack(),
+                memory=self._memory(),
+                storage=self._storage(),
+                reason=reason,
+            )
+        )
+
+    def _stack(self) -> Sequence[int]:
+        if not self._tracer.wants_stack:
+            return ()
+        return [to_int(value) for value in self._computation.stack_values()]
+
+    def _memory(self) -> Sequence[bytes]:
+        if not self._tracer.wants_memory:
+            return ()
+        memory = self._computation.memory_read_bytes(0, self._computation.memory_size())
+        return [memory[start : start + _WORD] for start in range(0, len(memory), _WORD)]
+
+    def _storage(self) -> Mapping[int, int]:
+        return self._computation.state.accounts.written_slots() if self._tracer.wants_storage else {}
+
+
+def run_traced(computation: "EngineComputation", tracer: Tracer) -> None:
+    """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
+    sampler = computation.sampler = Sampler(computation, tracer)
+    opcodes, code, state = computation.opcodes, computation.code, computation.state
+    for opcode in code:
+        pc = code.program_counter - 1
+        operation = opcodes.get(opcode)
+        sampler.begin(min(pc, len(code)), operation.mnemonic if operation else "INVALID")
+        state.check_deadline()
+        try:
+            if operation is None:
+                raise InvalidInstruction(f"There is no operation 0x{opcode:02x}.")
+            operation(computation=computation)
+        except Halt:
+            sampler.end()
+            return
+        except Revert:
+            sampler.end(computation.output)
+            raise
+        except VMError:
+            sampler.end()
+            raise
+        sampler.end()
