@@ -14,7 +14,7 @@ import pytest
 from ledger.stream.compose import Block
 from ledger.stream.demo.world import World
 from mirror.values import transaction_types
-from tests.e2e import accounts, allowances, nfts, stream, tokens
+from tests.e2e import accounts, allowances, contracts, hooks, network, nfts, stream, tokens
 from tests.e2e.crashes import load_and_abort, load_and_kill
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
@@ -25,18 +25,24 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "0"))
 LONG = SEEDS > 0
-TRANSACTIONS = 2_000 if LONG else 300
+TRANSACTIONS = 2_000 if LONG else int(os.environ.get("MT", "300"))
 
 CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
     accounts.check,
     tokens.check,
     nfts.check,
     allowances.check,
+    contracts.check,
+    hooks.check,
+    network.check,
 )
 CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
     accounts.check_past,
     tokens.check_past,
     nfts.check_past,
+    contracts.check_past,
+    hooks.check_past,
+    network.check_past,
 )
 
 

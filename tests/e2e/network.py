@@ -1,0 +1,121 @@
+"""What the API says of the network itself: its nodes and their stakes, exchange rates, and fees."""
+
+from random import Random
+from typing import Any
+
+from ledger.stream.demo.network import HBAR, START
+from ledger.stream.demo.periods import LEAST_STAKE, MOST_STAKE, counted
+from ledger.stream.demo.staking import MOST_REWARD_RATE
+from ledger.stream.demo.system_files import EXCHANGE_RATES, FEE_SCHEDULE, NODE_DETAILS
+from ledger.stream.demo.world import World
+from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
+from tests.e2e.forms import NANOS_PER_DAY, at, entity, since
+from tests.e2e.life import Life
+from tests.e2e.rest import Rest, same
+
+_WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
+
+
+def check(rest: Rest, world: World, choose: Random) -> None:
+    same(rest.all("network/nodes", "nodes"), nodes(world), "/network/nodes")
+    shown = rest.get("network/stake")
+    stakes = world.staking.nodes.values()
+    expected = {
+        "stake_total": sum(one.rewarded + one.not_rewarded for one in stakes),
+        "staking_period": staking_period(world),
+        "staking_reward_rate": sum(one.rewarded for one in stakes) // HBAR * MOST_REWARD_RATE,
+    }
+    same({name: shown[name] for name in expected}, expected, "/network/stake")
+    same(rest.get("network/exchangerate"), exchange_rate(world), "/network/exchangerate")
+    same(rest.get("network/fees", order="asc"), fees(world), "/network/fees")
+
+
+def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    for moment in choose.sample(moments, min(len(moments), 4)):
+        time = at(moment.any_time(choose))
+        found = rest.get("network/exchangerate", timestamp=time)
+        same(found, exchange_rate(moment.world), "/network/exchangerate", time)
+        same(rest.get("network/fees", timestamp=time), fees(moment.world), "/network/fees", time)
+
+
+# JSON
+def nodes(world: World) -> list[dict[str, Any]]:
+    file = world.files[NODE_DETAILS]
+    book = NodeAddressBook.FromString(file.contents)
+    written = file.changes[-1].consensus_timestamp
+    shown = []
+    for node in sorted(book.nodeAddress, key=lambda one: one.nodeId):
+        known, stake = world.nodes.by_id.get(node.nodeId), world.staking.nodes.get(node.nodeId)
+        endpoints = [
+            (".".join(map(str, one.ipAddressV4)), one.port, one.domain_name) for one in node.serviceEndpoint
+        ]
+        shown.append(
+            {
+                "decline_reward": known and known.decline_reward,
+                "description": node.description,
+                "file_id": entity(NODE_DETAILS),
+                "grpc_proxy_endpoint": known
+                and known.proxy
+                and {"domain_name": known.proxy[0], "ip_address_v4": "", "port": known.proxy[1]},
+                "max_stake": stake and MOST_STAKE,
+                "memo": node.memo.decode(),
+                "min_stake": stake and LEAST_STAKE,
+                "node_id": node.nodeId,
+                "node_account_id": entity(known.account if known else node.nodeAccountId.accountNum),
+                "node_cert_hash": f"0x{node.nodeCertHash.decode()}",
+                "public_key": f"0x{node.RSA_PubKey}",
+                "reward_rate_start": stake and stake.reward_rate,
+                "service_endpoints": [
+                    {"domain_name": domain, "ip_address_v4": address, "port": port}
+                    for address, port, domain in sorted(endpoints)
+                ],
+                "stake": stake and counted(stake),
+                "stake_not_rewarded": stake and stake.not_rewarded,
+                "stake_rewarded": stake and stake.rewarded,
+                "staking_period": stake and staking_period(world),
+                "timestamp": since(written + 1),
+            }
+        )
+    return shown
+
+
+def staking_period(world: World) -> dict[str, Any]:
+    start = [START, *world.staking.updates][-1] // NANOS_PER_DAY * NANOS_PER_DAY
+    return {"from": at(start), "to": at(start + NANOS_PER_DAY)}
+
+
+def exchange_rate(world: World) -> dict[str, Any]:
+    file = world.files[EXCHANGE_RATES]
+    rates = ExchangeRateSet.FromString(file.contents)
+    current, following = (
+        {
+            "cent_equivalent": rate.centEquiv,
+            "expiration_time": rate.expirationTime.seconds,
+            "hbar_equivalent": rate.hbarEquiv,
+        }
+        for rate in (rates.currentRate, rates.nextRate)
+    )
+    return {
+        "current_rate": current,
+        "next_rate": following,
+        "timestamp": at(file.changes[-1].consensus_timestamp),
+    }
+
+
+def fees(world: World) -> dict[str, Any]:
+    file = world.files[FEE_SCHEDULE]
+    rate = ExchangeRateSet.FromString(world.files[EXCHANGE_RATES].contents).currentRate
+    schedule = CurrentAndNextFeeSchedule.FromString(file.contents).currentFeeSchedule
+    priced = {
+        _WITH_GAS[one.hederaFunctionality]: one.fees[0].servicedata.gas
+        for one in schedule.transactionFeeSchedule
+        if one.hederaFunctionality in _WITH_GAS
+    }
+    return {
+        "fees": [
+            {"gas": max(gas * rate.hbarEquiv // (rate.centEquiv * 1_000), 1), "transaction_type": name}
+            for name, gas in sorted(priced.items())
+        ],
+        "timestamp": at(file.changes[-1].consensus_timestamp),
+    }
