@@ -8,16 +8,14 @@ from web3sim.state.current import CurrentTables
 from web3sim.state.historical_tokens import HistoricalTokens, newest
 from web3sim.state.tables import Entities, entities_of
 
-# The EVM sees no balance of accounts up to this number; those of some change with every transaction.
-_LAST_SYSTEM_NUM = 750
-
 
 class HistoricalTables(HistoricalTokens):
     """The state just after `time` (ns); see web3sim.state.tables.Tables."""
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
         # Indexes: entity__evm_address and entity__alias, entity_history__evm_address and
-        # entity_history__alias, crypto_transfer__entity_id_consensus_timestamp (of entities other than 98).
+        # entity_history__alias, crypto_transfer__entity_id_consensus_timestamp, which leaves out the fee
+        # account 98: of it the EVM sees no balance, and only the snapshot's is read.
         named = " union all ".join(
             f"select id, created_timestamp from {table} "
             f"where {column} = wanted.address and created_timestamp <= %(time)s"
@@ -26,7 +24,7 @@ class HistoricalTables(HistoricalTokens):
         )
         version = newest(
             "entity",
-            "id, type::text as type, evm_address, alias, ethereum_nonce, receiver_sig_required, num, "
+            "id, type::text as type, evm_address, alias, ethereum_nonce, receiver_sig_required, "
             "created_timestamp, deleted",
             "id = known.id",
         )
@@ -34,8 +32,7 @@ class HistoricalTables(HistoricalTokens):
             f"""
             with snapshot as materialized ({self.snapshot})
             select wanted.address, wanted.asked, e.id, e.type, e.evm_address, e.alias,
-                case when e.type not in ('ACCOUNT', 'CONTRACT') or e.num <= {_LAST_SYSTEM_NUM}
-                    or e.created_timestamp > %(time)s then 0
+                case when e.type not in ('ACCOUNT', 'CONTRACT') or e.created_timestamp > %(time)s then 0
                 else coalesce(base.balance, 0) + coalesce((
                     select sum(amount)::bigint from crypto_transfer
                     where entity_id = e.id and entity_id <> 98 and consensus_timestamp <= %(time)s
