@@ -38,7 +38,8 @@ class Topic:
     """A topic. Keys are serialized; without a submit key anybody may write to it.
 
     Messages cost `fee` tinybars, which `owner` gets, unless they are paid for by one of `fee_exempt_keys`.
-    `subject` says what it is about.
+    `subject` says what it is about. `changed` and `fee_changed` are when it and its fee last were, None if
+    never.
     """
 
     number: int
@@ -55,6 +56,8 @@ class Topic:
     auto_renew_period: int | None = None  # seconds
     expiration: int | None = None
     deleted: bool = False
+    changed: int | None = None
+    fee_changed: int | None = None
     running_hash: bytes = bytes(SHA_384_LENGTH)
     messages: list[Message] = field(default_factory=list)
 

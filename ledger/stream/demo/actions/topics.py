@@ -146,6 +146,7 @@ def update_topic(network: Network) -> bool:
             body["submitKey"] = Key.FromString(topic.submit_key)
         case 3 if topic.fee_schedule_key:
             topic.fee = None if topic.fee else network.choose.randrange(1, 6) * HBAR // 10
+            topic.fee_changed = network.now
             body["custom_fees"] = {"fees": [_fee(topic)] if topic.fee else []}
         case _ if topic.fee_schedule_key:
             exempt = network.person()
@@ -155,6 +156,7 @@ def update_topic(network: Network) -> bool:
         case _:
             body["autoRenewAccount"] = account(0)
             topic.auto_renew_account = None
+    topic.changed = network.now
     network.submit("consensusUpdateTopic", body, payer=topic.owner)
     return True
 
@@ -166,7 +168,7 @@ def delete_topic(network: Network) -> bool:
     if len(living) <= _FEWEST_TOPICS or not topics:
         return False
     topic = network.choose.choice(topics)
-    topic.deleted = True
+    topic.deleted, topic.changed = True, network.now
     network.submit("consensusDeleteTopic", {"topicID": {"topicNum": topic.number}}, payer=topic.owner)
     return True
 
