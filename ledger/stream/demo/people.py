@@ -96,7 +96,9 @@ def open_account(
 
 def _open_system_account(network: Network, number: int) -> None:
     wallet = Ed25519Wallet(number)
-    network.world.accounts[number] = Account(number, network.now, key=wallet.key)
+    network.world.accounts[number] = Account(
+        number, network.now, balance_timestamp=network.now, key=wallet.key
+    )
     endowment = SUPPLY if number == TREASURY else _ENDOWMENTS.get(number, 0)
     transfers = {number: endowment} if number == TREASURY else {TREASURY: -endowment, number: endowment}
     network.submit(
