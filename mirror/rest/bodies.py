@@ -16,7 +16,11 @@ UNREADABLE = "Failed to read request"
 
 def read_body(request: Request, media_types: Container[str]) -> bytes:
     """The body of the request. Errors: UnsupportedMediaType, TooLarge, BadRequest for one that breaks off."""
-    received: HttpRequest = request._request
+    return body_of(request._request, media_types)
+
+
+def body_of(received: HttpRequest, media_types: Container[str]) -> bytes:
+    """The same of a request as Django has it."""
     content_type = received.META.get("CONTENT_TYPE", "").strip() or _UNNAMED
     if content_type.partition(";")[0].strip().lower() not in media_types:
         raise UnsupportedMediaType(content_type)

@@ -167,6 +167,8 @@ class EndpointSchema(AutoSchema):
         if (posted := self._posted) is None:
             return None
         body = {"schema": self._component(posted.body)}
+        if posted.examples:
+            body["examples"] = {name: {"value": value} for name, value in posted.examples.items()}
         return {"required": True, "content": dict.fromkeys(posted.media_types, body)}
 
     def _get_response_bodies(self, direction: Any = "response") -> Schema:
@@ -176,8 +178,10 @@ class EndpointSchema(AutoSchema):
             answers = {_JSON: answers}
         is_newer = isinstance(self._endpoint, NewerReadView)
         failures = _NEWER_FAILURES if is_newer else _CLASSIC_FAILURES
+        error = ErrorWithDetailJson if is_newer else ErrorJson
         if posted is not None:
-            failures = (*failures, *_BODY_FAILURES)
+            failures = posted.failures or (*failures, *_BODY_FAILURES)
+            error = posted.error or error
         bodies: Schema = {
             "200": {
                 "description": "Success",
@@ -186,9 +190,9 @@ class EndpointSchema(AutoSchema):
         }
         if posted is None:
             bodies["304"] = {"description": "The client has the answer: If-None-Match names its ETag"}
-        error = {"schema": self._component(ErrorWithDetailJson if is_newer else ErrorJson)}
+        content = {_JSON: {"schema": self._component(error)}}
         for status in sorted(failures):
-            bodies[str(status.value)] = {"description": status.phrase, "content": {_JSON: error}}
+            bodies[str(status.value)] = {"description": status.phrase, "content": content}
         return bodies
 
     def _component(self, shape: Any) -> Schema:

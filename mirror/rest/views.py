@@ -15,6 +15,7 @@ the query.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, ClassVar, NamedTuple
 
 from rest_framework.negotiation import BaseContentNegotiation
@@ -42,12 +43,19 @@ Record = Mapping[str, Any]
 
 
 class Posted(NamedTuple):
-    """What POST takes and gives, for the API description; `body` and `answers` are types."""
+    """What POST takes and gives, for the API description; `body`, `answers` and `error` are types.
+
+    `examples` are bodies by what they ask. `error` and `failures` stand where they are other than those of
+    the endpoint's family.
+    """
 
     parameters: type[ParameterSet]
     media_types: tuple[str, ...]
     body: Any
     answers: Any
+    examples: Mapping[str, Any] = {}
+    error: Any = None
+    failures: tuple[HTTPStatus, ...] = ()
 
 
 class ReadView(GenericViewSet[Any]):
