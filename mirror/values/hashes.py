@@ -2,7 +2,7 @@
 
 from hashlib import sha384 as _sha384
 
-from Crypto.Hash import keccak
+import sha3
 
 SHA_384_LENGTH = 48
 
@@ -13,4 +13,5 @@ def sha384(data: bytes) -> bytes:
 
 def keccak256(data: bytes) -> bytes:
     """The original Keccak padding as Ethereum uses it, not SHA3-256."""
-    return keccak.new(digest_bits=256, data=data).digest()
+    digest: bytes = sha3.keccak_256(data).digest()
+    return digest
