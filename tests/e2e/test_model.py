@@ -14,7 +14,7 @@ import pytest
 from ledger.stream.compose import Block
 from ledger.stream.demo.world import World
 from mirror.values import transaction_types
-from tests.e2e import accounts, allowances, contracts, hooks, network, nfts, stream, tokens
+from tests.e2e import accounts, allowances, contracts, hooks, network, nfts, stream, tokens, topics
 from tests.e2e.crashes import load_and_abort, load_and_kill
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
@@ -35,6 +35,7 @@ CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
     contracts.check,
     hooks.check,
     network.check,
+    topics.check,
 )
 CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
     accounts.check_past,
