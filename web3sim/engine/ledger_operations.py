@@ -107,8 +107,8 @@ def _why_not_destroyed(
         return seam.Halt.INVALID_ADDRESS
     if beneficiary == address:
         return seam.Halt.SELF_DESTRUCT_TO_SELF
-    own, heir = state.before(address), state.before(beneficiary)
-    if own is not None and own.tied_to_tokens:
+    heir = state.before(beneficiary)
+    if state.system is not None and state.system.tied_to_tokens(address):
         return seam.Halt.OTHER
     if balance and heir is not None and heir.receiver_signature_required:
         return seam.Halt.INVALID_SIGNATURE

@@ -57,10 +57,7 @@ class AccountKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
-
-    `tied_to_tokens`: a token's treasury or a holder of tokens, which can't destroy itself.
-    """
+    """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile."""
 
     balance: int = 0
     nonce: int = 0
@@ -68,7 +65,6 @@ class AccountRecord:
     kind: AccountKind = AccountKind.ACCOUNT
     entity_id: int | None = None
     receiver_signature_required: bool = False
-    tied_to_tokens: bool = False
 
 
 class StateReader(Protocol):
@@ -193,6 +189,9 @@ class SystemContracts(Protocol):
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
+
+    def tied_to_tokens(self, address: Address) -> bool:
+        """Whether a contract is a token's treasury or holds tokens: then it can't destroy itself."""
 
     def call(self, call: SystemCall) -> SystemAnswer:
         """Answer a call. Errors: NotSupported, which ends the whole call."""

@@ -76,6 +76,23 @@ class CurrentTables:
         )
         return 0 if row is None else int(row[0])
 
+    def tied_to_tokens(self, account_id: int) -> bool:
+        # Indexes: the primary keys of token_account (account_id, token_id), token (token_id), entity (id). A
+        # treasury is associated with its token.
+        row = self._reading.fetch_one(
+            """
+            select exists (
+                select from token_account a
+                    left join token t on t.token_id = a.token_id
+                    left join entity e on e.id = a.token_id
+                where a.account_id = %s and a.associated
+                    and (a.balance > 0 or t.treasury_account_id = a.account_id and e.deleted is not true)
+            )
+            """,
+            (account_id,),
+        )
+        return row is not None and bool(row[0])
+
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Index: the primary key (owner, spender, token_id).
         row = self._reading.fetch_one(

@@ -141,6 +141,27 @@ class HistoricalTokens:
         )
         return 0 if row is None else int(row[0])
 
+    def tied_to_tokens(self, account_id: int) -> bool:
+        # Index: token_account_history__account_token_lower_timestamp (account_id, token_id,
+        # lower(timestamp_range)) and the primary key of token_account (account_id, token_id).
+        rows = self.reading.fetch(
+            """
+            select token_id from token_account where account_id = %(account)s
+                and lower(timestamp_range) <= %(time)s and associated
+            union
+            select token_id from token_account_history where account_id = %(account)s
+                and lower(timestamp_range) <= %(time)s and upper(timestamp_range) > %(time)s and associated
+            """,
+            {"account": account_id, "time": self.time},
+        )
+        for (token_id,) in rows:
+            token = self.token(token_id)
+            if token is not None and (
+                token.treasury_account_id == account_id or self.token_balance(token, account_id)
+            ):
+                return True
+        return False
+
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Indexes: the primary key of token_allowance (owner, spender, token_id), the one of its history that
         # ends in lower(timestamp_range), token_transfer__account_timestamp (account_id, consensus_timestamp),

@@ -143,6 +143,10 @@ class LedgerState:
         key = ("balance", token.id, account_id)
         return self._remembered(key, lambda: self._tables.token_balance(token, account_id))
 
+    def tied_to_tokens(self, account_id: int) -> bool:
+        """Whether an account is a token's treasury, or holds tokens."""
+        return self._remembered(("tied", account_id), lambda: self._tables.tied_to_tokens(account_id))
+
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         key = ("allowance", token_id, owner, spender)
         return self._remembered(key, lambda: self._tables.token_allowance(token_id, owner, spender))

@@ -89,6 +89,9 @@ class Tables(Protocol):
     def token_balance(self, token: Token, account_id: int) -> int:
         """What a relationship holds, for a unique token the number of serials; 0 without one."""
 
+    def tied_to_tokens(self, account_id: int) -> bool:
+        """Whether an account is the treasury of a token that is not deleted, or holds tokens."""
+
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         """What is left of it; 0 without one."""
 
