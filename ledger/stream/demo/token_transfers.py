@@ -26,6 +26,7 @@ class Transfers:
         self._fees: list[Any] = []
         self._asked: dict[tuple[int, int], int] = {}
         self._claimed = False
+        self.settled = False
 
     # WHAT IS ASKED FOR
 
@@ -165,6 +166,7 @@ class Transfers:
 
     def settle(self) -> dict[str, Any]:
         """Let it happen now; the fields of the record besides hbars."""
+        self.settled = True
         tokens, at = self._network.world.tokens, self._network.now
         associated: list[Any] = []
         for number, amounts in self._units.items():

@@ -1,6 +1,28 @@
 """What the network's people do: one module a subject, each with its list `ACTIONS`."""
 
-from ledger.stream.demo.actions import crypto, files, topics
+from ledger.stream.demo.actions import (
+    airdrops,
+    allowances,
+    crypto,
+    files,
+    nfts,
+    relationships,
+    supply,
+    tokens,
+    topics,
+    transfers,
+)
 from ledger.stream.demo.network import Action
 
-ALL: tuple[Action, ...] = (*crypto.ACTIONS, *files.ACTIONS, *topics.ACTIONS)
+ALL: tuple[Action, ...] = (
+    *crypto.ACTIONS,
+    *files.ACTIONS,
+    *topics.ACTIONS,
+    *tokens.ACTIONS,
+    *supply.ACTIONS,
+    *relationships.ACTIONS,
+    *transfers.ACTIONS,
+    *nfts.ACTIONS,
+    *allowances.ACTIONS,
+    *airdrops.ACTIONS,
+)
