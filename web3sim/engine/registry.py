@@ -4,7 +4,7 @@ from importlib import import_module
 
 from web3sim.engine.seam import Engine
 
-_MODULES = {"pyevm": "web3sim.engine.plain"}
+_MODULES = {"pyevm": "web3sim.engine.plain", "pyevm-blocks": "web3sim.engine.translation"}
 
 
 def engine(name: str) -> Engine:

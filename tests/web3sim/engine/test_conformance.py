@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.web3sim.engine.world import ENGINES, World
 from web3sim.engine.registry import engine
 from web3sim.engine.seam import (
     AccountRecord,
@@ -20,8 +21,14 @@ from web3sim.engine.seam import (
     Profile,
     Status,
 )
+from web3sim.engine.translation import TranslatedEngine
 
-ENGINES = ["pyevm"]
+ENGINES = {
+    "pyevm": engine("pyevm"),
+    "pyevm-blocks": engine("pyevm-blocks"),
+    # Translates at once: a case is too short to be translated otherwise.
+    "pyevm-blocks, eager": TranslatedEngine(arrivals=0),
+}
 
 FOLDER = Path(os.environ.get("MIRROR_EVM_CASES", Path(__file__).parents[4] / "shared/conformance/evm"))
 
@@ -34,30 +41,19 @@ def _bytes(text: str) -> bytes:
     return bytes.fromhex(text[2:])
 
 
-class CaseState:
+def _world(pre: Mapping[str, dict], codes: Mapping[str, str]) -> World:
     """The state before a case."""
-
-    def __init__(self, pre: Mapping[str, dict], codes: Mapping[str, str]) -> None:
-        self._accounts = {}
-        self._slots = {}
-        for address, account in pre.items():
-            code = account["code"]
-            self._accounts[_bytes(address)] = AccountRecord(
-                balance=_number(account["balance"]),
-                nonce=account["nonce"],
-                code=_bytes(codes[code[1:]] if code.startswith("@") else code),
-            )
-            for slot, value in account["storage"].items():
-                self._slots[_bytes(address), _number(slot)] = _number(value)
-
-    def account(self, address: bytes) -> AccountRecord | None:
-        return self._accounts.get(address)
-
-    def slot(self, address: bytes, slot: int) -> int:
-        return self._slots.get((address, slot), 0)
-
-    def block_hash(self, number: int) -> bytes:
-        return bytes(32)
+    world = World()
+    for address, account in pre.items():
+        code = account["code"]
+        world.accounts[_bytes(address)] = AccountRecord(
+            balance=_number(account["balance"]),
+            nonce=account["nonce"],
+            code=_bytes(codes[code[1:]] if code.startswith("@") else code),
+        )
+        for slot, value in account["storage"].items():
+            world.slots[_bytes(address), _number(slot)] = _number(value)
+    return world
 
 
 def _cases() -> Iterator[object]:
@@ -115,7 +111,7 @@ def test_an_engine_does_what_other_evms_do(name, group, case):
         profile=Profile.ETHEREUM,
     )
 
-    result = engine(name).execute(request, _block(group["block"]), CaseState(case["pre"], group["codes"]))
+    result = ENGINES[name].execute(request, _block(group["block"]), _world(case["pre"], group["codes"]))
 
     assert result.status.value == expect["status"]
     assert "0x" + result.output.hex() == expect["output"]

@@ -1,0 +1,48 @@
+"""Random programs through both engines: the translated code can't be told from the library's own loop.
+
+`MIRROR_TEST_PROGRAMS` says how many programs (1,500 without it), `MIRROR_TEST_PROGRAMS_FROM` the first seed.
+"""
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.web3sim.engine.programs import BLOCK, program
+from web3sim.engine.plain import ENGINE as PLAIN
+from web3sim.engine.seam import Status
+from web3sim.engine.translation import TranslatedEngine
+
+PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "1500"))
+FIRST = int(os.environ.get("MIRROR_TEST_PROGRAMS_FROM", "0"))
+SLICES = 10
+
+
+@pytest.fixture(scope="module")
+def eager() -> TranslatedEngine:
+    """Translates whatever is reached, at once."""
+    return TranslatedEngine(arrivals=0)
+
+
+@pytest.fixture(scope="module")
+def watching() -> TranslatedEngine:
+    """Interprets once, and so knows which way jumps go when it translates."""
+    return TranslatedEngine(arrivals=1)
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    counted: Counter[Status] = Counter()
+    yield counted
+    print(f"\n{sum(counted.values())} programs: {', '.join(f'{n} {s.value}' for s, n in counted.items())}")
+
+
+@pytest.mark.parametrize("part", range(SLICES))
+def test_the_engines_differ_in_no_field_of_a_result(part, eager, watching, outcomes):
+    for seed in range(FIRST + part, FIRST + PROGRAMS, SLICES):
+        world, request = program(seed)
+        expected = PLAIN.execute(request, BLOCK, world)
+        assert eager.execute(request, BLOCK, world) == expected, f"seed {seed}"
+        for arrival in range(3):
+            assert watching.execute(request, BLOCK, world) == expected, f"seed {seed}, arrival {arrival}"
+        outcomes[expected.status] += 1

@@ -1,0 +1,323 @@
+"""What translated code calls: the frame it runs in, and the operations that are more than an expression."""
+
+from typing import TYPE_CHECKING, Any
+
+from eth.exceptions import OutOfBoundsRead, OutOfGas, Revert, WriteProtection
+from eth.vm import opcode_values as op
+from eth.vm.computation import memory_gas_cost
+from eth.vm.forks.london.storage import GAS_SCHEDULE_EIP3529
+from eth.vm.logic.invalid import InvalidOpcode
+from sha3 import keccak_256
+
+from web3sim.engine.translation_symbols import MASK, SIGN, WORD
+
+if TYPE_CHECKING:
+    from web3sim.engine.computation import EngineComputation
+    from web3sim.engine.translation_programs import Program
+
+# Gas between two looks at the clock: some milliseconds.
+PAUSE = 200_000
+COLD_SLOT, WARM_SLOT, SSTORE_STIPEND = 2100, 100, 2300
+COPY_WORD, HASH_WORD, LOG_TOPIC, LOG_BYTE = 3, 6, 375, 8
+
+
+class Frame:
+    """A frame of the call while it runs. `data` is padded, so that 32 bytes can be read at any offset inside.
+
+    Below `checkpoint` gas, the clock is looked at.
+    """
+
+    __slots__ = (
+        "computation", "program", "meter", "stack", "memory", "state", "storage_address",
+        "data", "size", "address", "caller", "value", "static", "checkpoint",
+    )  # fmt: skip
+
+    def __init__(self, computation: "EngineComputation", program: "Program"):
+        message = computation.msg
+        self.computation, self.program, self.state = computation, program, computation.state
+        self.meter = computation._gas_meter
+        stack: Any = computation._stack
+        memory: Any = computation._memory
+        self.stack: list[int] = stack.values
+        self.memory: bytearray = memory._bytes
+        self.storage_address = message.storage_address
+        data = message.data_as_bytes
+        self.data, self.size = data + bytes(32), len(data)
+        self.address = int.from_bytes(message.storage_address)
+        self.caller = int.from_bytes(message.sender)
+        self.value, self.static = message.value, message.is_static
+        self.checkpoint = message.gas + 1
+
+    def pause(self, gas: int) -> None:
+        """Look at the clock. Errors: DeadlinePassed."""
+        self.checkpoint = gas - PAUSE
+        self.state.check_deadline()
+
+
+# THE LIBRARY'S OWN OPERATIONS
+
+
+def interpret(position: int, stack: list[int], memory: bytearray, gas: int, frame: Frame) -> tuple[int, int]:
+    """Run the library's operations from a position until a jump is taken; note which way the others went."""
+    computation, program, meter = frame.computation, frame.program, frame.meter
+    raw, table, code = program.raw, program.instructions.table, computation.code
+    meter.gas_remaining = gas
+    while position < len(raw):
+        operation = raw[position]
+        code.program_counter = position + 1
+        function = table.get(operation) or InvalidOpcode(operation)
+        function(computation=computation)
+        following = code.program_counter
+        if operation == op.JUMPI:
+            program.taken[position] = following != position + 1
+        if operation == op.JUMP or (operation == op.JUMPI and following != position + 1):
+            return following, meter.gas_remaining
+        position = following
+    return -1, meter.gas_remaining
+
+
+def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
+    """Run the library's operation at a position: one that calls, creates, or looks at other accounts."""
+    program, meter = frame.program, frame.meter
+    meter.gas_remaining = gas
+    frame.computation.code.program_counter = position + 1
+    program.instructions.table[program.raw[position]](computation=frame.computation)
+    return position + 1, meter.gas_remaining
+
+
+def ask(operation: int, frame: Frame) -> int:
+    """What an operation without arguments pushes; its price has been charged."""
+    frame.program.instructions.table[operation].logic_fn(frame.computation)
+    return frame.stack.pop()
+
+
+# MEMORY
+
+
+def grow(end: int, memory: bytearray, gas: int) -> int:
+    """Extend memory to hold `end` bytes, in words. Gives the gas left."""
+    size = (end + 31) // 32 * 32
+    gas -= memory_gas_cost(size) - memory_gas_cost(len(memory))
+    if gas < 0:
+        raise OutOfGas("Out of gas: memory")
+    memory.extend(bytes(size - len(memory)))
+    return gas
+
+
+def copied(to: int, size: int, memory: bytearray, gas: int) -> int:
+    """Charge for copying to memory. Gives the gas left."""
+    if size and len(memory) < to + size:
+        gas = grow(to + size, memory, gas)
+    gas -= (size + 31) // 32 * COPY_WORD
+    if gas < 0:
+        raise OutOfGas("Out of gas: copy")
+    return gas
+
+
+def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    gas = copied(to, size, memory, gas)
+    if size:
+        memory[to : to + size] = frame.data[source : min(source + size, frame.size)].ljust(size, b"\0")
+    return gas
+
+
+def copy_code(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    gas = copied(to, size, memory, gas)
+    if size:
+        memory[to : to + size] = frame.program.raw[source : source + size].ljust(size, b"\0")
+    return gas
+
+
+def copy_return_data(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    data = frame.computation.return_data
+    if source + size > len(data):
+        raise OutOfBoundsRead(f"Return data has {len(data)} bytes, not {source + size}.")
+    gas = copied(to, size, memory, gas)
+    if size:
+        memory[to : to + size] = data[source : source + size]
+    return gas
+
+
+def copy_memory(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    gas = copied(max(to, source), size, memory, gas)
+    if size:
+        memory[to : to + size] = memory[source : source + size]
+    return gas
+
+
+def hashed(offset: int, size: int, memory: bytearray, gas: int) -> int:
+    """Charge for a hash of memory. Gives the gas left."""
+    if size and len(memory) < offset + size:
+        gas = grow(offset + size, memory, gas)
+    gas -= (size + 31) // 32 * HASH_WORD
+    if gas < 0:
+        raise OutOfGas("Out of gas: hash")
+    return gas
+
+
+# THE STATE
+
+
+def load(slot: int, gas: int, frame: Frame) -> tuple[int, int]:
+    """SLOAD: the value, and the gas left."""
+    state, address = frame.state, frame.storage_address
+    if state.is_storage_warm(address, slot):
+        gas -= WARM_SLOT
+    else:
+        state.mark_storage_warm(address, slot)
+        gas -= COLD_SLOT
+    if gas < 0:
+        raise OutOfGas("Out of gas: SLOAD")
+    return state.get_storage(address, slot), gas
+
+
+def store(slot: int, value: int, gas: int, frame: Frame) -> int:
+    """SSTORE by EIP-2200, EIP-2929 and EIP-3529. Gives the gas left."""
+    if frame.static:
+        raise WriteProtection("SSTORE in a static call")
+    if gas <= SSTORE_STIPEND:
+        raise OutOfGas("Out of gas: SSTORE needs more than the stipend")
+    state, address = frame.state, frame.storage_address
+    current = state.get_storage(address, slot)
+    original = state.get_storage(address, slot, from_journal=False)
+    price, refund = storage_price(original, current, value)
+    gas -= price
+    if gas < 0:
+        raise OutOfGas("Out of gas: SSTORE")
+    if refund:
+        frame.meter.refund_gas(refund)
+    state.set_storage(address, slot, value)
+    if not state.is_storage_warm(address, slot):
+        state.mark_storage_warm(address, slot)
+        gas -= COLD_SLOT
+        if gas < 0:
+            raise OutOfGas("Out of gas: SSTORE")
+    return gas
+
+
+def storage_price(original: int, current: int, value: int) -> tuple[int, int]:
+    """What writing a warm slot costs, and what is given back."""
+    schedule = GAS_SCHEDULE_EIP3529
+    if current == value:
+        return schedule.sload_gas, 0
+    if original == current:
+        if not original:
+            return schedule.sstore_set_gas, 0
+        return schedule.sstore_reset_gas, 0 if value else schedule.sstore_clears_schedule
+    refund = 0
+    if original:
+        if not current:
+            refund -= schedule.sstore_clears_schedule
+        if not value:
+            refund += schedule.sstore_clears_schedule
+    if original == value:
+        refund += (schedule.sstore_reset_gas if original else schedule.sstore_set_gas) - schedule.sload_gas
+    return schedule.sload_gas, refund
+
+
+def load_transient(slot: int, frame: Frame) -> int:
+    return int.from_bytes(frame.state.get_transient_storage(frame.storage_address, slot))
+
+
+def store_transient(slot: int, value: int, frame: Frame) -> None:
+    if frame.static:
+        raise WriteProtection("TSTORE in a static call")
+    frame.state.set_transient_storage(frame.storage_address, slot, value.to_bytes(32))
+
+
+def log(offset: int, size: int, topics: tuple[int, ...], memory: bytearray, gas: int, frame: Frame) -> int:
+    """LOG, whose fixed price has been charged. Gives the gas left."""
+    if frame.static:
+        raise WriteProtection("LOG in a static call")
+    gas -= LOG_BYTE * size + LOG_TOPIC * len(topics)
+    if gas < 0:
+        raise OutOfGas("Out of gas: LOG")
+    if size and len(memory) < offset + size:
+        gas = grow(offset + size, memory, gas)
+    data = bytes(memory[offset : offset + size])
+    frame.computation.add_log_entry(frame.storage_address, topics, data)
+    return gas
+
+
+# THE END
+
+
+def return_memory(offset: int, size: int, memory: bytearray, gas: int, frame: Frame) -> tuple[int, int]:
+    if size and len(memory) < offset + size:
+        gas = grow(offset + size, memory, gas)
+    frame.computation.output = bytes(memory[offset : offset + size])
+    return -1, gas
+
+
+def revert_with(offset: int, size: int, memory: bytearray, gas: int, frame: Frame) -> tuple[int, int]:
+    _, frame.meter.gas_remaining = return_memory(offset, size, memory, gas, frame)
+    raise Revert(frame.computation.output)
+
+
+# SIGNED NUMBERS
+
+
+def signed(value: int) -> int:
+    return value - WORD if value >= SIGN else value
+
+
+def signed_division(a: int, b: int) -> int:
+    if not b:
+        return 0
+    a, b = signed(a), signed(b)
+    quotient = abs(a) // abs(b)
+    return (quotient if (a < 0) == (b < 0) else -quotient) & MASK
+
+
+def signed_remainder(a: int, b: int) -> int:
+    if not b:
+        return 0
+    a, b = signed(a), signed(b)
+    return (abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))) & MASK
+
+
+def sign_extended(size: int, value: int) -> int:
+    if size > 30:
+        return value
+    bit = 1 << size * 8 + 7
+    return value | (WORD - bit) if value & bit else value & (bit - 1)
+
+
+def shifted_signed(shift: int, value: int) -> int:
+    return signed(value) >> min(shift, 256) & MASK
+
+
+NAMES: dict[str, Any] = {
+    "__builtins__": {"len": len, "pow": pow},
+    "M": MASK,
+    "N": SIGN,
+    "W": WORD,
+    "O": OutOfGas,
+    "F": int.from_bytes,
+    "K": keccak_256,
+    "P": interpret,
+    "X": execute,
+    "Q": ask,
+    "G": grow,
+    "H": hashed,
+    "CD": copy_calldata,
+    "CC": copy_code,
+    "CR": copy_return_data,
+    "CM": copy_memory,
+    "L": load,
+    "S": store,
+    "TL": load_transient,
+    "TS": store_transient,
+    "E": log,
+    "R": return_memory,
+    "V": revert_with,
+    "SD": signed_division,
+    "SM": signed_remainder,
+    "SX": sign_extended,
+    "SA": shifted_signed,
+}
+
+
+def fold(expression: str) -> int:
+    """The value of an expression without locals."""
+    return int(eval(expression, NAMES))
