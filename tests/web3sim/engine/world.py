@@ -1,0 +1,83 @@
+"""What tests of the EVM engines share: a state in memory, and code written as operations."""
+
+from dataclasses import dataclass, field
+
+from eth.vm import opcode_values
+
+from web3sim.engine.seam import AccountKind, AccountRecord, Address, BlockEnvironment
+
+# By their names in `web3sim.engine.registry`.
+ENGINES = ["pyevm"]
+
+BLOCK = BlockEnvironment(
+    number=1_000,
+    timestamp=1_700_000_000,
+    coinbase=(98).to_bytes(20, "big"),
+    prevrandao=bytes([7]) * 32,
+    gas_limit=15_000_000,
+    chain_id=298,
+)
+SENDER, CONTRACT, OTHER, NOBODY = (bytes([number]) * 20 for number in (0xEE, 0xC0, 0xD0, 0x5F))
+
+
+def long_zero(number: int) -> Address:
+    return number.to_bytes(20, "big")
+
+
+def code(*operations: str | int | bytes) -> bytes:
+    """Operations by name; a number or bytes are pushed, with as few bytes as they need."""
+    result = bytearray()
+    for operation in operations:
+        if isinstance(operation, str):
+            result.append(getattr(opcode_values, operation))
+        else:
+            value = (
+                operation
+                if isinstance(operation, bytes)
+                else operation.to_bytes(max((operation.bit_length() + 7) // 8, 1), "big")
+            )
+            result += bytes([opcode_values.PUSH1 + len(value) - 1]) + value
+    return bytes(result)
+
+
+def calling(
+    to: Address, *, kind: str = "CALL", value: int = 0, gas: int = 1_000_000, data: bytes = b""
+) -> tuple[str | int | bytes, ...]:
+    """Operations that make a call with up to 32 bytes of data; 1 or 0 is left on the stack."""
+    stored = (data.ljust(32, b"\0"), 0, "MSTORE") if data else ()
+    with_value = (value,) if kind in ("CALL", "CALLCODE") else ()
+    return (*stored, 0, 0, len(data), 0, *with_value, to, gas, kind)
+
+
+# Ends a frame with the top of the stack as its output.
+RETURN_TOP = (0, "MSTORE", 32, 0, "RETURN")
+
+
+@dataclass
+class World:
+    """A state in memory; counts how often it is asked."""
+
+    accounts: dict[Address, AccountRecord] = field(default_factory=dict)
+    slots: dict[tuple[Address, int], int] = field(default_factory=dict)
+    asked: list[object] = field(default_factory=list)
+
+    def account(self, address: Address) -> AccountRecord | None:
+        self.asked.append(address)
+        return self.accounts.get(address)
+
+    def slot(self, address: Address, slot: int) -> int:
+        self.asked.append((address, slot))
+        return self.slots.get((address, slot), 0)
+
+    def block_hash(self, number: int) -> bytes:
+        self.asked.append(number)
+        return number.to_bytes(32, "big")
+
+    def contract(self, address: Address, *operations: str | int | bytes, balance: int = 0) -> None:
+        self.accounts[address] = AccountRecord(
+            balance=balance, nonce=1, code=code(*operations), kind=AccountKind.CONTRACT
+        )
+
+
+def word(output: bytes) -> int:
+    return int.from_bytes(output, "big")
