@@ -26,6 +26,8 @@ def check(rest: Rest, world: World, choose: Random) -> None:
             for account, one in holders
         ]
         same(rest.all(f"{path}/balances", "balances"), expected, f"{path}/balances")
+        newest = max((one.balance_timestamp for _, one in holders[:100]), default=None)
+        same(rest.get(f"{path}/balances", limit=100)["timestamp"], at(newest), f"{path}/balances")
     held = relationships(world)
     for account in world.accounts:
         path = f"accounts/0.0.{account}/tokens"
