@@ -1,7 +1,7 @@
 """What is true of contracts and hooks in the simulated network: plain data, changed by actions alone.
 
-Contracts and accounts are keyed by their number; the account side of a contract (balance, nonce, memo, key) is an
-`Account` of the world.
+Contracts and accounts are keyed by their number; the account side of a contract (balance, nonce, memo, key)
+is an `Account` of the world.
 """
 
 from collections import deque
@@ -22,9 +22,10 @@ class StoredSlot:
 class Contract:
     """A contract that was created. `kind` is its name in Solidity, `initcode` includes constructor arguments.
 
-    `admin` is the account whose key may change it, None when nobody's may. `parties` are accounts: of a coin
-    those that were given some, of collectibles the holder of each in order, of a factory the holder of each
-    locker, of an exchange those that let it take their coins.
+    `admin` is the account whose key may change it, None when nobody's may; `owner` the one that deployed it,
+    None for one that a contract created; `obtainer` got what it held when it was deleted.
+    `parties` are accounts: of a coin those that were given some, of collectibles the holder of each in order,
+    of a factory the holder of each locker, of an exchange those that let it take their coins.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Contract:
     admin: int | None = None
     owner: int | None = None
     trades: int | None = None  # the coin of an exchange
+    auto_renew_account: int | None = None
     obtainer: int | None = None
     parties: list[int] = field(default_factory=list)
     slots: dict[int, StoredSlot] = field(default_factory=dict)
@@ -43,7 +45,7 @@ class Contract:
 
 @dataclass(slots=True)
 class HookSlot:
-    """A storage slot of a hook: no leading zeros, empty when it was freed. `created` begins its current life."""
+    """A storage slot of a hook: no leading zeros, empty once freed. `created` begins its current life."""
 
     value: bytes
     created: int
@@ -93,6 +95,7 @@ class Result:
     gas_limit: int
     gas_used: int
     amount: int
+    parameters: bytes
     output: bytes
     error: str
     created: tuple[int, ...] = ()
@@ -103,8 +106,8 @@ class Result:
 class Contracts:
     """All contracts, hooks by owner and id, and the latest results.
 
-    `living` are the numbers of the contracts of a kind that can be called; `relay` is the account that submits
-    Ethereum transactions for those who sign them.
+    `living` are the numbers of the contracts of a kind that can be called; `relay` is the account that
+    submits Ethereum transactions for those who sign them.
     """
 
     deployed: dict[int, Contract] = field(default_factory=dict)

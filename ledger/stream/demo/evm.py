@@ -83,7 +83,8 @@ class Slot:
 class Frame:
     """One call or creation. `operation` is the opcode it came of, `error` why it halted.
 
-    `gas` is what it was given, without what a transaction costs before its first instruction.
+    `gas` is what it was given, without what a transaction costs before its first instruction. `data` is call
+    data or init code. The recipient of a creation is where the contract lives, or would have.
     """
 
     operation: int
@@ -97,6 +98,7 @@ class Frame:
     output: bytes
     reverted: bool
     error: str | None
+    recipient_is_contract: bool
 
     @property
     def creates(self) -> bool:
@@ -225,10 +227,11 @@ def _add_frames(frames: list[Frame], ran: "_Computation", outermost_creates: boo
             value=message.value if message.should_transfer_value else 0,
             gas=message.gas - before,
             gas_used=ran.get_gas_used() - before,
-            data=bytes(message.data),
+            data=message.code if message.is_create else bytes(message.data),
             output=b"" if message.is_create and error is None else ran.output,
             reverted=reverted,
             error=None if error is None or reverted else _halt(error),
+            recipient_is_contract=bool(message.code),
         )
     )
     for child in ran.children:

@@ -37,5 +37,11 @@ def compiled(name: str) -> Compiled:
 
 
 @cache
+def kinds() -> dict[bytes, str]:
+    """The Solidity name of a contract by its runtime code."""
+    return {bytes.fromhex(given["runtime"]): name for name, given in _file()["contracts"].items()}
+
+
+@cache
 def _file() -> Any:
     return json.loads((FOLDER / "compiled.json").read_text())

@@ -3,6 +3,9 @@
 from ledger.stream.demo.actions import (
     airdrops,
     allowances,
+    coins,
+    contract_calls,
+    contracts,
     crypto,
     files,
     nfts,
@@ -25,4 +28,7 @@ ALL: tuple[Action, ...] = (
     *nfts.ACTIONS,
     *allowances.ACTIONS,
     *airdrops.ACTIONS,
+    *contracts.ACTIONS,
+    *coins.ACTIONS,
+    *contract_calls.ACTIONS,
 )
