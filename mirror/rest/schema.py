@@ -177,7 +177,7 @@ class EndpointSchema(AutoSchema):
         if not isinstance(answers, Mapping):
             answers = {_JSON: answers}
         is_newer = isinstance(self._endpoint, NewerReadView)
-        failures = _NEWER_FAILURES if is_newer else _CLASSIC_FAILURES
+        failures: tuple[HTTPStatus, ...] = _NEWER_FAILURES if is_newer else _CLASSIC_FAILURES
         error = ErrorWithDetailJson if is_newer else ErrorJson
         if posted is not None:
             failures = posted.failures or (*failures, *_BODY_FAILURES)
