@@ -3,7 +3,7 @@
 They follow from the account's number: anyone can compute them, so they are fit for a demo alone.
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 
 from coincurve import PrivateKey
@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from mirror.values.alias import evm_address_of_key
 from mirror.values.hapi import Key, SignatureMap
+from mirror.values.hashes import keccak256
 
 
 class Ed25519Wallet:
@@ -58,10 +59,22 @@ class EcdsaWallet:
         assert address is not None
         return address
 
+    def signatures(self, message: bytes) -> SignatureMap:
+        """The SignatureMap of a signed message."""
+        signature = self._private.sign_recoverable(keccak256(message), hasher=None)[:64]
+        return SignatureMap(sigPair=[{"pubKeyPrefix": self.public, "ECDSA_secp256k1": signature}])
+
     def sign(self, digest: bytes) -> tuple[int, int, int]:
         """The recovery id and the numbers r and s of a signature of 32 bytes."""
         signature = self._private.sign_recoverable(digest, hasher=None)
         return signature[64], int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
+
+
+@lru_cache(maxsize=1_024)
+def wallet_of(number: int, key: bytes | None) -> "Ed25519Wallet | EcdsaWallet | None":
+    """The wallet that holds an account's (serialized) key; None when that is a list, or empty."""
+    wallets = (Ed25519Wallet(number), EcdsaWallet(number), Ed25519Wallet(number, "spare"))
+    return next((wallet for wallet in wallets if wallet.key == key), None)
 
 
 def _secret(*words: object) -> bytes:

@@ -53,10 +53,12 @@ class World:
     """Everything.
 
     `people` are the accounts that act by themselves; those in `bound` stay, as something depends on them.
+    `hollow` are accounts without a key, which somebody paid to before their owner came.
     """
 
     accounts: dict[int, Account] = field(default_factory=dict)
     people: list[int] = field(default_factory=list)
+    hollow: list[int] = field(default_factory=list)
     bound: set[int] = field(default_factory=set)
     tokens: Tokens = field(default_factory=Tokens)
     contracts: Contracts = field(default_factory=Contracts)

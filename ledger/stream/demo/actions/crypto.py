@@ -1,8 +1,12 @@
 """Accounts: opening, paying, changing and closing them."""
 
-from ledger.stream.compose import TREASURY, account, transfer_list
+from ledger.stream.compose import TREASURY, account, timestamp, transfer_list
 from ledger.stream.demo import people
 from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.wallet import Ed25519Wallet
+from ledger.stream.demo.world import Account
+from mirror.values.hapi import Key
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _MOST_PEOPLE = 120
 _FEWEST_PEOPLE = 20
@@ -56,18 +60,29 @@ def open_account(network: Network) -> bool:
 
 
 def change_account(network: Network) -> bool:
-    """Somebody changes a memo, automatic associations, or whether a signature is needed to receive."""
+    """Somebody changes a memo, keys, automatic associations, when the account is to be renewed, or whether a
+    signature is needed to receive.
+    """
     changed = network.person()
     if changed is None:
         return False
     body: dict[str, object] = {"accountIDToUpdate": account(changed.number)}
-    match network.choose.randrange(3):
+    match network.choose.randrange(6):
         case 0:
             changed.memo = f"{changed.memo.partition(' (')[0]} (moved {network.choose.randrange(100)})"
             body["memo"] = {"value": changed.memo}
         case 1:
             changed.max_automatic_token_associations = network.choose.randrange(-1, 20)
             body["max_automatic_token_associations"] = {"value": changed.max_automatic_token_associations}
+        case 2:
+            changed.expiration = network.now // NANOS_PER_SECOND * NANOS_PER_SECOND + 180 * NANOS_PER_DAY
+            body["expirationTime"] = timestamp(changed.expiration)
+        case 3:
+            changed.auto_renew_period = network.choose.randrange(30, 92) * 86_400
+            body["autoRenewPeriod"] = {"seconds": changed.auto_renew_period}
+        case 4 if not changed.alias:
+            changed.key = _other_key(network, changed)
+            body["key"] = Key.FromString(changed.key)
         case _:
             changed.receiver_signature_required = not changed.receiver_signature_required
             body["receiverSigRequiredWrapper"] = {"value": changed.receiver_signature_required}
@@ -77,8 +92,10 @@ def change_account(network: Network) -> bool:
 
 def close_account(network: Network) -> bool:
     """Somebody closes an account that owns nothing but hbars, which go to the treasury."""
-    living = list(network.world.living())
-    closable = [one for one in living if one.number not in network.world.bound]
+    world = network.world
+    living = list(world.living())
+    left_out = world.bound | world.staking.pending.keys()
+    closable = [one for one in living if one.number not in left_out]
     payer = network.person()
     if len(living) <= _FEWEST_PEOPLE or not closable or payer is None:
         return False
@@ -96,6 +113,60 @@ def close_account(network: Network) -> bool:
     return True
 
 
+def misdirect(network: Network) -> bool:
+    """Somebody pays nobody, or an account that is closed, or with the wrong signature."""
+    payer, receiver = network.person(), network.person()
+    if payer is None or receiver is None or payer is receiver:
+        return False
+    closed = [number for number in network.world.people if network.world.accounts[number].deleted]
+    match network.choose.randrange(3):
+        case 0:
+            to, result = network.world.next_number + 1_000_000, "INVALID_ACCOUNT_ID"
+        case 1 if closed:
+            to, result = network.choose.choice(closed), "ACCOUNT_DELETED"
+        case _:
+            to, result = receiver.number, "INVALID_SIGNATURE"
+    amount = network.choose.randrange(1, 50) * HBAR
+    body = {"transfers": transfer_list({payer.number: -amount, to: amount})}
+    network.submit("cryptoTransfer", body, payer=payer.number, result=result)
+    return True
+
+
+def add_live_hash(network: Network) -> bool:
+    """Somebody attaches a hash to an account, which networks no longer do."""
+    owner = network.person()
+    if owner is None or owner.key is None:
+        return False
+    live_hash = {
+        "accountId": account(owner.number),
+        "hash": network.choose.randbytes(48),
+        "keys": {"keys": [Key.FromString(owner.key)]},
+        "duration": {"seconds": 86_400},
+    }
+    network.submit("cryptoAddLiveHash", {"liveHash": live_hash}, payer=owner.number, result="NOT_SUPPORTED")
+    return True
+
+
+def delete_live_hash(network: Network) -> bool:
+    """Somebody takes a hash from an account, which networks no longer do."""
+    owner = network.person()
+    if owner is None:
+        return False
+    body = {"accountOfLiveHash": account(owner.number), "liveHashToDelete": network.choose.randbytes(48)}
+    network.submit("cryptoDeleteLiveHash", body, payer=owner.number, result="NOT_SUPPORTED")
+    return True
+
+
+def _other_key(network: Network, changed: Account) -> bytes:
+    """Another serialized key of an account: its spare one, its first one again, or any two of three."""
+    first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
+    if network.choose.random() < 0.25:
+        keys = [Key.FromString(key) for key in (first, spare, third)]
+        threshold: bytes = Key(thresholdKey={"threshold": 2, "keys": {"keys": keys}}).SerializeToString()
+        return threshold
+    return first if changed.key == spare else spare
+
+
 def _amount(network: Network, most: int) -> int:
     """A plausible amount: mostly small, now and then large."""
     share = network.choose.random() ** 4
@@ -108,4 +179,7 @@ ACTIONS = (
     Action(open_account, 2),
     Action(change_account, 2),
     Action(close_account, 0),
+    Action(misdirect, 0),
+    Action(add_live_hash, 0),
+    Action(delete_live_hash, 0),
 )
