@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.web3sim.engine.world import ENGINES, World
-from web3sim.engine.registry import engine
 from web3sim.engine.seam import (
     AccountRecord,
     BlockEnvironment,
@@ -21,14 +20,6 @@ from web3sim.engine.seam import (
     Profile,
     Status,
 )
-from web3sim.engine.translation import TranslatedEngine
-
-ENGINES = {
-    "pyevm": engine("pyevm"),
-    "pyevm-blocks": engine("pyevm-blocks"),
-    # Translates at once: a case is too short to be translated otherwise.
-    "pyevm-blocks, eager": TranslatedEngine(arrivals=0),
-}
 
 FOLDER = Path(os.environ.get("MIRROR_EVM_CASES", Path(__file__).parents[4] / "shared/conformance/evm"))
 

@@ -4,10 +4,16 @@ from dataclasses import dataclass, field
 
 from eth.vm import opcode_values
 
+from web3sim.engine.registry import engine
 from web3sim.engine.seam import AccountKind, AccountRecord, Address, BlockEnvironment
+from web3sim.engine.translation import TranslatedEngine
 
-# By their names in `web3sim.engine.registry`.
-ENGINES = ["pyevm"]
+ENGINES = {
+    "pyevm": engine("pyevm"),
+    "pyevm-blocks": engine("pyevm-blocks"),
+    # Translates at once: a case is too short to be translated otherwise.
+    "pyevm-blocks, eager": TranslatedEngine(arrivals=0),
+}
 
 BLOCK = BlockEnvironment(
     number=1_000,
