@@ -22,6 +22,7 @@ from network.api import exchangerate, fees, nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
 from tokens.api import balances as token_balances
+from web3sim.api import call
 
 ROUTES = Routes(
     [
@@ -42,6 +43,7 @@ ROUTES = Routes(
         route("blocks/{hashOrNumber}", blocks.Block),
         route("contracts", contracts.Contracts),
         # Of paths that two lines could mean the first one decides.
+        route("contracts/call", call.ContractCall),
         route("contracts/logs", logs.Logs),
         route("contracts/results", results.Results),
         route("contracts/results/logs", logs.Logs),

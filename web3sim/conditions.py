@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from web3sim.api.body import LATEST, CallBody
+from web3sim.api.body import CallBody
 
 #: Field -> its text in a request.
 FIELDS: Mapping[str, Callable[[CallBody], str]] = {
-    "BLOCK": lambda body: body.block or LATEST,
+    "BLOCK": lambda body: body.block or "latest",
     "DATA": lambda body: _text(body.data),
     "ESTIMATE": lambda body: str(body.estimate),
     "FROM": lambda body: _text(body.sender),

@@ -17,8 +17,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     """The environment of the node's settings for these features."""
     changed = dict(given)
     changed.setdefault("PORT", "8000")
-    # The runner loads other rows between equal requests.
-    changed[variable("rest.cache.response.enabled")] = "false"
+    changed.update(NO_CACHES)
     for feature, value in json.loads(given.get("CONFORMANCE_CONFIG") or "{}").items():
         setting = feature if feature.startswith("web3.") else f"rest.{feature}"
         changed[variable(setting)] = json.dumps(value) if isinstance(value, bool) else str(value)
@@ -29,6 +28,17 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
 
 def variable(setting: str) -> str:
     return f"svc.mirror.{setting}".upper().replace(".", "_")
+
+
+# The runner loads other rows between equal requests.
+NO_CACHES = {
+    variable("rest.cache.response.enabled"): "false",
+    **{
+        variable(f"web3.cache.{cache}.expireAfterWrite"): "0"
+        for cache in ("block", "contractState", "entity", "fee", "token")
+    },
+    **{variable(f"web3.cache.{cache}.expireAfterAccess"): "0" for cache in ("contract", "contractSlots")},
+}
 
 
 def main() -> None:

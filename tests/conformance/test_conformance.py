@@ -15,7 +15,7 @@ from django.db import connection
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from tests.conformance.serve import ROOT, environment
+from tests.conformance.serve import NO_CACHES, ROOT, environment
 
 CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
 RUNNER = CONFORMANCE / "run_cases.py"
@@ -38,7 +38,7 @@ AREAS = (
     ),
 )
 # Endpoints that don't exist yet.
-NOT_YET = ("/stateproof/", "^contracts/call", "/opcodes/")
+NOT_YET = ("/stateproof/", "/opcodes/")
 
 pytestmark = pytest.mark.skipif(
     not RUNNER.exists(), reason=f"no conformance cases in {CONFORMANCE} (MIRROR_CONFORMANCE)"
@@ -117,7 +117,7 @@ def test_features_of_the_runner_become_settings() -> None:
         "CONFORMANCE_NOW": "1234567890.5",
         "PATH": "/bin",
         "PORT": "8000",
-        "SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED": "false",
+        **NO_CACHES,
         "SVC_MIRROR_REST_RESPONSE_LIMIT_MAX": "4",
         "SVC_MIRROR_REST_QUERY_BINDTIMESTAMPRANGE": "true",
         "SVC_MIRROR_REST_QUERY_MAXTRANSACTIONSTIMESTAMPRANGE": "365d",

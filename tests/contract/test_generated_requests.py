@@ -28,7 +28,7 @@ def _modes(operation: Any) -> list[GenerationMode]:
     return [GenerationMode.POSITIVE, *([GenerationMode.NEGATIVE] if takes_any else [])]
 
 
-@pytest.mark.parametrize("path", ROUTES.views)
+@pytest.mark.parametrize("path", [path for path, view in ROUTES.views.items() if "get" in view.actions])
 def test_no_generated_request_fails(api, path):
     operation = _requests()[f"/api/v1/{path}"]["GET"]
 

@@ -11,17 +11,14 @@ from typing import NamedTuple
 from mirror import config
 from mirror.db.sql import MAX_INT64, MIN_INT64
 from web3sim.api.json_text import Nested, Number, UnreadableJson, Value, read_object
+from web3sim.state.blocks import LATEST, BlockSelector, InvalidBlock, parse_block
 
 DEFAULT_GAS = 15_000_000
 LEAST_GAS = 21_000
 _MOST_DATA_DIGITS = 1_048_576
 
-LATEST, EARLIEST = "latest", "earliest"
-_LATEST_NAMES = ("", LATEST, "pending", "safe", "finalized")
-
 _ADDRESS = re.compile(r"(?:0x)?[0-9a-fA-F]{40}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")
-_BLOCK_NUMBER = re.compile(r"(?:0x(?P<hex>\+?[0-9a-fA-F]+)|(?P<decimal>\+?[0-9]+))")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _TEXTS_OF_NOTHING = ("", "null")
 
@@ -43,7 +40,7 @@ class CallBody(NamedTuple):
     """What a client asks to be simulated, texts as they were sent; `at` is `block` as it was meant."""
 
     block: str | None = None
-    at: str | int = LATEST
+    at: BlockSelector = LATEST
     data: str | None = None
     estimate: bool = False
     sender: str | None = None
@@ -76,7 +73,7 @@ def read(body: bytes) -> CallBody:
     def take(name: str, value: Value) -> None:
         if name == "block":
             members["block"] = text = _text(name, value)
-            members["at"] = _block(text)
+            members["at"] = parse_block(text)
         elif name in _TEXTS:
             members[_TEXTS[name]] = _text(name, value)
         elif name in _INTEGERS:
@@ -88,7 +85,7 @@ def read(body: bytes) -> CallBody:
         raise InvalidBody("Required request body is missing")
     try:
         read_object(body, longest_document(), take)
-    except UnreadableJson as error:
+    except (UnreadableJson, InvalidBlock) as error:
         raise InvalidBody(f"JSON parse error: {error}") from None
     return CallBody(**members)  # type: ignore[arg-type]
 
@@ -146,20 +143,6 @@ def _boolean(name: str, value: Value) -> bool:
     elif not isinstance(value, Nested):
         return bool(value)
     raise UnreadableJson(f"{name} must be true or false")
-
-
-def _block(text: str | None) -> str | int:
-    name = (text or "").lower()
-    if name in _LATEST_NAMES:
-        return LATEST
-    if name == EARLIEST:
-        return EARLIEST
-    assert text is not None
-    match = _BLOCK_NUMBER.fullmatch(text) if len(text) <= 100 else None
-    number = -1 if match is None else int(match["hex"], 16) if match["hex"] else int(match["decimal"])
-    if not 0 <= number <= MAX_INT64:
-        raise UnreadableJson(f"Invalid block value: {text}")
-    return number
 
 
 # RULES

@@ -1,0 +1,145 @@
+"""The processes that run contract calls: one that has loaded everything, and its copies that do the work.
+
+Started by `web3sim.workers` as `python -m web3sim.worker <descriptor of a socket>`. The first process only
+waits for sockets on that one, and gives each to a copy of itself, which is ready within milliseconds. A copy
+reads one call after the other from its socket and writes an answer to each. Neither outlives the process that
+started it.
+"""
+
+import ctypes
+import gc
+import logging
+import os
+import pickle
+import resource
+import signal
+import socket
+import sys
+import time
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from web3sim.wire import receive, send
+
+log = logging.getLogger("mirror.web3")
+
+_PR_SET_PDEATHSIG = 1
+_STACK_BYTES = 128 << 20
+_PAGE_BYTES = resource.getpagesize()
+# A call this long, and each of so many, is followed by a look at the memory.
+_LONG_SECONDS = 0.1
+_CALLS_PER_LOOK = 100
+
+
+# FIRST PROCESS
+
+
+def main(descriptor: int) -> None:
+    # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What has ended is nobody's to wait for.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(fileno=descriptor) as control:
+        _prepare(*pickle.loads(receive(control)))
+        while (given := _receive_descriptor(control)) is not None:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    control.close()
+                    _Worker(socket.socket(fileno=given)).run()
+                finally:
+                    os._exit(0)
+            os.close(given)
+
+
+def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
+    """Load what calls need, with the settings and the database of the process that started this."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
+    from django.conf import settings as django_settings
+
+    from mirror import config
+
+    config.overridden(settings)
+    django_settings.DATABASES = {"default": database}
+    from web3sim import call
+
+    call.load_engine()
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if soft != resource.RLIM_INFINITY:
+        most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (max(soft, most), hard))
+    gc.collect()
+    # Copies share the memory of what they never touch.
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+def _receive_descriptor(control: socket.socket) -> int | None:
+    """The next socket; None when the web server process is gone."""
+    try:
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+    except OSError:
+        return None
+    return descriptors[0] if descriptors else None
+
+
+# COPIES
+
+
+class _Worker:
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._calls = 0
+
+    def run(self) -> None:
+        """Answer calls until the socket is closed, or this process has become too large or too old."""
+        from mirror import config
+        from web3sim import call
+
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            return
+        memory: int = config.value("web3.workerMemory") << 20
+        most_calls: int = config.value("web3.workerCalls")
+        size, resident = _memory()
+        resource.setrlimit(resource.RLIMIT_AS, (size + memory, size + memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        send(self._connection, pickle.dumps(os.getpid()))
+        while True:
+            try:
+                asked = pickle.loads(receive(self._connection))
+            except OSError:
+                return
+            began = time.monotonic()
+            answer, spent = self._answer(call, asked)
+            self._calls += 1
+            if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
+                spent = spent or _memory()[1] - resident > memory // 2
+            last = spent or self._calls >= most_calls
+            try:
+                send(self._connection, pickle.dumps((answer, last)))
+            except OSError:
+                return
+
+    def _answer(self, call: Any, asked: Any) -> tuple[Any, bool]:
+        """The answer, and whether this process should answer no more."""
+        try:
+            return call.answer(asked), False
+        except MemoryError:
+            log.warning("event=call_took_too_much_memory")
+            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
+        except Exception as error:
+            log.error("event=unexpected_error", exc_info=error)
+            return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
+
+
+def _memory() -> tuple[int, int]:
+    """Bytes of address space, and those that are in memory."""
+    size, resident = Path("/proc/self/statm").read_text().split()[:2]
+    return int(size) * _PAGE_BYTES, int(resident) * _PAGE_BYTES
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,243 @@
+"""Where contract calls run: in a few processes beside each web server process, which take what a call takes.
+
+A call can't take more than its process: one that passes its deadline and does not notice is killed a moment
+later, and one that dies is replaced. Calls that take long run at a lower priority, so that whatever else the
+node answers keeps its speed.
+"""
+
+import logging
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from mirror import config
+from web3sim.wire import receive, send
+
+log = logging.getLogger("mirror.web3")
+
+# How long a call may take before it is a long one.
+_LONG_SECONDS = 0.3
+_PRIORITY_OF_LONG = 10
+# How long after its deadline a call is waited for.
+_GRACE_SECONDS = 1.0
+_START_SECONDS = 60.0
+
+
+class Unanswered(Exception):
+    """A call that came to no answer: no process was free in time, or its process was killed or died."""
+
+
+class Pool:
+    """At most `size` processes, made when needed; `patient` calls wait while all are busy with long ones."""
+
+    def __init__(self, size: int, patient: int) -> None:
+        self._size, self._patient = size, patient
+        self._starter = _Starter()
+        self._changed = threading.Condition()
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+        self._starting = 0
+        self._waiting = 0
+
+    def run(self, asked: Any, deadline: float) -> Any:
+        """What `web3sim.call.answer` says; `deadline` is a time of `time.monotonic`. Errors: Unanswered."""
+        message = pickle.dumps(asked)
+        while time.monotonic() < deadline:
+            worker = self._acquire(deadline)
+            usable = False
+            try:
+                worker.ask(message)
+                answer, last = worker.answer(deadline)
+                usable = not (last or worker.slowed)
+                return answer
+            except BrokenPipeError:
+                # It died before: another one gets the call.
+                continue
+            except OSError as error:
+                why = "took too long" if isinstance(error, TimeoutError) else "died"
+                log.warning("event=call_lost worker=%d reason=%s", worker.pid, why)
+                raise Unanswered(why) from error
+            finally:
+                self._release(worker, usable)
+        raise Unanswered("no process lived long enough")
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._changed:
+            for worker in (*self._idle, *self._busy):
+                worker.kill()
+            self._idle.clear()
+            self._starter.close()
+
+    def _acquire(self, deadline: float) -> "_Worker":
+        with self._changed:
+            self._waiting += 1
+            try:
+                while not self._idle and len(self._busy) + self._starting >= self._size:
+                    self._wait(deadline)
+            finally:
+                self._waiting -= 1
+            if self._idle:
+                worker = self._idle.pop()
+                self._begin(worker)
+                return worker
+            self._starting += 1
+        try:
+            worker = self._starter.worker()
+        finally:
+            with self._changed:
+                self._starting -= 1
+                self._changed.notify()
+        with self._changed:
+            self._begin(worker)
+        return worker
+
+    def _begin(self, worker: "_Worker") -> None:
+        worker.began = time.monotonic()
+        self._busy.add(worker)
+
+    def _wait(self, deadline: float) -> None:
+        now = time.monotonic()
+        if now >= deadline:
+            raise Unanswered("no process was free in time")
+        # Threads that wait for long calls can't answer anything else.
+        until_long = max((worker.began + _LONG_SECONDS - now for worker in self._busy), default=_LONG_SECONDS)
+        if not self._starting and until_long <= 0 and self._waiting > self._patient:
+            raise Unanswered("all processes are busy with long calls")
+        self._changed.wait(min(deadline - now, until_long) if until_long > 0 else deadline - now)
+
+    def _release(self, worker: "_Worker", usable: bool) -> None:
+        if not usable:
+            worker.kill()
+        with self._changed:
+            self._busy.discard(worker)
+            if usable:
+                self._idle.append(worker)
+            self._changed.notify()
+
+
+class _Worker:
+    """One process, as its web server process sees it."""
+
+    def __init__(self, connection: socket.socket, pid: int) -> None:
+        self._connection, self.pid = connection, pid
+        # A number that stays this process's after its end, when another may have its pid.
+        self._process = os.pidfd_open(pid)
+        self.began = 0.0
+        #: Whether it runs at a lower priority, for good.
+        self.slowed = False
+
+    def ask(self, message: bytes) -> None:
+        self._connection.settimeout(_GRACE_SECONDS)
+        send(self._connection, message)
+
+    def answer(self, deadline: float) -> Any:
+        """Errors: OSError, TimeoutError of them."""
+        if not self._said_something(_LONG_SECONDS):
+            self._slow_down()
+            if not self._said_something(deadline + _GRACE_SECONDS - time.monotonic()):
+                raise TimeoutError
+        return pickle.loads(receive(self._connection))
+
+    def _said_something(self, seconds: float) -> bool:
+        waiting = select.poll()
+        waiting.register(self._connection, select.POLLIN)
+        return bool(waiting.poll(max(seconds, 0) * 1000))
+
+    def _slow_down(self) -> None:
+        self.slowed = True
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self.pid, _PRIORITY_OF_LONG)
+
+    def kill(self) -> None:
+        with suppress(OSError):
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+        os.close(self._process)
+        self._connection.close()
+
+
+class _Starter:
+    """The process that makes the others, started with the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._control: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def worker(self) -> _Worker:
+        """A new process that is ready. Errors: Unanswered."""
+        with self._lock:
+            ours, theirs = socket.socketpair()
+            try:
+                with theirs:
+                    self._hand_over(theirs)
+                ours.settimeout(_START_SECONDS)
+                return _Worker(ours, pickle.loads(receive(ours)))
+            except OSError as error:
+                ours.close()
+                self.close()
+                log.error("event=worker_not_started error=%s", error)
+                raise Unanswered("no process could be started") from error
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        if self._control is not None:
+            try:
+                socket.send_fds(self._control, [b"\0"], [connection.fileno()])
+                return
+            except OSError:
+                self.close()
+        control = self._control = self._start()
+        socket.send_fds(control, [b"\0"], [connection.fileno()])
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "web3sim.worker", str(theirs.fileno())],
+                cwd=settings.BASE_DIR,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+        send(ours, pickle.dumps((config.values(), dict(connections.settings[DEFAULT_DB_ALIAS]))))
+        return ours
+
+    def close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+
+_pools: list[Pool] = []
+_making = threading.Lock()
+
+
+def pool() -> Pool:
+    """That of this web server process."""
+    with _making:
+        if not _pools:
+            size: int = config.value("web3.workers")
+            # One thread is left for other requests.
+            _pools.append(Pool(size, max(config.value("web.threads") - 1 - size, 0)))
+        return _pools[0]
+
+
+def stop() -> None:
+    """End the processes of this one; the next call starts others, with the settings as they are then."""
+    with _making:
+        while _pools:
+            _pools.pop().close()
