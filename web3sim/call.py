@@ -27,10 +27,10 @@ from web3sim.engine.seam import (
     NotSupported,
     StateReader,
     Status,
-    SystemContracts,
 )
 from web3sim.estimate import Search, least_gas
 from web3sim.gas_price import gas_price
+from web3sim.precompiles.contracts import NetworkContracts
 from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.payer import Payer, find_payer
@@ -165,7 +165,7 @@ class _Simulation:
         self._state: StateReader = state
         if call.value > payer.balance:
             self._state = _Funded(state, payer.address)
-        self._system: SystemContracts | None = None
+        self._system = NetworkContracts(state)
         self._new_address = state.next_contract_address() if self._creates else None
 
     def run(self, gas: int) -> CallResult:
