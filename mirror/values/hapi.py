@@ -110,6 +110,7 @@ from hiero_sdk_python.hapi.services.file_create_pb2 import FileCreateTransaction
 from hiero_sdk_python.hapi.services.file_delete_pb2 import FileDeleteTransactionBody
 from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransactionBody
 from hiero_sdk_python.hapi.services.freeze_pb2 import FreezeTransactionBody
+from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import SchedulableTransactionBody
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
@@ -196,6 +197,7 @@ __all__ = [
     "RecordStreamFile",
     "RecordStreamItem",
     "RoyaltyFee",
+    "SchedulableTransactionBody",
     "ScheduleID",
     "SemanticVersion",
     "ServiceEndpoint",

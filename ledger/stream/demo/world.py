@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ledger.stream.demo.deployed import Contracts
 from ledger.stream.demo.files import File
 from ledger.stream.demo.nodes import Nodes
+from ledger.stream.demo.schedules import Schedule
 from ledger.stream.demo.staking import Staking
 from ledger.stream.demo.tokens import Tokens
 from ledger.stream.demo.topics import Topic
@@ -65,6 +66,7 @@ class World:
     next_number: int = 1001
     files: dict[int, File] = field(default_factory=dict)
     topics: dict[int, Topic] = field(default_factory=dict)
+    schedules: dict[int, Schedule] = field(default_factory=dict)
     nodes: Nodes = field(default_factory=Nodes)
     staking: Staking = field(default_factory=Staking)
 

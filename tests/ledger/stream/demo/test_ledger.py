@@ -1,0 +1,201 @@
+"""What the simulated network did is what the tables say: accounts, files, topics, schedules, staking, nodes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ledger.stream.compose import STAKING_REWARDS, Block
+from ledger.stream.demo import people
+from ledger.stream.demo.actions import crypto, files, hollow, schedules, staking, topics
+from ledger.stream.demo.files import File
+from ledger.stream.demo.network import Network
+from ledger.stream.demo.topics import Topic
+from ledger.stream.demo.world import Account
+from mirror.values.hapi import FeeExemptKeyList, Key, SignaturePair
+from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.values.transaction_types import NUMBERS
+from tests.ledger.ingest.load import load, stored
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+MODULES = (crypto, files, hollow, schedules, staking, topics)
+SIGNATURES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.fields}
+HOUR = 3_600 * NANOS_PER_SECOND
+
+
+def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[tuple[Network, Block]]:
+    """A network of these actions alone, block by block, with a pause (ns) between two."""
+    network = Network(seed, [action for module in MODULES for action in module.ACTIONS])
+    people.begin(network)
+    for _ in range(blocks):
+        network.act(transactions)
+        yield network, network.close()
+        network.skip(pause)
+
+
+def account_row(account: Account) -> tuple[Any, ...]:
+    none = -1
+    return (
+        "ACCOUNT",
+        account.created,
+        account.deleted,
+        account.memo,
+        account.key,
+        account.alias,
+        account.evm_address,
+        account.balance,
+        account.balance_timestamp,
+        account.auto_renew_period,
+        account.expiration,
+        account.max_automatic_token_associations,
+        account.receiver_signature_required,
+        account.staked_account_id or 0,
+        none if account.staked_node_id is None else account.staked_node_id,
+        account.decline_reward,
+        none if account.stake_period_start is None else account.stake_period_start,
+    )
+
+
+ACCOUNT_COLUMNS = (
+    "id, type, created_timestamp, deleted, memo, key, alias, evm_address, balance, balance_timestamp, "
+    "auto_renew_period, expiration_timestamp, max_automatic_token_associations, receiver_sig_required, "
+    "coalesce_staked_account_id, staked_node_id, decline_reward, stake_period_start"
+)
+
+
+def accounts_match(network: Network) -> None:
+    columns = ACCOUNT_COLUMNS.replace("coalesce_", "")
+    rows = {
+        row[0]: row[1:14] + (row[14] or 0,) + row[15:]
+        for row in stored("entity", columns, "type = 'ACCOUNT'")
+    }
+    assert rows == {number: account_row(one) for number, one in network.world.accounts.items()}
+    assert sum(one.balance for one in network.world.accounts.values()) == people.SUPPLY
+
+
+def files_match(network: Network) -> None:
+    columns = "id, created_timestamp, deleted, memo, key, expiration_timestamp"
+    found = network.world.files.values()
+    assert stored("entity", columns, "type = 'FILE'") == [
+        (one.number, one.created, one.deleted, one.memo, one.keys, one.expiration)
+        for one in sorted(found, key=lambda one: one.number)
+    ]
+    assert stored("file_data", "consensus_timestamp, entity_id, transaction_type, file_data") == sorted(
+        (change.consensus_timestamp, one.number, NUMBERS[change.kind], change.contents)
+        for one in found
+        for change in one.changes
+    )
+
+
+def topics_match(network: Network) -> None:
+    found = sorted(network.world.topics.values(), key=lambda one: one.number)
+    columns = (
+        "id, created_timestamp, deleted, memo, auto_renew_account_id, auto_renew_period, expiration_timestamp"
+    )
+    assert [row[:4] + (row[4] or None,) + row[5:] for row in stored("entity", columns, "type = 'TOPIC'")] == [
+        (
+            one.number,
+            one.created,
+            one.deleted,
+            one.memo,
+            one.auto_renew_account,
+            one.auto_renew_period,
+            one.expiration,
+        )
+        for one in found
+    ]
+    columns = "id, admin_key, submit_key, fee_schedule_key, fee_exempt_key_list"
+    assert stored("topic", columns) == [
+        (one.number, one.admin_key, one.submit_key, one.fee_schedule_key, exempt(one)) for one in found
+    ]
+    columns = (
+        "topic_id, sequence_number, consensus_timestamp, message, payer_account_id, running_hash, chunk_num, "
+        "chunk_total, initial_transaction_id"
+    )
+    assert stored("topic_message", columns) == [
+        (
+            topic.number,
+            one.sequence_number,
+            one.consensus_timestamp,
+            one.contents,
+            one.payer,
+            one.running_hash,
+            *(one.chunk or (None, None)),
+            one.initial_transaction_id,
+        )
+        for topic in found
+        for one in topic.messages
+    ]
+    fees = stored("custom_fee", "entity_id, fixed_fees")
+    assert [(row[0], [(fee["amount"], fee["collector_account_id"]) for fee in row[1]]) for row in fees] == [
+        (one.number, [(one.fee, one.owner)] if one.fee else []) for one in found
+    ]
+
+
+def schedules_match(network: Network) -> None:
+    found = sorted(network.world.schedules.values(), key=lambda one: one.number)
+    columns = "id, created_timestamp, deleted, memo, key"
+    assert stored("entity", columns, "type = 'SCHEDULE'") == [
+        (one.number, one.created, one.deleted, one.memo, one.admin_key) for one in found
+    ]
+    columns = (
+        "schedule_id, consensus_timestamp, creator_account_id, payer_account_id, transaction_body, "
+        "executed_timestamp, expiration_time, wait_for_expiry"
+    )
+    assert stored("schedule", columns) == [
+        (
+            one.number,
+            one.created,
+            one.creator,
+            one.payer,
+            one.scheduled,
+            one.executed,
+            one.expiration,
+            one.waits,
+        )
+        for one in found
+    ]
+    columns = "entity_id, consensus_timestamp, public_key_prefix, signature, type"
+    assert stored("transaction_signature", columns) == sorted(
+        (one.number, each.consensus_timestamp, each.prefix, each.signature, SIGNATURES[each.kind])
+        for one in found
+        for each in one.signatures
+    )
+
+
+def exempt(topic: Topic) -> bytes:
+    return FeeExemptKeyList(keys=[Key.FromString(key) for key in topic.fee_exempt_keys]).SerializeToString()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_tables_are_as_the_network_is(seed: int) -> None:
+    lives = list(play(seed, blocks=40, transactions=20, pause=2 * HOUR))
+    load(*(block for _, block in lives))
+    network = lives[-1][0]
+
+    accounts_match(network)
+    files_match(network)
+    topics_match(network)
+    schedules_match(network)
+    staking_matches(network)
+
+
+def staking_matches(network: Network) -> None:
+    staking = network.world.staking
+    columns = "id, end_stake_period, staked_node_id_start, staked_to_me, stake_total_start, pending_reward"
+    assert {row[0]: row[1:] for row in stored("entity_stake", columns)} == {
+        number: (
+            stake.ended_day,
+            -1 if stake.node is None else stake.node,
+            stake.staked_to_me,
+            stake.total,
+            stake.pending,
+        )
+        for number, stake in staking.stakes.items()
+    }
+    columns = "consensus_timestamp, node_id, stake_rewarded, stake_not_rewarded, reward_rate"
+    assert stored("node_stake", columns)[-4:] == [
+        (staking.updates[-1], node, stake.rewarded, stake.not_rewarded, stake.reward_rate)
+        for node, stake in staking.nodes.items()
+    ]
