@@ -1,0 +1,23 @@
+from collections.abc import Callable
+
+import pytest
+
+from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, SENDER, World
+from web3sim.engine.seam import AccountRecord, CallRequest, CallResult, Profile, SystemContracts
+
+
+@pytest.fixture
+def world() -> World:
+    """Somebody rich, and nothing else."""
+    return World({SENDER: AccountRecord(balance=10**18)})
+
+
+@pytest.fixture(params=list(ENGINES))
+def run(request: pytest.FixtureRequest, world: World) -> Callable[..., CallResult]:
+    """Sends a message on `world` with each engine: to CONTRACT with 1,000,000 gas, unless told otherwise."""
+
+    def send(*, system: SystemContracts | None = None, **given) -> CallResult:
+        asked = {"sender": SENDER, "to": CONTRACT, "data": b"", "gas": 1_000_000, "profile": Profile.LEDGER}
+        return ENGINES[request.param].execute(CallRequest(**(asked | given)), BLOCK, world, system)
+
+    return send

@@ -1,0 +1,501 @@
+"""What a ledger network changes about calls."""
+
+import pytest
+
+from mirror.values.hashes import keccak256
+from tests.web3sim.engine.world import (
+    BLOCK,
+    CONTRACT,
+    NOBODY,
+    OTHER,
+    RETURN_TOP,
+    SENDER,
+    calling,
+    code,
+    long_zero,
+    word,
+)
+from web3sim.engine.seam import AccountKind, AccountRecord, Halt, Log, NotSupported, Status, SystemAnswer
+
+INTRINSIC = 21_000
+CALL_KINDS = ("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL")
+TOKEN_SERVICE = long_zero(0x167)
+NO_CODE_HASH = 0xC5D2460186F7233C927E7DB2DCC703C0E500B653CA82273B7BFAD8045D85A470
+
+
+class System:
+    """A system contract that answers everything the same way, and remembers its calls."""
+
+    def __init__(self, answer: SystemAnswer | Exception, address: bytes = TOKEN_SERVICE) -> None:
+        self.answer, self.address = answer, address
+        self.calls = []
+        self.tied = set()
+
+    def at(self, address):
+        return address == self.address
+
+    def account_code(self, address, data):
+        return code(7, *RETURN_TOP) if data[:4] == b"\x86\xaf\xf0\x7c" else b""
+
+    def tied_to_tokens(self, address):
+        return address in self.tied
+
+    def call(self, call):
+        self.calls.append(call)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def execution_gas_of(run, world, *operations):
+    world.contract(CONTRACT, *operations)
+    return run().execution_gas
+
+
+# WHAT CONTRACTS SEE
+
+
+@pytest.mark.parametrize(("number", "seen"), [(0, 0), (98, 0), (750, 0), (751, 5), (2_000, 5)])
+def test_the_balance_of_a_system_account_is_hidden(run, world, number, seen):
+    world.accounts[long_zero(number)] = AccountRecord(balance=5)
+    world.contract(CONTRACT, long_zero(number), "BALANCE", *RETURN_TOP)
+
+    assert word(run().output) == seen
+
+
+def test_the_balance_of_nobody_is_zero(run, world):
+    world.contract(CONTRACT, NOBODY, "BALANCE", *RETURN_TOP)
+
+    assert word(run().output) == 0
+
+
+@pytest.mark.parametrize(("number", "size"), [(1, 0), (0x167, 0), (1_000, 0), (1_001, 1)])
+def test_the_code_of_the_networks_own_accounts_is_hidden(run, world, number, size):
+    world.contract(long_zero(number), "STOP")
+    world.contract(CONTRACT, long_zero(number), "EXTCODESIZE", *RETURN_TOP)
+
+    assert word(run().output) == size
+
+
+@pytest.mark.parametrize(("number", "copied"), [(1_000, bytes(32)), (1_001, b"\x5b" * 3 + bytes(29))])
+def test_the_networks_own_code_is_copied_as_zeros(run, world, number, copied):
+    world.contract(long_zero(number), "JUMPDEST", "JUMPDEST", "JUMPDEST")
+    world.contract(CONTRACT, 32, 0, 0, long_zero(number), "EXTCODECOPY", 32, 0, "RETURN")
+
+    assert run().output == copied
+
+
+@pytest.mark.parametrize(
+    ("address", "seen"),
+    [(long_zero(1_000), 0), (NOBODY, 0), (OTHER, NO_CODE_HASH), (SENDER, NO_CODE_HASH)],
+    ids=["the network's", "nobody's", "empty", "account"],
+)
+def test_only_a_missing_or_hidden_account_has_no_code_hash(run, world, address, seen):
+    world.accounts[long_zero(1_000)] = AccountRecord(balance=1)
+    world.accounts[OTHER] = AccountRecord()
+    world.contract(CONTRACT, address, "EXTCODEHASH", *RETURN_TOP)
+
+    assert word(run().output) == seen
+
+
+@pytest.mark.parametrize("operation", ["BALANCE", "EXTCODESIZE", "EXTCODEHASH"])
+def test_looking_at_an_account_costs_more_the_first_time(run, world, operation):
+    once = execution_gas_of(run, world, OTHER, operation)
+    twice = execution_gas_of(run, world, OTHER, operation, OTHER, operation)
+
+    assert (once, twice - once) == (3 + 2_600, 3 + 100)
+
+
+def test_copying_code_is_paid_by_the_word(run, world):
+    assert execution_gas_of(run, world, 33, 0, 0, OTHER, "EXTCODECOPY") == 4 * 3 + 2_600 + 2 * 3 + 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("address", "price"),
+    [(BLOCK.coinbase, 2_600), (TOKEN_SERVICE, 2_600), (long_zero(10), 100), (SENDER, 100), (CONTRACT, 100)],
+    ids=["coinbase", "system contract", "precompiled", "sender", "called"],
+)
+def test_the_coinbase_and_system_contracts_are_cold(run, world, address, price):
+    assert execution_gas_of(run, world, address, "BALANCE") == 3 + price
+
+
+@pytest.mark.parametrize("number", [0, 5, 999, 1_000])
+def test_any_block_up_to_the_current_one_has_a_hash(run, world, number):
+    world.contract(CONTRACT, number, "BLOCKHASH", *RETURN_TOP)
+
+    assert word(run().output) == number
+
+
+@pytest.mark.parametrize("number", [1_001, 2**64, 2**256 - 1])
+def test_a_later_block_has_no_hash(run, world, number):
+    world.contract(CONTRACT, number, "BLOCKHASH", *RETURN_TOP)
+
+    assert word(run().output) == 0
+    assert number not in world.asked
+
+
+@pytest.mark.parametrize(
+    ("operation", "value"),
+    [("COINBASE", 98), ("NUMBER", 1_000), ("TIMESTAMP", 1_700_000_000), ("CHAINID", 298)]
+    + [("GASLIMIT", 15_000_000), ("BASEFEE", 0), ("BLOBBASEFEE", 1), ("GASPRICE", 71)]
+    + [("DIFFICULTY", int.from_bytes(BLOCK.prevrandao, "big"))],
+)
+def test_block_values_are_those_of_the_block(run, world, operation, value):
+    world.contract(CONTRACT, operation, *RETURN_TOP)
+
+    assert word(run(gas_price=71).output) == value
+
+
+def test_there_are_no_blobs(run, world):
+    world.contract(CONTRACT, 0, "BLOBHASH", *RETURN_TOP)
+
+    assert word(run().output) == 0
+
+
+# CALLS OF THE NETWORK'S OWN ACCOUNTS
+
+
+@pytest.mark.parametrize("kind", CALL_KINDS)
+def test_a_call_of_a_system_account_succeeds_and_uses_all_its_gas(run, world, kind):
+    used = execution_gas_of(run, world, *calling(long_zero(98), kind=kind, gas=50_000), *RETURN_TOP)
+    result = run()
+
+    assert result.status is Status.SUCCESS
+    assert word(result.output) == 1
+    assert used > 50_000
+
+
+def test_a_message_to_a_system_account_uses_all_its_gas(run):
+    result = run(to=long_zero(750))
+
+    assert (result.status, result.output, result.gas_used) == (Status.SUCCESS, b"", 1_000_000)
+
+
+def test_a_message_to_the_first_account_after_them_is_an_ordinary_one(run):
+    assert run(to=long_zero(751)).gas_used == INTRINSIC
+
+
+@pytest.mark.parametrize(
+    "address", [long_zero(98), long_zero(4), TOKEN_SERVICE], ids=["account", "4", "0x167"]
+)
+def test_value_for_the_networks_own_accounts_is_refused(run, world, address):
+    system = System(SystemAnswer())
+    world.contract(CONTRACT, *calling(address, value=1), *RETURN_TOP, balance=5)
+
+    outermost = run(to=address, value=1, system=system)
+    inner = run(system=system)
+
+    assert (outermost.status, outermost.halt) == (Status.HALT, Halt.INVALID_CONTRACT)
+    assert (inner.status, word(inner.output), inner.balances) == (Status.SUCCESS, 0, {})
+    assert system.calls == []
+
+
+def test_value_may_pay_for_the_creation_of_a_token(run):
+    system = System(SystemAnswer(output=b"created", gas=100))
+
+    result = run(to=TOKEN_SERVICE, value=7, data=bytes.fromhex("0fb65bf3"), system=system)
+
+    assert result.status is Status.SUCCESS
+    assert system.calls[0].value == 7
+
+
+# VALUE
+
+
+def test_value_to_an_alias_brings_an_account_about(run, world):
+    result = run(to=NOBODY, value=9)
+
+    assert result.status is Status.SUCCESS
+    assert result.gas_used == INTRINSIC
+    assert result.balances == {SENDER: 10**18 - 9, NOBODY: 9}
+
+
+def test_value_to_an_alias_in_a_contract_costs_a_new_account(run, world):
+    missing = execution_gas_of(run, world, *calling(NOBODY, value=0))
+    world.contract(CONTRACT, *calling(NOBODY, value=1), balance=5)
+    result = run()
+
+    assert result.balances == {CONTRACT: 4, NOBODY: 1}
+    assert result.execution_gas - missing == 9_000 + 25_000 - 2_300
+
+
+def test_value_to_a_missing_number_is_refused(run, world):
+    world.contract(CONTRACT, *calling(long_zero(5_000), value=1), *RETURN_TOP, balance=5)
+
+    assert run(to=long_zero(5_000), value=1).halt is Halt.INVALID_ALIAS
+    assert word(run().output) == 0
+
+
+def test_without_value_a_missing_account_may_be_called(run, world):
+    for address in (NOBODY, long_zero(5_000)):
+        result = run(to=address, data=b"\x01\x02")
+
+        assert (result.status, result.output) == (Status.SUCCESS, b"")
+
+
+@pytest.mark.parametrize("kind", [AccountKind.TOKEN, AccountKind.SCHEDULE])
+def test_tokens_and_schedules_take_no_value(run, world, kind):
+    world.accounts[OTHER] = AccountRecord(code=code("STOP"), kind=kind)
+    world.contract(CONTRACT, *calling(OTHER, value=1), *RETURN_TOP, balance=5)
+
+    assert run(to=OTHER, value=1).halt is Halt.STATIC_CHANGE
+    assert word(run().output) == 0
+    assert run(to=OTHER).status is Status.SUCCESS
+
+
+def test_a_receiver_that_must_sign_stops_the_calling_frame_only(run, world):
+    world.accounts[OTHER] = AccountRecord(balance=1, receiver_signature_required=True)
+    caller = bytes([0xCA]) * 20
+    world.contract(caller, *calling(OTHER, value=1), 1, *RETURN_TOP, balance=5)
+    world.contract(CONTRACT, *calling(caller), *RETURN_TOP)
+
+    assert run(to=OTHER, value=1).halt is Halt.INVALID_SIGNATURE
+    direct = run(to=caller)
+    assert (direct.status, direct.halt) == (Status.HALT, Halt.INVALID_SIGNATURE)
+    above = run()
+    assert (above.status, word(above.output)) == (Status.SUCCESS, 0)
+    assert run(to=OTHER).status is Status.SUCCESS
+
+
+def test_value_in_a_static_call_is_a_change(run, world):
+    world.contract(OTHER, *calling(NOBODY, value=1), *RETURN_TOP, balance=5)
+    world.contract(CONTRACT, *calling(OTHER, kind="STATICCALL"), *RETURN_TOP)
+
+    assert word(run().output) == 0
+    assert run(to=OTHER, static=True).halt is Halt.STATIC_CHANGE
+
+
+# SELFDESTRUCT
+
+
+def test_a_destroyed_contract_of_before_stays_without_its_balance(run, world):
+    world.accounts[OTHER] = AccountRecord(balance=1)
+    world.contract(CONTRACT, OTHER, "SELFDESTRUCT", balance=5)
+
+    result = run()
+
+    assert result.status is Status.SUCCESS
+    assert result.balances == {CONTRACT: 0, OTHER: 6}
+    assert result.deleted == ()
+
+
+def test_a_contract_destroyed_by_the_call_that_created_it_is_gone(run, world):
+    world.accounts[OTHER] = AccountRecord(balance=1)
+
+    result = run(to=None, data=code(OTHER, "SELFDESTRUCT"), new_contract_address=long_zero(5_000), value=3)
+
+    assert result.deleted == result.created == (long_zero(5_000),)
+    assert result.balances == {SENDER: 10**18 - 3, OTHER: 4}
+
+
+@pytest.mark.parametrize(
+    ("beneficiary", "halt"),
+    [
+        (NOBODY, Halt.INVALID_ADDRESS),
+        (long_zero(98), Halt.INVALID_ADDRESS),
+        (long_zero(3_000), Halt.INVALID_ADDRESS),
+        (long_zero(3_001), Halt.INVALID_ADDRESS),
+        (CONTRACT, Halt.SELF_DESTRUCT_TO_SELF),
+        (long_zero(3_002), Halt.INVALID_SIGNATURE),
+    ],
+    ids=["missing", "system account", "token", "schedule", "itself", "must sign"],
+)
+def test_a_contract_is_not_destroyed_in_favour_of(run, world, beneficiary, halt):
+    world.accounts[long_zero(98)] = AccountRecord(balance=1)
+    world.accounts[long_zero(3_000)] = AccountRecord(kind=AccountKind.TOKEN)
+    world.accounts[long_zero(3_001)] = AccountRecord(kind=AccountKind.SCHEDULE)
+    world.accounts[long_zero(3_002)] = AccountRecord(receiver_signature_required=True)
+    world.contract(CONTRACT, beneficiary, "SELFDESTRUCT", balance=5)
+
+    result = run()
+
+    assert (result.status, result.halt, result.balances) == (Status.HALT, halt, {})
+    assert result.gas_used == 1_000_000
+
+
+def test_a_contract_with_tokens_is_not_destroyed(run, world):
+    world.accounts[OTHER] = AccountRecord(balance=1)
+    world.contract(CONTRACT, OTHER, "SELFDESTRUCT")
+    system = System(SystemAnswer())
+    system.tied = {CONTRACT}
+
+    assert run(system=system).halt is Halt.OTHER
+    system.tied = {OTHER}
+    assert run(system=system).status is Status.SUCCESS
+
+
+def test_destruction_in_a_static_call_is_a_change(run, world):
+    world.contract(CONTRACT, OTHER, "SELFDESTRUCT")
+
+    assert run(static=True).halt is Halt.STATIC_CHANGE
+
+
+# CREATION
+
+DEPLOYS_A_STOP = code(1, 0, "RETURN")
+
+
+def test_the_outermost_creation_is_where_it_is_told_to_be(run, world):
+    result = run(to=None, data=DEPLOYS_A_STOP, new_contract_address=long_zero(5_000))
+
+    assert (result.status, result.output, result.created) == (Status.SUCCESS, b"\0", (long_zero(5_000),))
+    assert result.execution_gas == 3 + 3 + 3 + 200
+
+
+def test_a_creation_by_a_contract_follows_its_nonce(run, world):
+    world.contract(CONTRACT, 0, 0, 0, "CREATE", *RETURN_TOP)
+
+    result = run()
+
+    # The hash of the list of its address and 1, in RLP.
+    assert result.output[12:] == keccak256(b"\xd6\x94" + CONTRACT + b"\x01")[12:]
+    assert result.created == (result.output[12:],)
+
+
+def test_an_account_that_only_holds_value_can_become_a_contract(run, world):
+    init = DEPLOYS_A_STOP
+    deploys = (init, 0, "MSTORE", 7, len(init), 32 - len(init), 0, "CREATE2", *RETURN_TOP)
+    world.contract(CONTRACT, *deploys)
+    address = run().output[12:]
+    world.accounts[address] = AccountRecord(balance=4)
+
+    result = run()
+
+    assert result.created == (address,)
+    world.accounts[address] = AccountRecord(nonce=1)
+    assert word(run().output) == 0
+
+
+@pytest.mark.parametrize(
+    ("init", "halt"),
+    [
+        (code(24_577, 0, "RETURN"), Halt.CODE_SIZE_LIMIT),
+        (code(0xEF, 0, "MSTORE8", 1, 0, "RETURN"), Halt.OTHER),
+    ],
+    ids=["too large", "begins with 0xef"],
+)
+def test_code_is_not_deployed(run, init, halt):
+    result = run(to=None, data=init, gas=10_000_000)
+
+    assert (result.status, result.halt, result.created) == (Status.HALT, halt, ())
+    assert result.gas_used == 10_000_000
+
+
+def test_init_code_is_limited_in_contracts_only(run, world):
+    world.contract(CONTRACT, 49_153, 0, 0, "CREATE")
+    world.contract(OTHER, 49_152, 0, 0, "CREATE")
+
+    assert run().halt is Halt.CODE_SIZE_LIMIT
+    assert run(to=OTHER).status is Status.SUCCESS
+    assert run(to=None, data=bytes(131_072)).status is Status.SUCCESS
+
+
+# GAS
+
+
+def test_refunds_have_no_limit(run, world):
+    for slot in range(20):
+        world.slots[CONTRACT, slot] = 1
+    clear = [operation for slot in range(20) for operation in (0, slot, "SSTORE")]
+    world.contract(CONTRACT, *clear)
+
+    result = run()
+
+    assert result.refund == 20 * 4_800
+    assert result.gas_used == INTRINSIC + result.execution_gas - 20 * 4_800
+
+
+# SYSTEM CONTRACTS
+
+
+def test_a_system_contract_is_told_of_its_call(run, world):
+    system = System(SystemAnswer(output=b"\x2a".rjust(32, b"\0"), gas=2_607))
+    data = bytes(range(32))
+    world.contract(
+        CONTRACT,
+        *calling(TOKEN_SERVICE, kind="STATICCALL", gas=50_000, data=data),
+        *(32, 0, 0, "RETURNDATACOPY", 32, 0, "RETURN"),
+    )
+
+    result = run(system=system)
+
+    assert word(result.output) == 42
+    call = system.calls[0]
+    assert (call.address, call.recipient, call.sender) == (TOKEN_SERVICE, TOKEN_SERVICE, CONTRACT)
+    assert (call.data, call.value, call.gas, call.static, call.depth) == (data, 0, 50_000, True, 1)
+
+
+def test_a_system_contract_charges_what_it_says(run, world):
+    free = execution_gas_of(lambda: run(system=System(SystemAnswer())), world, *calling(TOKEN_SERVICE))
+    priced = run(system=System(SystemAnswer(gas=2_607)))
+
+    assert priced.execution_gas - free == 2_607
+    assert (
+        run(to=TOKEN_SERVICE, gas=INTRINSIC + 2_606, system=System(SystemAnswer(gas=2_607))).halt
+        is Halt.OUT_OF_GAS
+    )
+
+
+def test_a_system_contract_reverts_or_halts(run, world):
+    reverted = run(to=TOKEN_SERVICE, system=System(SystemAnswer(output=b"no", gas=100, reverted=True)))
+    halted = run(to=TOKEN_SERVICE, system=System(SystemAnswer(halt=Halt.PRECOMPILE)))
+
+    assert (reverted.status, reverted.output, reverted.gas_used) == (Status.REVERT, b"no", INTRINSIC + 100)
+    assert (halted.status, halted.halt, halted.gas_used) == (Status.HALT, Halt.PRECOMPILE, 1_000_000)
+
+
+def test_a_system_contract_logs_and_its_failures_are_counted_once(run, world):
+    log = Log(OTHER, (bytes([1]) * 32,), b"data")
+    world.contract(CONTRACT, *calling(TOKEN_SERVICE), *calling(TOKEN_SERVICE))
+
+    result = run(system=System(SystemAnswer(logs=(log,), child_failure="INVALID_TOKEN_ID")))
+
+    assert result.logs == (log, log)
+    assert result.child_failures == ("INVALID_TOKEN_ID",)
+
+
+def test_a_function_that_is_not_simulated_ends_the_whole_call(run, world):
+    world.contract(CONTRACT, *calling(TOKEN_SERVICE))
+
+    with pytest.raises(NotSupported, match=r"mintToken is not simulated\."):
+        run(system=System(NotSupported("mintToken is not simulated.")))
+
+
+@pytest.mark.parametrize("kind", ["DELEGATECALL", "CALLCODE"])
+def test_only_proxy_code_may_delegate_to_a_system_contract(run, world, kind):
+    delegates = code(*calling(TOKEN_SERVICE, kind=kind), *RETURN_TOP)
+    system = System(SystemAnswer(gas=100))
+
+    def answer(**record):
+        world.accounts[CONTRACT] = AccountRecord(code=delegates, **record)
+        return word(run(system=system).output)
+
+    assert answer(kind=AccountKind.CONTRACT, entity_id=5_000) == 0
+    assert system.calls == []
+    assert answer(kind=AccountKind.TOKEN, entity_id=5_000) == 1
+    assert (system.calls[0].recipient, system.calls[0].address) == (CONTRACT, TOKEN_SERVICE)
+    assert answer(kind=AccountKind.SCHEDULE) == 1
+    assert answer(kind=AccountKind.CONTRACT, entity_id=1_062_787) == 1
+
+
+def test_a_refused_delegate_call_uses_all_its_gas(run, world):
+    used = execution_gas_of(
+        lambda: run(system=System(SystemAnswer())),
+        world,
+        *calling(TOKEN_SERVICE, kind="DELEGATECALL", gas=40_000),
+    )
+
+    assert used > 40_000
+
+
+def test_an_account_answers_its_proxys_functions_and_nothing_else(run, world):
+    world.accounts[OTHER] = AccountRecord(balance=1)
+    system = System(SystemAnswer())
+    world.contract(
+        CONTRACT, *calling(OTHER, data=bytes.fromhex("86aff07c")), 32, 0, 0, "RETURNDATACOPY", 32, 0, "RETURN"
+    )
+
+    assert word(run(system=system).output) == 7
+    assert word(run(to=OTHER, data=bytes.fromhex("86aff07c"), system=system).output) == 7
+    assert run(to=OTHER, data=bytes.fromhex("12345678"), system=system).output == b""
+    assert run(to=NOBODY, data=bytes.fromhex("86aff07c"), system=system).output == b""
