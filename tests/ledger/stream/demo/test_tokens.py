@@ -1,5 +1,6 @@
 """What the simulated network's people did with tokens is what the tables say."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
@@ -50,6 +51,8 @@ TYPES = {
     "cryptoApproveAllowance",
     "cryptoDeleteAllowance",
 }
+# How many random runs are compared with the tables; many take minutes.
+SEEDS = int(os.environ.get("MIRROR_TEST_DEMO_SEEDS", "3"))
 NO_KEY = b"2\0"  # an empty KeyList, which removes a key
 SUCCESS = NUMBERS["SUCCESS"]
 
@@ -231,7 +234,7 @@ def _allowances_match(world: World) -> None:
 
 
 @pytest.mark.usefixtures("ledger_tables")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_what_is_true_of_tokens_is_stored_after_every_block(seed: int) -> None:
     blocks = []
     for network, block in play(seed, 6, 150):
