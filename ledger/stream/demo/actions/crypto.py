@@ -72,8 +72,10 @@ def change_account(network: Network) -> bool:
             changed.memo = f"{changed.memo.partition(' (')[0]} (moved {network.choose.randrange(100)})"
             body["memo"] = {"value": changed.memo}
         case 1:
-            changed.max_automatic_token_associations = network.choose.randrange(-1, 20)
-            body["max_automatic_token_associations"] = {"value": changed.max_automatic_token_associations}
+            in_use = network.world.tokens.automatic_associations[changed.number]
+            limit = network.choose.choice((-1, in_use + network.choose.randrange(20)))
+            changed.max_automatic_token_associations = limit
+            body["max_automatic_token_associations"] = {"value": limit}
         case 2:
             changed.expiration = network.now // NANOS_PER_SECOND * NANOS_PER_SECOND + 180 * NANOS_PER_DAY
             body["expirationTime"] = timestamp(changed.expiration)
