@@ -38,6 +38,12 @@ def implicit_key(number: int) -> bytes:
     return key
 
 
+def place(network: Network) -> Place:
+    """Where in the chain the next transaction runs."""
+    composer = network.composer
+    return Place(composer.block_number, composer.block_start // NANOS_PER_SECOND, GAS_PRICE)
+
+
 class WorldLedger:
     """The world as the EVM sees it. Of accounts it knows those `around`: all that are sent money."""
 
@@ -86,10 +92,7 @@ class Run:
     ) -> None:
         self.network, self.sender, self.request = network, sender, request
         self._ledger = WorldLedger(network.world, (sender, *around))
-        place = Place(
-            network.composer.block_number, network.composer.block_start // NANOS_PER_SECOND, GAS_PRICE
-        )
-        self.execution: Execution = execute(request, place, self._ledger)
+        self.execution: Execution = execute(request, place(network), self._ledger)
         called = self._ledger.account(request.to) if request.to else None
         self.called = called.number if called else None
         self.created = self._create()

@@ -1,5 +1,6 @@
 """How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
@@ -54,9 +55,18 @@ def name(place: int) -> str:
 
 
 def open_account(
-    network: Network, *, name: str, ecdsa: bool, payer: int = TREASURY, staked_node: int | None = None
+    network: Network,
+    *,
+    name: str,
+    ecdsa: bool,
+    payer: int = TREASURY,
+    staked_node: int | None = None,
+    hooks: Callable[[Account], list[Any]] | None = None,
 ) -> Account:
-    """Create an account with a plausible number of hbars; with `ecdsa` one that Ethereum tools can use."""
+    """Create an account with a plausible number of hbars; with `ecdsa` one that Ethereum tools can use.
+
+    `hooks` gives the HookCreationDetails of what it has from the start.
+    """
     number = network.new_number()
     endowment = network.choose.randrange(2_000, 90_000) * HBAR + network.choose.randrange(HBAR)
     if payer != TREASURY:
@@ -83,6 +93,8 @@ def open_account(
     body["key"] = Key.FromString(opened.key)
     network.world.accounts[number] = opened
     network.world.people.append(number)
+    if hooks is not None:
+        body["hook_creation_details"] = hooks(opened)
     network.submit(
         "cryptoCreateAccount",
         body,

@@ -9,6 +9,7 @@ from ledger.stream.demo.actions import (
     crypto,
     files,
     hollow,
+    hooks,
     nfts,
     relationships,
     schedules,
@@ -37,4 +38,5 @@ ALL: tuple[Action, ...] = (
     *contracts.ACTIONS,
     *coins.ACTIONS,
     *contract_calls.ACTIONS,
+    *hooks.ACTIONS,
 )

@@ -71,7 +71,7 @@ def fail_to_deploy(network: Network) -> bool:
 
 def change(network: Network) -> bool:
     """Whoever may change a contract gives it another memo, renewal or associations."""
-    contract, admin = _changeable(network)
+    contract, admin = changeable(network)
     if contract is None or admin is None:
         return False
     itself = network.world.accounts[contract.number]
@@ -97,10 +97,12 @@ def change(network: Network) -> bool:
 
 def delete(network: Network) -> bool:
     """Whoever may change a counter deletes it; what it holds goes to somebody."""
-    contract, admin = _changeable(network, kind="Counter")
+    contract, admin = changeable(network, kind="Counter")
     obtainer = network.person()
     contracts = network.world.contracts
     if contract is None or admin is None or obtainer is None or len(contracts.living["Counter"]) < 2:
+        return False
+    if contract.number in network.world.bound:
         return False
     itself = network.world.accounts[contract.number]
     itself.deleted = True
@@ -233,7 +235,7 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
         contract.trades = network.world.contracts.by_address[coin]
 
 
-def _changeable(network: Network, kind: str | None = None) -> tuple[Contract | None, Account | None]:
+def changeable(network: Network, kind: str | None = None) -> tuple[Contract | None, Account | None]:
     """A living contract that somebody may change, and that account."""
     contracts, accounts = network.world.contracts, network.world.accounts
     able: list[Contract] = [
