@@ -418,7 +418,7 @@ SETTINGS: tuple[Setting, ...] = (
             unit="duration", low=1, high=600),
     Setting("web3.maxPayloadLogSize", 300, "Most characters of a request that a filter writes to the log.",
             unit="characters", low=0),
-    Setting("web3.evm.engine", "pyevm",
+    Setting("web3.evm.engine", "pyevm-blocks",
             "What runs contract calls: py-evm as it is, or with its code translated block by block.",
             choices=("pyevm", "pyevm-blocks")),
     Setting("web3.evm.maxGasLimit", 15_000_000, "Most gas of a call.", unit="gas", low=21_000),

@@ -193,14 +193,16 @@ def _answer(request: HttpRequest) -> tuple[HTTPStatus, Mapping[str, Any]]:
         raise WrongMethod(str(request.method))
     body = parse(body_of(request, _JSON_TYPES))
     shared = _buckets()
-    throttle.admit(shared, body.gas)
-    engine = request_filters.apply(_filters().current(), body, shared)
-    unused = body.gas
+    # What is beyond the limit is refused for that, however little gas is left for others.
+    gas = body.gas if body.gas <= config.value("web3.evm.maxGasLimit") else 0
+    throttle.admit(shared, gas)
+    unused = gas
     try:
+        engine = request_filters.apply(_filters().current(), body, shared)
         asked = _call(body, engine, deadline)
-        unused = throttle.unused(body.gas, None, False)
+        unused = throttle.unused(gas, None, False)
         found: Answer = workers.pool().run(asked, deadline)
-        unused = throttle.unused(body.gas, found.used, found.status is HTTPStatus.OK)
+        unused = throttle.unused(gas, found.used, found.status is HTTPStatus.OK)
     finally:
         throttle.restore(shared, unused)
     if found.status is HTTPStatus.OK:
