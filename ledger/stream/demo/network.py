@@ -156,10 +156,7 @@ class Network:
         if it succeeds; the fee always is, and so are staking rewards that are due. A child of `parent` costs
         nothing and has a `nonce` of its own.
         """
-        message = TransactionBody(**(whole or {}))
-        data = getattr(message, kind)
-        data.SetInParent()
-        data.MergeFrom(type(data)(**body))
+        message = self.body(kind, body, whole or {})
         status = result_codes.NUMBERS[result]
         complete = TransactionRecord(
             receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
@@ -202,11 +199,21 @@ class Network:
             touched += transfers
         return self.world.staking.due(touched, self.world.accounts)
 
-    def transaction_id(self, payer: int) -> Any:
-        """The TransactionID of a transaction that is submitted next; for those that refer to it."""
-        return TransactionID(
-            accountID=account(payer), transactionValidStart=timestamp(self.now - _VALID_START_BEFORE)
-        )
+    def body(self, kind: str, body: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
+        """The TransactionBody that is submitted with these; for those that hold it."""
+        message = TransactionBody(**whole)
+        data = getattr(message, kind)
+        data.SetInParent()
+        data.MergeFrom(type(data)(**body))
+        return message
+
+    def transaction_id(self, payer: int, place: int = 0) -> Any:
+        """The TransactionID of a transaction that is submitted next; for those that refer to it.
+
+        Several that come together differ by their `place`.
+        """
+        valid_start = timestamp(self.now - _VALID_START_BEFORE + place)
+        return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
 
     def fee(self, kind: str) -> int:
         """What a transaction costs now, in tinybars."""

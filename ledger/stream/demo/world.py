@@ -12,6 +12,7 @@ from ledger.stream.demo.files import File
 from ledger.stream.demo.nodes import Nodes
 from ledger.stream.demo.schedules import Schedule
 from ledger.stream.demo.staking import Staking
+from ledger.stream.demo.system import System
 from ledger.stream.demo.tokens import Tokens
 from ledger.stream.demo.topics import Topic
 from mirror.values import entity_id
@@ -67,6 +68,7 @@ class World:
     files: dict[int, File] = field(default_factory=dict)
     topics: dict[int, Topic] = field(default_factory=dict)
     schedules: dict[int, Schedule] = field(default_factory=dict)
+    system: System = field(default_factory=System)
     nodes: Nodes = field(default_factory=Nodes)
     staking: Staking = field(default_factory=Staking)
 

@@ -7,19 +7,30 @@ import pytest
 
 from ledger.stream.compose import STAKING_REWARDS, Block
 from ledger.stream.demo import people
-from ledger.stream.demo.actions import crypto, files, hollow, schedules, staking, topics
+from ledger.stream.demo.actions import (
+    batches,
+    crypto,
+    files,
+    hollow,
+    nodes,
+    schedules,
+    staking,
+    system,
+    topics,
+)
 from ledger.stream.demo.files import File
 from ledger.stream.demo.network import Network
+from ledger.stream.demo.system import Freeze
 from ledger.stream.demo.topics import Topic
 from ledger.stream.demo.world import Account
 from mirror.values.hapi import FeeExemptKeyList, Key, SignaturePair
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.values.transaction_types import NUMBERS
 from tests.ledger.ingest.load import load, stored
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
-MODULES = (crypto, files, hollow, schedules, staking, topics)
+MODULES = (batches, crypto, files, hollow, nodes, schedules, staking, system, topics)
 SIGNATURES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.fields}
 HOUR = 3_600 * NANOS_PER_SECOND
 
@@ -164,6 +175,47 @@ def schedules_match(network: Network) -> None:
     )
 
 
+def system_matches(network: Network) -> None:
+    system = network.world.system
+    columns = "consensus_timestamp, type, payer_account_id, start_time, end_time, file_id, file_hash"
+    assert stored("network_freeze", columns) == [
+        (each.consensus_timestamp, each.kind, each.payer, *times(each), each.file, each.file_hash)
+        for each in system.freezes
+    ]
+    columns = "consensus_timestamp, payer_account_id, range, prng_number, prng_bytes"
+    assert stored("prng", columns) == [
+        (each.consensus_timestamp, each.payer, each.bound, *in_columns(each.drawn)) for each in system.draws
+    ]
+
+
+def times(step: Freeze) -> tuple[int, int | None]:
+    """Steps without a time begin and end at midnight."""
+    midnight = step.consensus_timestamp // NANOS_PER_DAY * NANOS_PER_DAY
+    return (midnight, midnight) if step.start is None else (step.start, None)
+
+
+def in_columns(drawn: int | bytes) -> tuple[int | None, bytes | None]:
+    return (None, drawn) if isinstance(drawn, bytes) else (drawn, None)
+
+
+def nodes_match(network: Network) -> None:
+    columns = (
+        "node_id, account_id, admin_key, created_timestamp, decline_reward, deleted, grpc_proxy_endpoint"
+    )
+    assert stored("node", columns) == [
+        (
+            one.node_id,
+            one.account,
+            one.admin_key,
+            one.created,
+            one.decline_reward,
+            one.deleted,
+            one.proxy and {"domain_name": one.proxy[0], "ip_address_v4": "", "port": one.proxy[1]},
+        )
+        for one in network.world.nodes.by_id.values()
+    ]
+
+
 def exempt(topic: Topic) -> bytes:
     return FeeExemptKeyList(keys=[Key.FromString(key) for key in topic.fee_exempt_keys]).SerializeToString()
 
@@ -179,6 +231,8 @@ def test_the_tables_are_as_the_network_is(seed: int) -> None:
     topics_match(network)
     schedules_match(network)
     staking_matches(network)
+    system_matches(network)
+    nodes_match(network)
 
 
 def staking_matches(network: Network) -> None:
