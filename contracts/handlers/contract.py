@@ -32,7 +32,8 @@ def created_contract(item: RecordItem, rows: Batch) -> int:
 
 @handles("CONTRACTCREATEINSTANCE")
 def contract_create(item: RecordItem, rows: Batch) -> None:
-    """A new contract; its initial balance arrives with the transaction's transfers.
+    """A new contract; its initial balance arrives with the transaction's transfers, its nonce with the result
+    of the transaction it is a child of.
 
     Source: body.contractCreateInstance, receipt.contractID, record.contractCreateResult; code from the body,
     the bytecode sidecar, a file, or the transaction this is a child of.
@@ -46,6 +47,7 @@ def contract_create(item: RecordItem, rows: Batch) -> None:
     columns: dict[str, Any] = {
         "balance": 0,
         "balance_timestamp": at,
+        "ethereum_nonce": rows.first_nonces.pop(item.entity_id, None),
         "max_automatic_token_associations": body.max_automatic_token_associations,
         "memo": text(body.memo),
     } | keys(key.SerializeToString())

@@ -256,6 +256,18 @@ def test_nonces_of_contracts_start_no_version() -> None:
     assert stored("entity_history", "id") == []
 
 
+@pytest.mark.checklist("CON-18", "MRG-09")
+def test_a_contract_created_by_another_has_the_nonce_that_the_result_before_its_own_record_tells() -> None:
+    stream = ContractStream()
+    nonces = [{"contract_id": contract(OTHER), "nonce": 1}]
+    created = function_result(createdContractIDs=[contract(OTHER)], contract_nonces=nonces)
+    parent = stream.call(ran=created)
+    at = stream.create(OTHER, parent=parent, nonce=1)
+    load_in_any_batches(stream.block())
+
+    assert stored("entity", "id, ethereum_nonce, timestamp_range") == [(OTHER, 1, f"[{at},)")]
+
+
 @pytest.mark.checklist("CON-19")
 def test_logs_count_through_the_block_and_lose_leading_zeros_of_topics() -> None:
     stream = ContractStream()
