@@ -1,9 +1,11 @@
 """States for tests, of the rows a test built."""
 
 from mirror.values import entity_id
+from web3sim.engine.seam import AccountRecord
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
 from web3sim.state.reader import LedgerState
+from web3sim.state.tables import Token
 
 SOME_BLOCK = StoredBlock(number=10, hash=bytes(range(48)), consensus_start=0, consensus_end=0)
 
@@ -18,3 +20,17 @@ def at(time: int) -> LedgerState:
 
 def long_zero(num: int) -> bytes:
     return entity_id.long_zero(num)
+
+
+def account(state: LedgerState, address: bytes) -> AccountRecord:
+    """What lives at an address, which must be something."""
+    found = state.account(address)
+    assert found is not None
+    return found
+
+
+def token(state: LedgerState, number: int) -> Token:
+    """A token that must be there."""
+    found = state.token(number)
+    assert found is not None
+    return found

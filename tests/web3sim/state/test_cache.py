@@ -17,7 +17,7 @@ def clock():
 
 
 def test_a_value_is_kept_for_its_time_after_it_was_put(clock):
-    kept = ExpiringCache(2, 10, clock=clock)
+    kept: ExpiringCache[str, int | None] = ExpiringCache(2, 10, clock=clock)
     kept.put("a", None)
     clock.now += 1.9
     assert kept.get("a") is None
@@ -26,7 +26,7 @@ def test_a_value_is_kept_for_its_time_after_it_was_put(clock):
 
 
 def test_a_value_may_live_from_its_last_use(clock):
-    kept = ExpiringCache(2, 10, by_access=True, clock=clock)
+    kept: ExpiringCache[str, int | None] = ExpiringCache(2, 10, by_access=True, clock=clock)
     kept.put("a", 1)
     for _ in range(3):
         clock.now += 1.9
@@ -36,7 +36,7 @@ def test_a_value_may_live_from_its_last_use(clock):
 
 
 def test_what_was_not_used_for_longest_makes_room(clock):
-    kept = ExpiringCache(2, 2, clock=clock)
+    kept: ExpiringCache[str, int | None] = ExpiringCache(2, 2, clock=clock)
     kept.put("a", 1)
     kept.put("b", 2)
     kept.get("a")
@@ -45,7 +45,7 @@ def test_what_was_not_used_for_longest_makes_room(clock):
 
 
 def test_a_time_of_zero_keeps_nothing(clock):
-    kept = ExpiringCache(0, 2, clock=clock)
+    kept: ExpiringCache[str, int | None] = ExpiringCache(0, 2, clock=clock)
     kept.put("a", 1)
     assert kept.get("a") is ABSENT
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.build import SECOND, START, insert
-from tests.web3sim.state.states import at, current, long_zero
+from tests.web3sim.state.states import account, at, current, long_zero
 from web3sim.engine.seam import AccountKind, AccountRecord
 from web3sim.state.proxies import proxy_code
 
@@ -27,15 +27,10 @@ def change(contract_id, time, slot, *, read=b"", written=None):
     )
 
 
-def snapshot(time, **balances):
-    """A snapshot of the treasury and of accounts by name, such as a2001=5."""
-    for account, balance in {"a2": 1, **balances}.items():
-        insert(
-            "account_balance",
-            consensus_timestamp=time,
-            account_id=int(account.removeprefix("a")),
-            balance=balance,
-        )
+def snapshot(time, balances=None):
+    """A snapshot of the treasury and of other accounts."""
+    for number, balance in {TREASURY: 1, **(balances or {})}.items():
+        insert("account_balance", consensus_timestamp=time, account_id=number, balance=balance)
 
 
 # ACCOUNTS
@@ -49,10 +44,11 @@ def test_the_version_of_that_time_is_read(build):
     )
     address = long_zero(2001)
     times = (START - 1, START, START + 9, START + 10, START + 19, START + 20)
-    records = [at(time).account(address) for time in times]
-    assert records[0] is None
-    assert [record.nonce for record in records[1:]] == [1, 1, 2, 2, 3]
-    assert records[-1] == AccountRecord(nonce=3, entity_id=2001, receiver_signature_required=True)
+    assert at(times[0]).account(address) is None
+    assert [account(at(time), address).nonce for time in times[1:]] == [1, 1, 2, 2, 3]
+    assert at(times[-1]).account(address) == AccountRecord(
+        nonce=3, entity_id=2001, receiver_signature_required=True
+    )
 
 
 def test_what_was_deleted_was_there_before(build):
@@ -83,7 +79,7 @@ def test_an_own_address_is_known_from_the_creation_on(build, column, table):
 def test_an_address_names_who_had_it_then(build):
     for number, since in ((2001, START), (2002, START + 10)):
         build.entity(number, since=since, evm_address=EVM_ADDRESS)
-    assert [at(START + after).account(EVM_ADDRESS).entity_id for after in (0, 9, 10)] == [2001, 2001, 2002]
+    assert [account(at(START + after), EVM_ADDRESS).entity_id for after in (0, 9, 10)] == [2001, 2001, 2002]
 
 
 def test_code_has_no_versions(build):
@@ -108,8 +104,8 @@ def test_several_addresses_and_ids_are_read_at_once(build):
     build.entity(2002, ethereum_nonce=2, evm_address=EVM_ADDRESS)
     state = at(START)
     state.load([long_zero(2001), EVM_ADDRESS, long_zero(2003)])
-    assert state.account(long_zero(2001)).nonce == 1
-    assert state.account(EVM_ADDRESS).nonce == 2
+    assert account(state, long_zero(2001)).nonce == 1
+    assert account(state, EVM_ADDRESS).nonce == 2
     assert state.account(long_zero(2003)) is None
 
 
@@ -117,19 +113,19 @@ def test_several_addresses_and_ids_are_read_at_once(build):
 
 
 def balance_at(time, number=2001):
-    return at(time).account(long_zero(number)).balance
+    return account(at(time), long_zero(number)).balance
 
 
 def test_a_balance_is_that_of_the_last_snapshot_and_the_transfers_since(build):
     build.entity(2001, since=START - 40 * DAY, balance=7000)
-    snapshot(START - 20, a2001=1000)
+    snapshot(START - 20, {2001: 1000})
     snapshot(START - 10)
     for time, amount in ((START - 20, 10_000), (START - 5, 50), (START, 500), (START + 1, 9)):
         build.crypto_transfer(time, 2001, amount)
     build.crypto_transfer(START, 2001, 77, errata="DELETE")
     build.crypto_transfer(START, 2001, 3, errata="INSERT")
     assert [balance_at(START + after) for after in (-20, -6, -5, 0, 1)] == [1000, 1000, 1050, 1553, 1562]
-    assert current().account(long_zero(2001)).balance == 7000
+    assert account(current(), long_zero(2001)).balance == 7000
 
 
 def test_without_a_snapshot_all_transfers_count(build):
@@ -141,7 +137,7 @@ def test_without_a_snapshot_all_transfers_count(build):
 
 def test_a_snapshot_of_more_than_31_days_before_does_not_count(build):
     build.entity(2001, since=START - 400 * DAY)
-    snapshot(START - 31 * DAY, a2001=1000)
+    snapshot(START - 31 * DAY, {2001: 1000})
     build.crypto_transfer(START - 1, 2001, 4)
     assert balance_at(START - 1) == 1004
     assert balance_at(START) == 4
@@ -149,7 +145,7 @@ def test_a_snapshot_of_more_than_31_days_before_does_not_count(build):
 
 def test_a_balance_may_be_in_a_row_of_31_days_before_the_last_snapshot(build):
     build.entity(2001, since=START - 400 * DAY)
-    snapshot(START - 60 * DAY, a2001=1000)
+    snapshot(START - 60 * DAY, {2001: 1000})
     snapshot(START - 30 * DAY)
     build.crypto_transfer(START - 45 * DAY, 2001, 4)
     assert balance_at(START) == 1004
@@ -165,7 +161,7 @@ def test_before_its_creation_an_account_holds_nothing(build):
 
 def test_of_the_fee_account_the_snapshot_is_read(build):
     build.entity(98)
-    snapshot(START, a98=1000)
+    snapshot(START, {98: 1000})
     build.crypto_transfer(START + 1, 98, 4)
     assert balance_at(START + 1, 98) == 1000
 

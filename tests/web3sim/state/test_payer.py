@@ -54,5 +54,7 @@ def test_nobody_else_pays(build):
 def test_a_payer_at_a_time_has_the_balance_of_that_time(build):
     build.entity(2001, balance=99)
     build.crypto_transfer(START + 1, 2001, 40)
-    assert find_payer(at(START + 1), long_zero(2001), value=1).balance == 40
+    payer = find_payer(at(START + 1), long_zero(2001), value=1)
+    assert payer is not None
+    assert payer.balance == 40
     assert find_payer(at(START - 1), long_zero(2001), value=1) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.build import START, insert, time_range
-from tests.web3sim.state.states import at, current, long_zero
+from tests.web3sim.state.states import at, current, long_zero, token
 from web3sim.state.tables import Nft, Token
 
 TOKEN, OWNER, SPENDER, OTHER, TREASURY = 3001, 2001, 2002, 2003, 1001
@@ -11,7 +11,7 @@ UNIQUE = "NON_FUNGIBLE_UNIQUE"
 DAY = 86_400 * 10**9
 
 
-def token(build, **columns):
+def build_token(build, **columns):
     build.entity(TOKEN, type="TOKEN")
     build.token(TOKEN, **columns)
 
@@ -46,7 +46,7 @@ def version(table, since, until=None, **columns):
 
 
 def test_a_token_is_as_it_is_or_was(build):
-    token(build, since=START + 10, name="New", symbol="N", total_supply=9)
+    build_token(build, since=START + 10, name="New", symbol="N", total_supply=9)
     build.token(
         TOKEN, since=START, until=START + 10, table="token_history", name="Old", symbol="O", decimals=3
     )
@@ -80,17 +80,17 @@ def test_what_is_no_token_is_none(build, type):
 
 def supply_at(time):
     state = at(time)
-    return state.total_supply(state.token(TOKEN))
+    return state.total_supply(token(state, TOKEN))
 
 
 def test_the_supply_is_that_of_the_token(build):
-    token(build, total_supply=1300)
+    build_token(build, total_supply=1300)
     state = current()
-    assert state.total_supply(state.token(TOKEN)) == 1300
+    assert state.total_supply(token(state, TOKEN)) == 1300
 
 
 def test_the_supply_at_a_time_is_all_balances_of_the_last_snapshot_and_the_transfers_since(build):
-    token(build, total_supply=1300)
+    build_token(build, total_supply=1300)
     balance(START + 5, TREASURY, 990)
     balance(START + 5, OWNER, 8)
     balance(START + 10, OWNER, 10)
@@ -107,39 +107,39 @@ def test_the_supply_at_a_time_is_all_balances_of_the_last_snapshot_and_the_trans
 
 
 def test_without_a_snapshot_the_supply_is_all_transfers(build):
-    token(build)
+    build_token(build)
     transfer(START + 1, TREASURY, 500)
     transfer(START + 2, TREASURY, -100)
     assert [supply_at(START + after) for after in (0, 1, 2)] == [0, 500, 400]
 
 
 def test_the_supply_of_a_unique_token_is_its_serials_of_that_time(build):
-    token(build, type=UNIQUE, total_supply=2)
+    build_token(build, type=UNIQUE, total_supply=2)
     build.nft(TOKEN, 1, account=OWNER, since=START + 1)
     build.nft(TOKEN, 2, account=OWNER, since=START + 2, until=START + 5, table="nft_history")
     build.nft(TOKEN, 2, account=None, since=START + 5, created_timestamp=START + 2, deleted=True)
     build.nft(TOKEN, 3, account=OWNER, since=START + 6)
     assert [supply_at(START + after) for after in (0, 1, 2, 4, 5, 6)] == [0, 1, 2, 2, 1, 2]
     state = current()
-    assert state.total_supply(state.token(TOKEN)) == 2
+    assert state.total_supply(token(state, TOKEN)) == 2
 
 
 # BALANCES
 
 
 def held(state, account=OWNER):
-    return state.token_balance(state.token(TOKEN), account)
+    return state.token_balance(token(state, TOKEN), account)
 
 
 def test_a_balance_is_that_of_the_relationship(build):
-    token(build)
+    build_token(build)
     build.holding(TOKEN, account=OWNER, balance=60)
     build.holding(TOKEN, account=OTHER, balance=3, associated=False)
     assert [held(current(), account) for account in (OWNER, OTHER, SPENDER)] == [60, 0, 0]
 
 
 def test_a_balance_at_a_time_is_that_of_the_snapshot_and_the_transfers_since(build):
-    token(build)
+    build_token(build)
     build.holding(TOKEN, account=OWNER, balance=60)
     balance(START + 5, OWNER, 10)
     treasury_snapshot(START + 5)
@@ -152,7 +152,7 @@ def test_a_balance_at_a_time_is_that_of_the_snapshot_and_the_transfers_since(bui
 
 
 def test_balances_before_the_last_31_days_of_snapshots_do_not_count(build):
-    token(build, since=START - 90 * DAY, created_timestamp=START - 90 * DAY)
+    build_token(build, since=START - 90 * DAY, created_timestamp=START - 90 * DAY)
     build.holding(TOKEN, account=OWNER, since=START - 90 * DAY)
     with_entity_since(build, START - 90 * DAY)
     balance(START - 32 * DAY, OWNER, 10)
@@ -167,7 +167,7 @@ def with_entity_since(build, since):
 
 
 def test_without_a_relationship_at_that_time_nothing_is_held(build):
-    token(build)
+    build_token(build)
     version_of = {"account_id": OWNER, "token_id": TOKEN}
     version("token_account", START + 1, START + 5, **version_of, associated=True)
     version("token_account", START + 5, **version_of, associated=False)
@@ -176,7 +176,7 @@ def test_without_a_relationship_at_that_time_nothing_is_held(build):
 
 
 def test_of_a_unique_token_the_serials_owned_at_that_time_count(build):
-    token(build, type=UNIQUE)
+    build_token(build, type=UNIQUE)
     for account in (OWNER, OTHER):
         build.holding(TOKEN, account=account, balance=account - 2000)
     build.nft(TOKEN, 1, account=OWNER, since=START + 1)
