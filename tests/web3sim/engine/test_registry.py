@@ -1,0 +1,30 @@
+import subprocess
+import sys
+
+import pytest
+
+from web3sim.engine.registry import engine
+
+
+def test_engines_are_found_by_name():
+    assert engine("pyevm").name == "pyevm"
+    assert engine("pyevm-blocks").name == "pyevm-blocks"
+
+
+def test_an_unknown_engine_is_named_with_those_there_are():
+    with pytest.raises(LookupError, match="no EVM engine 'revm'; there are pyevm, pyevm-blocks"):
+        engine("revm")
+
+
+def test_the_library_comes_with_the_first_engine_and_hashes_with_pysha3():
+    program = (
+        "import sys; from web3sim.engine import recorded, registry, seam\n"
+        "assert not {'eth', 'pyrevm', 'py_ecc'} & set(sys.modules), 'too early'\n"
+        "registry.engine('pyevm')\n"
+        "from eth_hash.auto import keccak\n"
+        "keccak(b'')\n"
+        "print('eth_hash.backends.pysha3' in sys.modules, 'eth_hash.backends.pycryptodome' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["True", "False"]
