@@ -183,7 +183,7 @@ def reject(network: Network) -> bool:
 
 ACTIONS = (
     Action(airdrop, 1),
-    Action(claim, 1),
+    Action(claim, 0),
     Action(cancel, 0),
     Action(claim_in_vain, 0),
     Action(reject, 0),

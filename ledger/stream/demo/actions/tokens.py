@@ -1,148 +1,28 @@
-"""Tokens themselves: issuing, changing, pausing and deleting them, their fees and their treasury."""
+"""Tokens themselves: changing, pausing and deleting them, their fees and their treasury."""
 
 from typing import Any
 
 from ledger.stream.compose import account, timestamp
 from ledger.stream.demo import token_fees, token_recipes, traders
+from ledger.stream.demo.actions.issuing import (
+    KEY_FIELDS,
+    QUARTER_YEAR,
+    YEAR,
+    deletable,
+    key_for,
+    may_last,
+)
 from ledger.stream.demo.network import Action, Network
 from ledger.stream.demo.token_messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
-from ledger.stream.demo.token_recipes import RECIPES
 from ledger.stream.demo.token_transfers import begin_relationship, can_associate, refuses
-from ledger.stream.demo.tokens import Relationship, Token
-from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.values.hapi import Key, KeyList, ThresholdKey
+from ledger.stream.demo.tokens import Token
+from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_SECOND
 
-FIRST_TOKENS = len(RECIPES)
-_MOST_LIVING, _FEWEST_LIVING = 48, 10
-_QUARTER_YEAR, _YEAR = 7_776_000, 31_536_000  # seconds
-_FIELDS = {
-    "admin_key": "adminKey",
-    "fee_schedule_key": "fee_schedule_key",
-    "freeze_key": "freezeKey",
-    "kyc_key": "kycKey",
-    "metadata_key": "metadata_key",
-    "pause_key": "pause_key",
-    "supply_key": "supplyKey",
-    "wipe_key": "wipeKey",
-}
+_FEWEST_LIVING = 10
+_SERIES = ("new", "Series A", "Series B", "Limited", "Classic", "2025")
 # Statuses depend on the other keys: those stay when they are once given.
 _REMOVABLE = ("admin_key", "fee_schedule_key", "metadata_key", "supply_key", "wipe_key")
-
-
-# CREATE
-def create(network: Network) -> bool:
-    """Somebody issues a token, which is then the treasury's."""
-    treasury = traders.trader(network)
-    place, living = len(network.world.tokens.issued), list(network.world.tokens.living())
-    if treasury is None or len(living) >= _MOST_LIVING:
-        return False
-    at, number = network.now, network.new_number()
-    created = _new_token(network, number, treasury, place)
-    network.world.tokens.issued[number] = created
-    holders = dict.fromkeys((treasury, *token_fees.own_collectors(created)))
-    for holder in holders:
-        created.relationships[holder] = Relationship(
-            created=at,
-            automatic=False,
-            frozen=False if created.freeze_key else None,
-            kyc_granted=True if created.kyc_key else None,
-            balance_timestamp=at,
-        )
-    created.relationships[treasury].balance = created.initial_supply
-    supply = created.initial_supply
-    network.world.bound.update((*holders, *(fee.collector for fee in created.fees)))
-    network.submit(
-        "tokenCreation",
-        _creation(created),
-        payer=treasury,
-        receipt={"tokenID": token_id(number)},
-        record={
-            "tokenTransferLists": [units(number, {treasury: supply})] if supply else [],
-            "automatic_token_associations": [association(holder, number) for holder in holders],
-        },
-    )
-    return True
-
-
-def _new_token(network: Network, number: int, treasury: int, place: int) -> Token:
-    choose, at = network.choose, network.now
-    recipe = RECIPES[place % len(RECIPES)]
-    name, symbol = token_recipes.name(recipe, place // len(RECIPES))
-    created = Token(
-        number=number,
-        created=at,
-        modified=at,
-        name=name,
-        symbol=symbol,
-        fungible=recipe.fungible,
-        treasury=treasury,
-        decimals=recipe.decimals,
-        finite=recipe.finite,
-        memo=recipe.memo,
-        freeze_default=recipe.freeze_default,
-        paused=False if "pause_key" in recipe.keys else None,
-        fees_since=at,
-        is_currency=recipe.is_currency,
-    )
-    for key in recipe.keys:
-        setattr(created, key, _key(network, created, key))
-    if recipe.fungible:
-        created.initial_supply = choose.randrange(20, 5_000) * 1_000 * 10**recipe.decimals
-        created.supply = created.initial_supply
-    if recipe.finite:
-        headroom = choose.randrange(1, 4) if created.supply_key else 1
-        created.max_supply = created.initial_supply * headroom or choose.randrange(4, 30) * 10
-    if choose.random() < 0.6:
-        created.metadata = token_recipes.content_address(choose).encode()
-    if choose.random() < 0.7:
-        created.auto_renew_account, created.auto_renew_period = treasury, _QUARTER_YEAR
-    else:
-        created.expiration = (at // NANOS_PER_SECOND + _YEAR) * NANOS_PER_SECOND
-    created.fees = token_fees.choose(network, created, recipe.fees)
-    return created
-
-
-def _creation(created: Token) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "name": created.name,
-        "symbol": created.symbol,
-        "decimals": created.decimals,
-        "initialSupply": created.initial_supply,
-        "treasury": account(created.treasury),
-        "tokenType": "FUNGIBLE_COMMON" if created.fungible else "NON_FUNGIBLE_UNIQUE",
-        "supplyType": "FINITE" if created.finite else "INFINITE",
-        "maxSupply": created.max_supply,
-        "freezeDefault": created.freeze_default,
-        "memo": created.memo,
-        "metadata": created.metadata,
-        "custom_fees": [custom_fee(fee, created.number) for fee in created.fees],
-    }
-    for key, name in _FIELDS.items():
-        if serialized := getattr(created, key):
-            body[name] = Key.FromString(serialized)
-    if created.auto_renew_account:
-        body["autoRenewAccount"] = account(created.auto_renew_account)
-        body["autoRenewPeriod"] = {"seconds": created.auto_renew_period}
-    else:
-        body["expiry"] = timestamp(created.expiration or 0)
-    return body
-
-
-def _key(network: Network, token: Token, name: str) -> bytes:
-    """A key for what `name` says: mostly that of the treasury, or one of its own, or one of several."""
-    own = Ed25519Wallet(token.number, name, network.now)
-    match network.choose.randrange(10):
-        case 0:
-            return EcdsaWallet(token.number, name, network.now).key
-        case 1:
-            others = [Ed25519Wallet(token.number, name, place).key for place in range(2)]
-            keys = KeyList(keys=[Key.FromString(key) for key in (own.key, *others)])
-            several: bytes = Key(thresholdKey=ThresholdKey(threshold=2, keys=keys)).SerializeToString()
-            return several
-        case 2 | 3 | 4:
-            return own.key
-    return network.world.accounts[token.treasury].key or own.key
 
 
 # UPDATE
@@ -171,9 +51,8 @@ _Change = tuple[dict[str, Any], dict[str, Any]]  # fields of Token, of the body
 
 
 def _rename(network: Network, token: Token) -> _Change:
-    called = token.name.partition(" by ")[0]
-    name = f"{called} by {network.world.accounts[token.treasury].memo.partition(' ')[0] or 'us'}"
-    columns: dict[str, Any] = {"name": name}
+    called, _, _ = token.name.partition(" (")
+    columns: dict[str, Any] = {"name": f"{called} ({network.choose.choice(_SERIES)})"}
     if network.choose.random() < 0.3:
         columns["symbol"] = f"{token.symbol.rstrip('X')}X"
     return columns, dict(columns)
@@ -193,9 +72,9 @@ def _change_metadata(network: Network, token: Token) -> _Change:
 
 def _renew(network: Network, token: Token) -> _Change:
     if network.choose.random() < 0.5:
-        expiration = ((token.expiration or network.now) // NANOS_PER_SECOND + _YEAR) * NANOS_PER_SECOND
+        expiration = ((token.expiration or network.now) // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
         return {"expiration": expiration}, {"expiry": timestamp(expiration)}
-    period = network.choose.choice((_QUARTER_YEAR, 8_000_000))
+    period = network.choose.choice((QUARTER_YEAR, 8_000_000))
     network.world.bound.add(token.treasury)
     columns = {"auto_renew_account": token.treasury, "auto_renew_period": period}
     return columns, {"autoRenewAccount": account(token.treasury), "autoRenewPeriod": {"seconds": period}}
@@ -203,17 +82,18 @@ def _renew(network: Network, token: Token) -> _Change:
 
 def _change_key(network: Network, token: Token) -> _Change:
     """A new key, or none any more (HIP-540), where there was one."""
-    given = [key for key in _FIELDS if getattr(token, key)]
+    given = [key for key in KEY_FIELDS if getattr(token, key)]
     name = network.choose.choice(given)
-    if name in _REMOVABLE and network.choose.random() < 0.15:
-        return {name: None}, {_FIELDS[name]: Key(keyList=KeyList())}
-    key = _key(network, token, name)
-    return {name: key}, {_FIELDS[name]: Key.FromString(key)}
+    stays = name == "admin_key" and not may_last(network)
+    if name in _REMOVABLE and not stays and network.choose.random() < 0.15:
+        return {name: None}, {KEY_FIELDS[name]: Key(keyList=KeyList())}
+    key = key_for(network, token, name)
+    return {name: key}, {KEY_FIELDS[name]: Key.FromString(key)}
 
 
 def change_treasury(network: Network) -> bool:
     """A token gets another treasury, to which goes whatever the old one holds of it."""
-    changed = traders.token(network, lambda one: one.admin_key and not one.paused and not one.is_currency)
+    changed = traders.token(network, lambda one: deletable(one) and not one.paused)
     successor = traders.trader(network, other_than=(changed.treasury,)) if changed else None
     if changed is None or successor is None or not _may_succeed(network, changed, successor):
         return False
@@ -307,7 +187,7 @@ def _set_paused(network: Network, paused: bool) -> bool:
 def delete(network: Network) -> bool:
     """Somebody deletes a token; who holds it may still dissociate from it."""
     living = list(network.world.tokens.living())
-    deleted = traders.token(network, lambda one: one.admin_key and not one.paused and not one.is_currency)
+    deleted = traders.token(network, lambda one: deletable(one) and not one.paused)
     if deleted is None or len(living) <= _FEWEST_LIVING:
         return False
     deleted.deleted, deleted.modified = True, network.now
@@ -334,7 +214,6 @@ def change_in_vain(network: Network) -> bool:
 
 
 ACTIONS = (
-    Action(create, 1),
     Action(update, 1),
     Action(change_treasury, 0),
     Action(change_fees, 0),

@@ -1,7 +1,7 @@
 """Tokens changing hands: units sent, serials given away and sold, by whoever has them."""
 
 from ledger.stream.demo import traders
-from ledger.stream.demo.actions import tokens
+from ledger.stream.demo.actions import issuing
 from ledger.stream.demo.network import HBAR, Action, Network
 from ledger.stream.demo.token_transfers import Transfers, transfer
 from ledger.stream.demo.tokens import FractionalFee, Token
@@ -12,8 +12,8 @@ _MEMOS = ("", "", "Thanks!", "For last week", "Order {}", "Refund {}", "Share {}
 
 def send(network: Network) -> bool:
     """Somebody sends units of a token; issuers also to a few at once."""
-    if len(network.world.tokens.issued) < tokens.FIRST_TOKENS:
-        return tokens.create(network)
+    if len(network.world.tokens.issued) < issuing.FIRST_TOKENS:
+        return issuing.create(network)
     sent = traders.token(network, lambda one: one.fungible)
     sender = traders.holder(network, sent) if sent else None
     if sent is None or sender is None:

@@ -13,6 +13,7 @@ from ledger.stream.demo.actions import (
     airdrops,
     allowances,
     crypto,
+    issuing,
     nfts,
     relationships,
     supply,
@@ -26,7 +27,7 @@ from mirror.values.result_codes import NUMBERS
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 
-MODULES = (crypto, tokens, supply, relationships, transfers, nfts, allowances, airdrops)
+MODULES = (crypto, issuing, tokens, supply, relationships, transfers, nfts, allowances, airdrops)
 TYPES = {
     "tokenCreation",
     "tokenUpdate",
