@@ -87,7 +87,7 @@ def _wrk(script: Path, target: str, clients: int, seconds: int) -> tuple[float, 
 
 
 def _coin(url: str) -> tuple[str, list[bytes]]:
-    """The address of the demo's busiest ERC-20, and whose balance is asked for: words of account addresses."""
+    """The address of the demo's busiest ERC-20, and words of the accounts whose balance is asked for."""
     transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
     logs = _get(f"{url}/api/v1/contracts/results/logs?limit=100")["logs"]
     coins = Counter(
