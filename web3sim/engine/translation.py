@@ -1,10 +1,7 @@
 """The engine `pyevm-blocks`: the same frames as `pyevm`, whose code is translated to Python while it runs."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from eth.exceptions import FullStack
-from eth.vm.stack import Stack
+from typing import ClassVar
 
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.ledger import LedgerComputation
@@ -14,16 +11,35 @@ from web3sim.engine.translation_code import Instructions
 from web3sim.engine.translation_programs import ARRIVALS, Programs
 from web3sim.engine.translation_runtime import Frame
 
-_STACK_LIMIT = 1024
+
+class TranslatedComputation(EngineComputation):
+    """A frame that runs a program, unless it is traced."""
+
+    programs: ClassVar[Programs]
+
+    def run_code(self) -> None:
+        if self.state.tracer is not None:
+            super().run_code()
+        elif code := self.msg.code:
+            program = self.programs.once(code) if self.msg.is_create else self.programs.of(code)
+            program.run(Frame(self, program))
+
+    # The library asks a frame for these dozens of times. Frames keep no children, so its own entries are all.
+
+    @property
+    def is_success(self) -> bool:
+        return self._error is None
+
+    @property
+    def is_error(self) -> bool:
+        return self._error is not None
+
+    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
+        return tuple(sorted(self._log_entries)) if self._error is None else ()
 
 
-class IntegerStack(Stack):
-    """A stack of ints alone, where the library's also has bytes."""
-
-    def push_bytes(self, value: bytes) -> None:
-        if len(self.values) >= _STACK_LIMIT:
-            raise FullStack("Stack limit reached")
-        self.values.append(int.from_bytes(value))
+class TranslatedLedgerComputation(TranslatedComputation, LedgerComputation):
+    """The same by a ledger's rules."""
 
 
 class TranslatedEngine(PlainEngine):
@@ -33,24 +49,15 @@ class TranslatedEngine(PlainEngine):
 
     def __init__(self, arrivals: int = ARRIVALS) -> None:
         self.computations: Mapping[Profile, type[EngineComputation]] = {
-            Profile.ETHEREUM: _translated(EngineComputation, arrivals),
-            Profile.LEDGER: _translated(LedgerComputation, arrivals),
+            Profile.ETHEREUM: _with_programs(TranslatedComputation, arrivals),
+            Profile.LEDGER: _with_programs(TranslatedLedgerComputation, arrivals),
         }
 
 
-def _translated(base: type[EngineComputation], arrivals: int) -> type[EngineComputation]:
-    """A computation class whose frames run programs."""
+def _with_programs(base: type[TranslatedComputation], arrivals: int) -> type[TranslatedComputation]:
+    """The class with a cache of its own."""
     programs = Programs(Instructions.of(base.opcodes), arrivals)
-
-    def run_code(self: Any) -> None:
-        if self.state.tracer is not None:
-            base.run_code(self)
-        elif self.msg.code:
-            self._stack = IntegerStack()
-            program = programs.of(self.msg.code)
-            program.run(Frame(self, program))
-
-    return type(f"Translated{base.__name__}", (base,), {"run_code": run_code})
+    return type(base.__name__, (base,), {"programs": programs})
 
 
 ENGINE = TranslatedEngine()

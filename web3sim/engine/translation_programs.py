@@ -1,8 +1,8 @@
 """Programs: codes that are translated while they run, and the cache that keeps them.
 
-A position is interpreted by the library for its first few arrivals, which also shows which way its jumps go;
-then its trace is translated. So code that runs once costs what it costs without translation, and what an
-attacker can have translated is bounded by the gas he pays for the arrivals.
+A position is interpreted by the library's operations for its first few arrivals, which also shows which way
+its jumps go; then its trace is translated. So code that runs once costs what it costs without translation,
+and what an attacker can have translated is bounded by the gas of the arrivals, and by the size of his code.
 """
 
 from collections import OrderedDict
@@ -19,28 +19,40 @@ from web3sim.engine.translation_source import Code, trace_source
 
 Trace = Callable[[list[int], bytearray, int, Frame], tuple[int, int]]
 
-# Arrivals that are interpreted: translating costs about as much as that many runs.
+# Arrivals that are interpreted: translating a trace takes about as long as so many runs.
 ARRIVALS = 8
-# Programs kept, and what they may weigh: characters of source translated, plus bytes of code.
-PROGRAMS, WEIGHT = 4096, 16_000_000
-# A program may have so many characters translated per byte of its code, and these at least.
-CHARACTERS_PER_BYTE, CHARACTERS = 60, 100_000
+# How many characters of a program may be translated: these, and so many per byte of its code. All traces of
+# what a Solidity compiler makes are 20 to 30 per byte.
+CHARACTERS, CHARACTERS_PER_BYTE = 20_000, 40
+# What things weigh in memory, in bytes: an empty program, a character of source once compiled, an entry of a
+# dictionary or set.
+PROGRAM_WEIGHT, CHARACTER_WEIGHT, ENTRY_WEIGHT = 5_000, 4, 100
+# What a process keeps: so many programs, and so many bytes.
+PROGRAMS, WEIGHT = 4096, 64 * 2**20
 
 
 class Program(dict[int, Trace]):
     """A code's traces by entry; one that is missing is interpreted, or translated, on arrival."""
 
-    def __init__(self, raw: bytes, instructions: Instructions, arrivals: int):
+    def __init__(self, raw: bytes, instructions: Instructions, arrivals: int, weigh: Callable[[int], None]):
         super().__init__()
         self.raw, self.instructions, self.threshold = raw, instructions, arrivals
+        self.weigh = weigh
         self.arrivals: dict[int, int] = {}
         self.taken: dict[int, bool] = {}
-        self.weight = len(raw)
-        self.allowed = self.weight + CHARACTERS + CHARACTERS_PER_BYTE * len(raw)
+        self.weight = 0
+        self.characters = CHARACTERS + CHARACTERS_PER_BYTE * len(raw)
+        self._gain(PROGRAM_WEIGHT + len(raw))
+
+    def _gain(self, weight: int) -> None:
+        self.weight += weight
+        self.weigh(weight)
 
     @cached_property
     def destinations(self) -> frozenset[int]:
-        return frozenset(place for place, marked in enumerate(jump_destinations(self.raw)) if marked)
+        found = frozenset(place for place, marked in enumerate(jump_destinations(self.raw)) if marked)
+        self._gain(len(found) * ENTRY_WEIGHT)
+        return found
 
     @cached_property
     def names(self) -> dict[str, Any]:
@@ -48,7 +60,10 @@ class Program(dict[int, Trace]):
 
     def __missing__(self, position: int) -> Trace:
         arrived = self.arrivals.get(position, 0)
-        if arrived < self.threshold or self.weight > self.allowed:
+        if arrived < self.threshold or self.characters < 0:
+            if not arrived:
+                # One for the arrival, one for a jump behind it.
+                self._gain(2 * ENTRY_WEIGHT)
             self.arrivals[position] = arrived + 1
             return partial(interpret, position)
         trace = self[position] = self._translate(position)
@@ -56,7 +71,8 @@ class Program(dict[int, Trace]):
 
     def _translate(self, position: int) -> Trace:
         source = trace_source(Code(self.raw, self.instructions, self.destinations, self.taken), position)
-        self.weight += len(source)
+        self.characters -= len(source)
+        self._gain(ENTRY_WEIGHT + CHARACTER_WEIGHT * len(source))
         made: dict[str, Trace] = {}
         exec(compile(source, "<trace>", "exec"), self.names, made)
         return made["f"]
@@ -78,21 +94,30 @@ class Program(dict[int, Trace]):
 class Programs:
     """The programs of one table of opcodes, the least recently used forgotten first."""
 
-    def __init__(self, instructions: Instructions, arrivals: int = ARRIVALS):
-        self.instructions, self.arrivals = instructions, arrivals
+    def __init__(self, instructions: Instructions, arrivals: int = ARRIVALS, limit: int = WEIGHT):
+        self.instructions, self.arrivals, self.limit = instructions, arrivals, limit
         self.kept: OrderedDict[bytes, Program] = OrderedDict()
+        self.weight = 0
 
     def of(self, code: bytes) -> Program:
         program = self.kept.get(code)
         if program is None:
-            program = self.kept[code] = Program(code, self.instructions, self.arrivals)
-            self._forget()
+            program = self.kept[code] = Program(code, self.instructions, self.arrivals, self._weigh)
         else:
             self.kept.move_to_end(code)
+        while len(self.kept) > PROGRAMS or (self.weight > self.limit and len(self.kept) > 1):
+            self._forget()
         return program
 
+    def once(self, code: bytes) -> Program:
+        """A program that isn't kept: init code hardly ever runs again."""
+        return Program(code, self.instructions, self.arrivals, lambda weight: None)
+
+    def _weigh(self, weight: int) -> None:
+        self.weight += weight
+
     def _forget(self) -> None:
-        weight = sum(program.weight for program in self.kept.values())
-        while len(self.kept) > PROGRAMS or (weight > WEIGHT and len(self.kept) > 1):
-            _, oldest = self.kept.popitem(last=False)
-            weight -= oldest.weight
+        """Forget the oldest. It may still be running, and weighs nothing from then on."""
+        _, oldest = self.kept.popitem(last=False)
+        oldest.weigh = lambda weight: None
+        self.weight -= oldest.weight

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from eth.exceptions import OutOfBoundsRead, OutOfGas, Revert, WriteProtection
+from eth.constants import GAS_MEMORY, GAS_MEMORY_QUADRATIC_DENOMINATOR
+from eth.exceptions import FullStack, OutOfBoundsRead, OutOfGas, Revert, WriteProtection
 from eth.vm import opcode_values as op
-from eth.vm.computation import memory_gas_cost
 from eth.vm.forks.london.storage import GAS_SCHEDULE_EIP3529
 from eth.vm.logic.invalid import InvalidOpcode
+from eth.vm.stack import Stack
 from sha3 import keccak_256
 
 from web3sim.engine.translation_symbols import MASK, SIGN, WORD
@@ -15,43 +16,64 @@ if TYPE_CHECKING:
     from web3sim.engine.computation import EngineComputation
     from web3sim.engine.translation_programs import Program
 
+STACK_LIMIT = 1024
 # Gas between two looks at the clock: some milliseconds.
 PAUSE = 200_000
 COLD_SLOT, WARM_SLOT, SSTORE_STIPEND = 2100, 100, 2300
 COPY_WORD, HASH_WORD, LOG_TOPIC, LOG_BYTE = 3, 6, 375, 8
 
 
-class Frame:
-    """A frame of the call while it runs. `data` is padded, so that 32 bytes can be read at any offset inside.
+class IntegerStack(Stack):
+    """A stack of ints alone, where the library's also has bytes."""
 
-    Below `checkpoint` gas, the clock is looked at.
+    def __init__(self, values: list[Any]) -> None:
+        super().__init__()
+        # As the library's constructor, on values that are there already.
+        self.values = values
+        self._append, self._pop, self.__len__ = values.append, values.pop, values.__len__
+
+    def push_bytes(self, value: bytes) -> None:
+        if len(self.values) >= STACK_LIMIT:
+            raise FullStack("Stack limit reached")
+        self.values.append(int.from_bytes(value))
+
+
+class Frame:
+    """A frame of the call while it runs. `data` is padded: 32 bytes can be read at any offset inside.
+
+    Below `checkpoint` gas, the clock is looked at. The library's computation gets to see the stack when one
+    of its operations is run for the first time.
     """
 
     __slots__ = (
-        "computation", "program", "meter", "stack", "memory", "state", "storage_address",
-        "data", "size", "address", "caller", "value", "static", "checkpoint",
+        "computation", "message", "program", "meter", "stack", "memory", "accounts", "storage_address",
+        "data", "size", "static", "checkpoint", "shared",
     )  # fmt: skip
 
     def __init__(self, computation: "EngineComputation", program: "Program"):
-        message = computation.msg
-        self.computation, self.program, self.state = computation, program, computation.state
-        self.meter = computation._gas_meter
-        stack: Any = computation._stack
+        message: Any = computation.msg
         memory: Any = computation._memory
-        self.stack: list[int] = stack.values
+        self.computation, self.message, self.program = computation, message, program
+        self.meter = computation._gas_meter
+        self.stack: list[int] = []
+        self.shared = False
         self.memory: bytearray = memory._bytes
-        self.storage_address = message.storage_address
+        self.accounts = computation.state.accounts
+        self.storage_address, self.static = message.storage_address, message.is_static
         data = message.data_as_bytes
         self.data, self.size = data + bytes(32), len(data)
-        self.address = int.from_bytes(message.storage_address)
-        self.caller = int.from_bytes(message.sender)
-        self.value, self.static = message.value, message.is_static
         self.checkpoint = message.gas + 1
+
+    def share(self) -> None:
+        """Give the library's operations the stack."""
+        if not self.shared:
+            self.computation._stack = IntegerStack(self.stack)
+            self.shared = True
 
     def pause(self, gas: int) -> None:
         """Look at the clock. Errors: DeadlinePassed."""
         self.checkpoint = gas - PAUSE
-        self.state.check_deadline()
+        self.computation.state.check_deadline()
 
 
 # THE LIBRARY'S OWN OPERATIONS
@@ -62,6 +84,7 @@ def interpret(position: int, stack: list[int], memory: bytearray, gas: int, fram
     computation, program, meter = frame.computation, frame.program, frame.meter
     raw, table, code = program.raw, program.instructions.table, computation.code
     meter.gas_remaining = gas
+    frame.share()
     while position < len(raw):
         operation = raw[position]
         code.program_counter = position + 1
@@ -80,6 +103,7 @@ def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
     """Run the library's operation at a position: one that calls, creates, or looks at other accounts."""
     program, meter = frame.program, frame.meter
     meter.gas_remaining = gas
+    frame.share()
     frame.computation.code.program_counter = position + 1
     program.instructions.table[program.raw[position]](computation=frame.computation)
     return position + 1, meter.gas_remaining
@@ -87,6 +111,7 @@ def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
 
 def ask(operation: int, frame: Frame) -> int:
     """What an operation without arguments pushes; its price has been charged."""
+    frame.share()
     frame.program.instructions.table[operation].logic_fn(frame.computation)
     return frame.stack.pop()
 
@@ -96,11 +121,12 @@ def ask(operation: int, frame: Frame) -> int:
 
 def grow(end: int, memory: bytearray, gas: int) -> int:
     """Extend memory to hold `end` bytes, in words. Gives the gas left."""
-    size = (end + 31) // 32 * 32
-    gas -= memory_gas_cost(size) - memory_gas_cost(len(memory))
+    words, before = (end + 31) // 32, len(memory) // 32
+    gas -= (words - before) * GAS_MEMORY
+    gas -= words**2 // GAS_MEMORY_QUADRATIC_DENOMINATOR - before**2 // GAS_MEMORY_QUADRATIC_DENOMINATOR
     if gas < 0:
         raise OutOfGas("Out of gas: memory")
-    memory.extend(bytes(size - len(memory)))
+    memory.extend(bytes((words - before) * 32))
     return gas
 
 
@@ -160,15 +186,15 @@ def hashed(offset: int, size: int, memory: bytearray, gas: int) -> int:
 
 def load(slot: int, gas: int, frame: Frame) -> tuple[int, int]:
     """SLOAD: the value, and the gas left."""
-    state, address = frame.state, frame.storage_address
-    if state.is_storage_warm(address, slot):
+    accounts, address = frame.accounts, frame.storage_address
+    if accounts.is_storage_warm(address, slot):
         gas -= WARM_SLOT
     else:
-        state.mark_storage_warm(address, slot)
+        accounts.mark_storage_warm(address, slot)
         gas -= COLD_SLOT
     if gas < 0:
         raise OutOfGas("Out of gas: SLOAD")
-    return state.get_storage(address, slot), gas
+    return accounts.get_storage(address, slot), gas
 
 
 def store(slot: int, value: int, gas: int, frame: Frame) -> int:
@@ -177,18 +203,18 @@ def store(slot: int, value: int, gas: int, frame: Frame) -> int:
         raise WriteProtection("SSTORE in a static call")
     if gas <= SSTORE_STIPEND:
         raise OutOfGas("Out of gas: SSTORE needs more than the stipend")
-    state, address = frame.state, frame.storage_address
-    current = state.get_storage(address, slot)
-    original = state.get_storage(address, slot, from_journal=False)
+    accounts, address = frame.accounts, frame.storage_address
+    current = accounts.get_storage(address, slot)
+    original = accounts.get_storage(address, slot, from_journal=False)
     price, refund = storage_price(original, current, value)
     gas -= price
     if gas < 0:
         raise OutOfGas("Out of gas: SSTORE")
     if refund:
         frame.meter.refund_gas(refund)
-    state.set_storage(address, slot, value)
-    if not state.is_storage_warm(address, slot):
-        state.mark_storage_warm(address, slot)
+    accounts.set_storage(address, slot, value)
+    if not accounts.is_storage_warm(address, slot):
+        accounts.mark_storage_warm(address, slot)
         gas -= COLD_SLOT
         if gas < 0:
             raise OutOfGas("Out of gas: SSTORE")
@@ -216,13 +242,13 @@ def storage_price(original: int, current: int, value: int) -> tuple[int, int]:
 
 
 def load_transient(slot: int, frame: Frame) -> int:
-    return int.from_bytes(frame.state.get_transient_storage(frame.storage_address, slot))
+    return int.from_bytes(frame.accounts.get_transient_storage(frame.storage_address, slot))
 
 
 def store_transient(slot: int, value: int, frame: Frame) -> None:
     if frame.static:
         raise WriteProtection("TSTORE in a static call")
-    frame.state.set_transient_storage(frame.storage_address, slot, value.to_bytes(32))
+    frame.accounts.set_transient_storage(frame.storage_address, slot, value.to_bytes(32))
 
 
 def log(offset: int, size: int, topics: tuple[int, ...], memory: bytearray, gas: int, frame: Frame) -> int:

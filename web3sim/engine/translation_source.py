@@ -20,21 +20,23 @@ from dataclasses import dataclass, field
 from eth.vm import opcode_values as op
 
 from web3sim.engine.translation_code import ARITY, Instructions, pushed
-from web3sim.engine.translation_runtime import fold
+from web3sim.engine.translation_runtime import STACK_LIMIT, fold
 from web3sim.engine.translation_symbols import MASK, PURE, Expression, Result, Symbol, Test, constant, literal
 
-STACK_LIMIT = 1024
 # A trace ends after so many instructions or characters: what one translation can cost is bounded.
-INSTRUCTION_LIMIT, CHARACTER_LIMIT = 400, 40_000
+INSTRUCTION_LIMIT, CHARACTER_LIMIT = 400, 8_000
 WORD_BYTES = 32
 
-_READS = {
-    op.ADDRESS: ("x.address", 2**160 - 1),
-    op.CALLER: ("x.caller", 2**160 - 1),
-    op.CALLVALUE: ("x.value", MASK),
-    op.CALLDATASIZE: ("x.size", 2**32),
-    op.RETURNDATASIZE: ("len(x.computation.return_data)", 2**64),
-    op.MSIZE: ("len(m)", 2**64),
+# What is the same throughout a frame, read once per trace; and lengths, which grow.
+_CONSTANTS = {
+    op.ADDRESS: Expression("F(x.storage_address)", 2**160 - 1),
+    op.CALLER: Expression("F(x.message.sender)", 2**160 - 1),
+    op.CALLVALUE: Expression("x.message.value"),
+    op.CALLDATASIZE: Expression("x.size", 2**64),
+}
+_LENGTHS = {
+    op.RETURNDATASIZE: Expression("len(x.computation.return_data)", 2**64),
+    op.MSIZE: Expression("len(m)", 2**64),
 }
 _COPIES = {op.CALLDATACOPY: "CD", op.CODECOPY: "CC", op.RETURNDATACOPY: "CR", op.MCOPY: "CM"}
 
@@ -86,6 +88,7 @@ class _Trace:
         self.cost = 0
         # What is known of memory: words at constant offsets, and its least length.
         self.words: dict[int, Symbol] = {}
+        self.constants: dict[int, Symbol] = {}
         self.length = 0
         if repeats:
             self._reach(repeats.depth)
@@ -284,8 +287,13 @@ class _Trace:
         elif code in _ENDS:
             self._finish(code)
             return None
-        elif code in _READS:
-            self._push(Expression(*_READS[code]))
+        elif code in _CONSTANTS:
+            if code not in self.constants:
+                self._push(_CONSTANTS[code])
+                self.constants[code] = self.symbols.pop()
+            self._push(self.constants[code])
+        elif code in _LENGTHS:
+            self._push(_LENGTHS[code])
         elif op.LOG0 <= code <= op.LOG4:
             self._log(code - op.LOG0)
         elif code in _COPIES:
