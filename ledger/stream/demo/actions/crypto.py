@@ -134,27 +134,16 @@ def misdirect(network: Network) -> bool:
     return True
 
 
-def add_live_hash(network: Network) -> bool:
-    """Somebody attaches a hash to an account, which networks no longer do."""
+def use_live_hash(network: Network) -> bool:
+    """Somebody attaches a hash to an account and takes it away, which networks no longer do."""
     owner = network.person()
     if owner is None or owner.key is None:
         return False
-    live_hash = {
-        "accountId": account(owner.number),
-        "hash": network.choose.randbytes(48),
-        "keys": {"keys": [Key.FromString(owner.key)]},
-        "duration": {"seconds": 86_400},
-    }
+    holder, digest = account(owner.number), network.choose.randbytes(48)
+    keys = {"keys": [Key.FromString(owner.key)]}
+    live_hash = {"accountId": holder, "hash": digest, "keys": keys, "duration": {"seconds": 86_400}}
     network.submit("cryptoAddLiveHash", {"liveHash": live_hash}, payer=owner.number, result="NOT_SUPPORTED")
-    return True
-
-
-def delete_live_hash(network: Network) -> bool:
-    """Somebody takes a hash from an account, which networks no longer do."""
-    owner = network.person()
-    if owner is None:
-        return False
-    body = {"accountOfLiveHash": account(owner.number), "liveHashToDelete": network.choose.randbytes(48)}
+    body = {"accountOfLiveHash": holder, "liveHashToDelete": digest}
     network.submit("cryptoDeleteLiveHash", body, payer=owner.number, result="NOT_SUPPORTED")
     return True
 
@@ -182,6 +171,5 @@ ACTIONS = (
     Action(change_account, 2),
     Action(close_account, 0),
     Action(misdirect, 0),
-    Action(add_live_hash, 0),
-    Action(delete_live_hash, 0),
+    Action(use_live_hash, 0),
 )

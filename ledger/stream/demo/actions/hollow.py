@@ -18,31 +18,33 @@ _RENEWAL = 7_776_000  # seconds
 _CREATION_FEE = 60_000_000
 
 
-def pay_to_address(network: Network) -> bool:
-    """Somebody pays to an EVM address that nobody has yet: the account has no key."""
+def pay_to_nobody(network: Network) -> bool:
+    """Somebody pays to an EVM address that nobody has yet: the account has no key. Or to a public key, which
+    the account has from the beginning.
+    """
     payer = _payer(network)
     if payer is None:
         return False
+    opened = _of_address(network) if network.choose.random() < 0.7 else _of_key(network)
+    _pay(network, payer, opened)
+    return True
+
+
+def _of_address(network: Network) -> Account:
     wallet = EcdsaWallet(network.world.next_number)
     opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=NO_KEY)
     opened.alias = opened.evm_address = wallet.evm_address
     opened.memo = "lazy-created account"
     network.world.hollow.append(opened.number)
-    _pay(network, payer, opened)
-    return True
+    return opened
 
 
-def pay_to_key(network: Network) -> bool:
-    """Somebody pays to a public key that nobody has yet: the account has that key from the beginning."""
-    payer = _payer(network)
-    if payer is None:
-        return False
+def _of_key(network: Network) -> Account:
     key = Ed25519Wallet(network.world.next_number).key
     opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=key, alias=key)
     opened.memo = "auto-created account"
     network.world.people.append(opened.number)
-    _pay(network, payer, opened)
-    return True
+    return opened
 
 
 def complete(network: Network) -> bool:
@@ -125,7 +127,6 @@ def _before(transaction_id: Any) -> dict[str, Any]:
 
 
 ACTIONS = (
-    Action(pay_to_address, 1),
+    Action(pay_to_nobody, 1),
     Action(complete, 1),
-    Action(pay_to_key, 0),
 )

@@ -44,10 +44,9 @@ def create_node(network: Network) -> bool:
 
 def update_node(network: Network) -> bool:
     """A node gets another description, account or key, declines rewards, or gives up its web proxy."""
-    nodes = _living(network)
-    if not nodes:
+    if not _living(network) and not create_node(network):
         return False
-    node = network.choose.choice(nodes)
+    node = network.choose.choice(_living(network))
     body: dict[str, Any] = {"node_id": node.node_id}
     operator = network.person()
     match network.choose.randrange(5):
@@ -74,10 +73,9 @@ def update_node(network: Network) -> bool:
 
 def delete_node(network: Network) -> bool:
     """A node leaves."""
-    nodes = _living(network)
-    if not nodes:
+    if not _living(network) and not create_node(network):
         return False
-    node = network.choose.choice(nodes)
+    node = network.choose.choice(_living(network))
     node.deleted = True
     network.submit("nodeDelete", {"node_id": node.node_id}, payer=SYSTEM_ADMIN, fee=0)
     return True

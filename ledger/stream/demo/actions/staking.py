@@ -10,7 +10,13 @@ from ledger.stream.demo.world import Account
 _NONE = -1  # a node or an account of no stake
 
 
-def stake_to_node(network: Network) -> bool:
+def stake(network: Network) -> bool:
+    """Somebody stakes to a node or to somebody else, or stops."""
+    (how,) = network.choose.choices((_stake_to_node, _stake_to_account, _stop_staking), (4, 2, 1))
+    return how(network)
+
+
+def _stake_to_node(network: Network) -> bool:
     """Somebody stakes to a node; some want no reward."""
     staker = network.person()
     if staker is None:
@@ -25,7 +31,7 @@ def stake_to_node(network: Network) -> bool:
     return True
 
 
-def stake_to_account(network: Network) -> bool:
+def _stake_to_account(network: Network) -> bool:
     """Somebody lets somebody else stake what they have, and earn the reward."""
     staker, stakee = network.person(), network.person()
     if staker is None or stakee is None or staker is stakee:
@@ -36,7 +42,7 @@ def stake_to_account(network: Network) -> bool:
     return True
 
 
-def stop_staking(network: Network) -> bool:
+def _stop_staking(network: Network) -> bool:
     """Somebody stakes no longer."""
     stakers = [
         one
@@ -77,8 +83,6 @@ def _change(network: Network, staker: Account, body: dict[str, Any]) -> None:
 
 
 ACTIONS = (
-    Action(stake_to_node, 1),
-    Action(stake_to_account, 0),
-    Action(stop_staking, 0),
+    Action(stake, 1),
     Action(fail_to_stake, 0),
 )

@@ -87,7 +87,7 @@ def delete_by_system(network: Network) -> bool:
 def undelete_by_system(network: Network) -> bool:
     """The network takes a deletion back; or somebody else tries to."""
     deleted = network.world.system.deleted_files
-    if not deleted:
+    if not deleted and not delete_by_system(network):
         return False
     number = network.choose.choice(deleted)
     body: dict[str, Any] = {"fileID": {"fileNum": number}}

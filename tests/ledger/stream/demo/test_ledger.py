@@ -1,48 +1,23 @@
-"""What the simulated network did is what the tables say: accounts, files, topics, schedules, staking, nodes."""
+"""What the simulated network did is what the tables say of it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ledger.stream.compose import STAKING_REWARDS, Block
 from ledger.stream.demo import people
-from ledger.stream.demo.actions import (
-    batches,
-    crypto,
-    files,
-    hollow,
-    nodes,
-    schedules,
-    staking,
-    system,
-    topics,
-)
-from ledger.stream.demo.files import File
 from ledger.stream.demo.network import Network
+from ledger.stream.demo.nodes import nodes as signing_nodes
 from ledger.stream.demo.system import Freeze
 from ledger.stream.demo.topics import Topic
 from ledger.stream.demo.world import Account
 from mirror.values.hapi import FeeExemptKeyList, Key, SignaturePair
-from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+from mirror.values.timestamp import NANOS_PER_DAY
 from mirror.values.transaction_types import NUMBERS
 from tests.ledger.ingest.load import load, stored
+from tests.ledger.stream.demo.lives import HOUR, life
 
-pytestmark = pytest.mark.usefixtures("ledger_tables")
-
-MODULES = (batches, crypto, files, hollow, nodes, schedules, staking, system, topics)
 SIGNATURES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.fields}
-HOUR = 3_600 * NANOS_PER_SECOND
-
-
-def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[tuple[Network, Block]]:
-    """A network of these actions alone, block by block, with a pause (ns) between two."""
-    network = Network(seed, [action for module in MODULES for action in module.ACTIONS])
-    people.begin(network)
-    for _ in range(blocks):
-        network.act(transactions)
-        yield network, network.close()
-        network.skip(pause)
+ADDRESS_BOOKS = (101, 102)
 
 
 def account_row(account: Account) -> tuple[Any, ...]:
@@ -220,21 +195,6 @@ def exempt(topic: Topic) -> bytes:
     return FeeExemptKeyList(keys=[Key.FromString(key) for key in topic.fee_exempt_keys]).SerializeToString()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_tables_are_as_the_network_is(seed: int) -> None:
-    lives = list(play(seed, blocks=40, transactions=20, pause=2 * HOUR))
-    load(*(block for _, block in lives))
-    network = lives[-1][0]
-
-    accounts_match(network)
-    files_match(network)
-    topics_match(network)
-    schedules_match(network)
-    staking_matches(network)
-    system_matches(network)
-    nodes_match(network)
-
-
 def staking_matches(network: Network) -> None:
     staking = network.world.staking
     columns = "id, end_stake_period, staked_node_id_start, staked_to_me, stake_total_start, pending_reward"
@@ -253,3 +213,34 @@ def staking_matches(network: Network) -> None:
         (staking.updates[-1], node, stake.rewarded, stake.not_rewarded, stake.reward_rate)
         for node, stake in staking.nodes.items()
     ]
+
+
+@pytest.mark.usefixtures("ledger_tables")
+@pytest.mark.parametrize("seed", range(2))
+def test_the_tables_are_as_the_network_is(seed: int) -> None:
+    network, blocks = life(seed, blocks=40, transactions=20, pause=2 * HOUR)
+
+    load(*blocks)
+
+    accounts_match(network)
+    files_match(network)
+    topics_match(network)
+    schedules_match(network)
+    staking_matches(network)
+    system_matches(network)
+    nodes_match(network)
+
+
+@pytest.mark.usefixtures("ledger_tables")
+def test_the_address_book_lists_the_nodes_that_sign() -> None:
+    _, blocks = life(seed=0, blocks=1, transactions=1)
+
+    load(*blocks)
+
+    columns = "node_id, node_account_id, public_key, description"
+    of_files = [
+        (node.node_id, node.account_id, node.address_book_node.public_key) for node in signing_nodes()
+    ]
+    listed = [(*node, f"Demo node {node[0]}") for node in of_files for _ in ADDRESS_BOOKS]
+    assert stored("address_book_entry", columns) == listed
+    assert len(stored("address_book_service_endpoint", "node_id, port")) == 2 * len(listed)
