@@ -1,0 +1,242 @@
+"""The processes that run calls: what a call may take of them, and that none of it reaches the others."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from tests.build import Build
+from tests.web3sim.engine.world import RETURN_TOP, calling, code
+from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
+from web3sim import workers
+from web3sim.workers import Pool, Unanswered
+
+WORD_42 = (42).to_bytes(32, "big")
+FEW, LOOPS, DEEP = 5001, 5002, 5003
+
+
+@pytest.fixture
+def ledger(ledger_tables: None) -> Build:
+    build = Build()
+    network(build)
+    contract(build, FEW, ANSWERS)
+    contract(build, LOOPS, ENDLESS)
+    # Calls itself with all gas that it may hand on.
+    contract(build, DEEP, code(0, 0, 0, 0, 0, "ADDRESS", "GAS", "CALL", *RETURN_TOP))
+    return build
+
+
+@pytest.fixture(scope="module")
+def one_pool() -> Iterator[Pool]:
+    made = Pool(2, 4)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def pool(ledger: Build, one_pool: Pool) -> Pool:
+    """Without processes but the first, which takes seconds to start."""
+    for pid in running(one_pool):
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not running(one_pool))
+    return one_pool
+
+
+def soon(seconds: float = 10) -> float:
+    return time.monotonic() + seconds
+
+
+def ask(pool: Pool, to: int = FEW, seconds: float = 10, **given):
+    deadline = soon(seconds)
+    return pool.run(asked(to=long_zero(to), deadline=deadline, **given), deadline)
+
+
+def running(pool: Pool) -> list[int]:
+    """The processes of a pool that are alive, but for the first."""
+    first = pool._starter._process
+    return [] if first is None else children(first.pid)
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                state, parent = (entry / "stat").read_text().rpartition(") ")[2].split()[:2]
+            except OSError:
+                continue
+            if int(parent) == pid and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def eventually(holds) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_process_answers_one_call_after_the_other(pool):
+    assert [ask(pool).result for _ in range(20)] == [WORD_42] * 20
+    assert len(running(pool)) == 1
+
+
+def test_calls_at_the_same_time_are_answered_by_as_many_processes_as_there_may_be(pool):
+    with ThreadPoolExecutor(20) as threads:
+        found = [each.result() for each in [threads.submit(ask, pool) for _ in range(60)]]
+    assert [each.result for each in found] == [WORD_42] * 60
+    assert len(running(pool)) <= 2
+
+
+def test_a_process_that_was_killed_while_it_rested_costs_no_call(pool):
+    ask(pool)
+    (first,) = running(pool)
+    os.kill(first, signal.SIGKILL)
+    eventually(lambda: not running(pool))
+    assert ask(pool).result == WORD_42
+    assert first not in running(pool)
+
+
+@pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
+def test_an_endless_loop_ends_at_its_deadline(pool, engine):
+    found = ask(pool, LOOPS, seconds=0.2, gas=10**13, engine=engine)
+    assert found.status is HTTPStatus.SERVICE_UNAVAILABLE
+    assert ask(pool).result == WORD_42
+
+
+def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool):
+    ask(pool)
+    (first,) = running(pool)
+    os.kill(first, signal.SIGSTOP)
+    with pytest.raises(Unanswered, match="took too long"):
+        ask(pool, seconds=0.2)
+    eventually(lambda: first not in running(pool))
+    assert ask(pool).result == WORD_42
+
+
+def test_a_process_that_dies_costs_only_its_call(pool):
+    ask(pool)
+    (first,) = running(pool)
+
+    def kill() -> None:
+        time.sleep(0.3)
+        os.kill(first, signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
+    with pytest.raises(Unanswered, match="died"):
+        ask(pool, LOOPS, gas=10**13)
+    assert ask(pool).result == WORD_42
+
+
+def test_a_long_call_runs_at_a_lower_priority_and_is_its_processs_last(pool):
+    ask(pool)
+    (first,) = running(pool)
+    nice = []
+
+    def look() -> None:
+        time.sleep(0.8)
+        nice.append(os.getpriority(os.PRIO_PROCESS, first))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    assert ask(pool, LOOPS, seconds=1.2, gas=10**13).status is HTTPStatus.SERVICE_UNAVAILABLE
+    thread.join()
+    assert nice[0] == os.getpriority(os.PRIO_PROCESS, 0) + 10
+    eventually(lambda: first not in running(pool))
+
+
+def test_deep_recursion_is_answered(pool):
+    for engine in ("pyevm", "pyevm-blocks"):
+        assert ask(pool, DEEP, engine=engine).status is HTTPStatus.OK
+    assert len(running(pool)) == 1
+
+
+def test_a_call_that_wants_more_memory_than_there_may_be_is_refused(ledger, settings_of):
+    settings_of({"web3.workerMemory": 64})
+    pool = Pool(1, 1)
+    try:
+        ask(pool)
+        # 200 MB of memory cost more gas than any call has.
+        contract(ledger, 5004, code(1, 200 << 20, "MSTORE"))
+        assert ask(pool, 5004, gas=10**12).status is HTTPStatus.SERVICE_UNAVAILABLE
+        assert ask(pool).result == WORD_42
+    finally:
+        pool.close()
+
+
+def test_a_process_makes_room_for_another_after_its_calls(ledger, settings_of):
+    settings_of({"web3.workerCalls": 3})
+    pool = Pool(1, 1)
+    try:
+        seen = set()
+        for _ in range(7):
+            assert ask(pool).result == WORD_42
+            seen.update(running(pool))
+        assert len(seen) >= 2
+    finally:
+        pool.close()
+
+
+def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger):
+    pool = Pool(1, 1)
+    try:
+        ask(pool)
+        with ThreadPoolExecutor(4) as threads:
+            long = threads.submit(ask, pool, LOOPS, 3, gas=10**13)
+            time.sleep(0.5)
+            waiting = threads.submit(ask, pool)
+            time.sleep(0.2)
+            began = time.monotonic()
+            with pytest.raises(Unanswered, match="busy"):
+                ask(pool)
+            assert not long.done() and time.monotonic() - began < 2
+            assert long.result().status is HTTPStatus.SERVICE_UNAVAILABLE
+            assert waiting.result().result == WORD_42
+    finally:
+        pool.close()
+
+
+def test_the_first_process_is_started_again_when_it_was_killed(pool):
+    ask(pool)
+    before = running(pool)
+    pool._starter._process.kill()
+    # Those it made end with it.
+    eventually(lambda: not any(Path("/proc", str(pid)).exists() for pid in before))
+    assert ask(pool).result == WORD_42
+
+
+def test_nothing_is_left_when_a_pool_is_closed(ledger):
+    pool = Pool(1, 1)
+    ask(pool)
+    first = pool._starter._process.pid
+    others = running(pool)
+    pool.close()
+    eventually(lambda: not any(Path("/proc", str(pid)).exists() for pid in [first, *others]))
+
+
+def test_a_call_without_time_is_not_begun(pool):
+    with pytest.raises(Unanswered):
+        ask(pool, seconds=-1)
+
+
+def test_the_pool_of_this_process_is_made_anew_after_it_was_stopped(ledger):
+    try:
+        first = workers.pool()
+        assert ask(first).result == WORD_42
+        workers.stop()
+        assert workers.pool() is not first
+        assert ask(workers.pool()).result == WORD_42
+    finally:
+        workers.stop()
+
+
+def test_calls_of_a_contract_that_calls_others_see_the_stored_state(pool, ledger):
+    contract(ledger, 5005, code(*calling(long_zero(FEW)), "POP", "RETURNDATASIZE", *RETURN_TOP))
+    assert int.from_bytes(ask(pool, 5005).result, "big") == 32
