@@ -2,22 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-from django.db import connection
 
 from mirror.urls import ROUTES
 from tests.api import Api, route_of
 from tests.contract.filled import fill
+from tests.contract.plans import Statement, large_tables, prepared
 from tests.contract.requests import REQUESTS
-
-# A table of fewer rows is read from end to end because that is cheapest.
-_LARGE = 1000
-
-
-class Statement(NamedTuple):
-    text: str
-    plan: dict[str, Any]
 
 
 def test_there_are_requests_to_every_endpoint():
@@ -26,15 +16,13 @@ def test_there_are_requests_to_every_endpoint():
 
 def test_no_request_reads_a_large_table_from_end_to_end(api):
     fill()
-    with connection.cursor() as cursor:
-        cursor.execute("select relname from pg_class where relkind = 'r' and reltuples >= %s", [_LARGE])
-        large = {name for (name,) in cursor.fetchall()}
+    large = large_tables()
     known: set[str] = set()
     read = [
         f"{url} reads {table}:\n{statement.text}\n{json.dumps(statement.plan, indent=1)}"
         for url in _urls()
         for statement in _statements(api, url, known)
-        for table in _read_whole(statement.plan)
+        for table in statement.tables_read_whole()
         if table in large
     ]
     assert not read, "\n\n".join(read)
@@ -56,22 +44,4 @@ def _statements(api: Api, url: str, known: set[str]) -> Iterator[Statement]:
     for _ in range(2):
         answer = api.get(url)
         assert answer.status in (200, 404), (url, answer.body)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select name, statement, coalesce(cardinality(parameter_types), 0) from pg_prepared_statements"
-        )
-        for name, text, parameters in cursor.fetchall():
-            if name in known:
-                continue
-            known.add(name)
-            values = f"({', '.join(['null'] * parameters)})" if parameters else ""
-            cursor.execute(f'explain (format json) execute "{name}" {values}')
-            ((found,),) = cursor.fetchall()
-            yield Statement(text, found[0]["Plan"])
-
-
-def _read_whole(plan: dict[str, Any]) -> Iterator[str]:
-    if plan["Node Type"] == "Seq Scan":
-        yield plan["Relation Name"]
-    for part in plan.get("Plans", ()):
-        yield from _read_whole(part)
+    yield from prepared(known)

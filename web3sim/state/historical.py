@@ -49,6 +49,7 @@ class HistoricalTables(HistoricalTokens):
                 select coalesce(wanted.asked, (
                     select id from ({named}) named order by created_timestamp desc limit 1
                 )) as id
+                offset 0
             ) known
             cross join lateral ({version}) e
             left join lateral (
