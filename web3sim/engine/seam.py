@@ -228,8 +228,9 @@ class FrameEnd:
 class Step:
     """One executed operation, sampled after it: `gas` is what the frame has left then; `stack` bottom first.
 
-    An operation that opens a frame is sampled when it does so, before the frame: `gas_cost` leaves out the gas
-    handed on, `gas` does not, and the result is not on the stack yet.
+    An operation that opens a frame is sampled when it does so, before the frame: `gas` is without the gas it
+    hands on, `gas_cost` does not count that, and the result is not on the stack yet.
+
     `stack`, `memory` (32-byte words) and `storage` (slots written so far in the transaction) are empty unless
     the tracer wants them. `reason` is the revert data of the frame, if the step ended it so.
     """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from eth.abc import MessageAPI
 from eth.exceptions import Halt, InvalidInstruction, Revert, VMError
 from eth.vm import mnemonics
+from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.stack import to_int
 
 from web3sim.engine.seam import Step, Tracer
@@ -79,10 +80,10 @@ def run_traced(computation: "EngineComputation", tracer: Tracer) -> None:
     """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
     sampler = computation.sampler = Sampler(computation, tracer)
     opcodes, code, state = computation.opcodes, computation.code, computation.state
+    pc = 0
     for opcode in code:
-        pc = code.program_counter - 1
         operation = opcodes.get(opcode)
-        sampler.begin(min(pc, len(code)), operation.mnemonic if operation else "INVALID")
+        sampler.begin(pc, operation.mnemonic if operation else InvalidOpcode.mnemonic)
         state.check_deadline()
         try:
             if operation is None:
@@ -98,3 +99,5 @@ def run_traced(computation: "EngineComputation", tracer: Tracer) -> None:
             sampler.end()
             raise
         sampler.end()
+        # The end of code acts as a STOP that is not in it, so the next position is known only now.
+        pc = min(code.program_counter, len(code))

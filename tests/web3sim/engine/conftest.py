@@ -1,9 +1,10 @@
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, SENDER, World
-from web3sim.engine.seam import AccountRecord, CallRequest, CallResult, Profile, SystemContracts
+from web3sim.engine.seam import AccountRecord, CallRequest, CallResult, SystemContracts
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def run(request: pytest.FixtureRequest, world: World) -> Callable[..., CallResul
     """Sends a message on `world` with each engine: to CONTRACT with 1,000,000 gas, unless told otherwise."""
 
     def send(*, system: SystemContracts | None = None, **given) -> CallResult:
-        asked = {"sender": SENDER, "to": CONTRACT, "data": b"", "gas": 1_000_000, "profile": Profile.LEDGER}
-        return ENGINES[request.param].execute(CallRequest(**(asked | given)), BLOCK, world, system)
+        asked: dict[str, Any] = {"sender": SENDER, "to": CONTRACT, "data": b"", "gas": 1_000_000} | given
+        return ENGINES[request.param].execute(CallRequest(**asked), BLOCK, world, system)
 
     return send

@@ -15,7 +15,16 @@ from tests.web3sim.engine.world import (
     long_zero,
     word,
 )
-from web3sim.engine.seam import AccountKind, AccountRecord, Halt, Log, NotSupported, Status, SystemAnswer
+from web3sim.engine.seam import (
+    AccountKind,
+    AccountRecord,
+    Halt,
+    Log,
+    NotSupported,
+    Status,
+    SystemAnswer,
+    SystemCall,
+)
 
 INTRINSIC = 21_000
 CALL_KINDS = ("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL")
@@ -28,8 +37,8 @@ class System:
 
     def __init__(self, answer: SystemAnswer | Exception, address: bytes = TOKEN_SERVICE) -> None:
         self.answer, self.address = answer, address
-        self.calls = []
-        self.tied = set()
+        self.calls: list[SystemCall] = []
+        self.tied: set[bytes] = set()
 
     def at(self, address):
         return address == self.address

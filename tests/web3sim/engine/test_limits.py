@@ -3,6 +3,7 @@
 import threading
 import time
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.web3sim.engine.world import (
 from web3sim.engine.seam import (
     AccountRecord,
     CallRequest,
+    CallResult,
     DeadlinePassed,
     Halt,
     InsufficientFunds,
@@ -134,8 +136,8 @@ def test_a_creation_without_an_address_follows_the_senders_nonce(run, world):
 # DEPTH
 
 
-def _in_a_thread(action) -> object:
-    answers = []
+def _in_a_thread(action: Callable[[], CallResult]) -> CallResult:
+    answers: list[CallResult] = []
     thread = threading.Thread(target=lambda: answers.append(action()))
     thread.start()
     thread.join()

@@ -3,13 +3,14 @@
 import hashlib
 import random
 from pathlib import Path
+from typing import Any
 
 import ckzg
 import eth
 import pytest
 from coincurve import PrivateKey
 from eth.vm.forks.cancun.computation import CANCUN_PRECOMPILES
-from py_ecc import optimized_bn128 as bn128
+from py_ecc import optimized_bn128
 
 from mirror.values.hashes import keccak256
 from tests.web3sim.engine.world import BLOCK, SENDER, World, long_zero
@@ -18,7 +19,9 @@ from web3sim.engine.plain import PlainEngine
 from web3sim.engine.seam import CallRequest, CallResult, Halt, Profile, Status
 
 ECRECOVER, SHA256, RIPEMD160, IDENTITY, MODEXP, ADD, MULTIPLY, PAIRING, BLAKE2F, KZG = range(1, 11)
-FIELD = bn128.field_modulus
+# Its names are not declared.
+bn128: Any = optimized_bn128
+FIELD: int = bn128.field_modulus
 SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
@@ -245,7 +248,8 @@ def proven() -> bytes:
     blob = b"".join(words(number) for number in range(4096))
     commitment, z = ckzg.blob_to_kzg_commitment(blob, setup), words(7)
     proof, y = ckzg.compute_kzg_proof(blob, z, setup)
-    return b"\x01" + hashlib.sha256(commitment).digest()[1:] + z + y + commitment + proof
+    proven: bytes = b"\x01" + hashlib.sha256(commitment).digest()[1:] + z + y + commitment + proof
+    return proven
 
 
 def test_the_value_of_a_committed_polynomial_is_verified(proven):

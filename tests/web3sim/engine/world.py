@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from eth.vm import opcode_values
+from eth_typing import Address as canonical
 
 from web3sim.engine.registry import engine
 from web3sim.engine.seam import AccountKind, AccountRecord, Address, BlockEnvironment
@@ -23,7 +24,7 @@ BLOCK = BlockEnvironment(
     gas_limit=15_000_000,
     chain_id=298,
 )
-SENDER, CONTRACT, OTHER, NOBODY = (bytes([number]) * 20 for number in (0xEE, 0xC0, 0xD0, 0x5F))
+SENDER, CONTRACT, OTHER, NOBODY = (canonical(bytes([number]) * 20) for number in (0xEE, 0xC0, 0xD0, 0x5F))
 
 
 def long_zero(number: int) -> Address:
