@@ -18,7 +18,7 @@ from django.db import DatabaseError
 from mirror import config
 from web3sim.api.body import CallBody
 from web3sim.buckets import Buckets
-from web3sim.conditions import Condition, InvalidCondition, condition, conditions_of
+from web3sim.conditions import FIELDS, Condition, InvalidCondition, condition, conditions_of
 from web3sim.models import MOST_RATE, ContractCallFilter
 from web3sim.throttle import REQUESTS_EXCEEDED, Throttled
 
@@ -59,7 +59,8 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
         if not each.concerns(body, buckets):
             continue
         if each.action == "LOG":
-            log.info("event=contract_call filter=%s request=%s", each.name, _logged(body))
+            # Shown at any level: the operator asked for it.
+            log.warning("event=contract_call filter=%s request=%s", each.name, _logged(body))
         elif each.action == "REJECT":
             raise Throttled(REJECTED)
         elif each.action == "THROTTLE":
@@ -71,7 +72,7 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
 
 
 def _logged(body: CallBody) -> str:
-    text = json.dumps(body._asdict(), separators=(",", ":"))
+    text = " ".join(f"{name.lower()}={shown(body)}" for name, shown in FIELDS.items())
     most: int = config.value("web3.maxPayloadLogSize")
     return text if len(text) <= most else f"{text[:most]}…"
 

