@@ -1,24 +1,16 @@
 """Schedules: created, signed with real signatures, executed, deleted, and left to expire."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ledger.stream.compose import ComposedTransaction, account, timestamp, transfer_list
+from ledger.stream.compose import account, timestamp, transfer_list
 from ledger.stream.demo.actions import texts
 from ledger.stream.demo.actions.topics import receipt as message_receipt
 from ledger.stream.demo.network import HBAR, Action, Network
 from ledger.stream.demo.schedules import Schedule
-from ledger.stream.demo.wallet import wallet_of
+from ledger.stream.demo.signing import signature_map, signatures, wallet
 from ledger.stream.demo.world import Account
-from mirror.values.hapi import (
-    Key,
-    SchedulableTransactionBody,
-    SignatureMap,
-    SignedTransaction,
-    Transaction,
-    TransactionID,
-)
+from mirror.values.hapi import Key, SchedulableTransactionBody, TransactionID
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
@@ -73,7 +65,7 @@ def sign(network: Network) -> bool:
         return False
     schedule = network.choose.choice(schedules)
     signer = network.world.accounts[network.choose.choice(schedule.missing)]
-    if _wallet(signer) is None or not network.can_pay(signer.number):
+    if wallet(signer) is None or not network.can_pay(signer.number):
         return False
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     schedule.signed.append(signer.number)
@@ -82,9 +74,9 @@ def sign(network: Network) -> bool:
         body,
         payer=signer.number,
         receipt={"scheduledTransactionID": _scheduled_id(schedule)},
-        signatures=_signatures(signer),
+        signatures=signatures(signer),
     )
-    schedule.keep(signed.consensus_timestamp, _signature_map(signed))
+    schedule.keep(signed.consensus_timestamp, signature_map(signed))
     if not schedule.missing and not schedule.waits:
         execute(network, schedule)
     return True
@@ -228,10 +220,10 @@ def _schedule(
             "scheduledTransactionID": _scheduled_id(schedule),
         },
         whole={"transactionID": transaction_id},
-        signatures=_signatures(creator),
+        signatures=signatures(creator),
     )
     schedule.scheduled = created.body.scheduleCreate.scheduledTransactionBody.SerializeToString()
-    schedule.keep(at, _signature_map(created))
+    schedule.keep(at, signature_map(created))
     if creator.number in required:
         schedule.signed.append(creator.number)
     network.at(expires, partial(end, number=number))
@@ -286,26 +278,7 @@ def _has_room(network: Network) -> bool:
 def _signer(network: Network) -> Account | None:
     """Somebody who signs with one key."""
     found = network.person()
-    return found if found and _wallet(found) else None
-
-
-def _wallet(of: Account) -> Any:
-    return wallet_of(of.number, of.key)
-
-
-def _signatures(*signers: Account) -> Callable[[bytes], Any]:
-    """Signs the bytes of a body."""
-
-    def signed(body: bytes) -> Any:
-        maps = (_wallet(signer).signatures(body) for signer in signers)
-        return SignatureMap(sigPair=[pair for each in maps for pair in each.sigPair])
-
-    return signed
-
-
-def _signature_map(composed: ComposedTransaction) -> Any:
-    transaction = Transaction.FromString(composed.transaction_bytes)
-    return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
+    return found if found and wallet(found) else None
 
 
 ACTIONS = (
