@@ -141,8 +141,9 @@ def keys_of(columns: tuple[bytes | None, ...]) -> tuple[bytes | None, ...]:
 
 
 def _fees_match(issued: dict[int, Token]) -> None:
+    of_tokens = "entity_id in (select token_id from token)"
     columns = "entity_id, timestamp_range, fixed_fees, fractional_fees, royalty_fees"
-    assert {row[0]: row[1:] for row in stored("custom_fee", columns)} == {
+    assert {row[0]: row[1:] for row in stored("custom_fee", columns, of_tokens)} == {
         t.number: (
             f"[{t.fees_since},)",
             *(
