@@ -16,10 +16,12 @@ class EntityRule(MergeRule):
     """What the versions of a batch have to remember, because a stored row in their place would show it.
 
     Accounts start with the nonce 0, and one that becomes a contract keeps it. What moves to or from an entity
-    of unknown type, which has no balance, does not count once the type is known.
+    of unknown type, which has no balance, does not count once the type is known. `first_balance` is what an
+    entity was given before the version that creates it: only what was not there lacks it.
     """
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
+        columns.pop("first_balance", None)
         change = super().follow(previous, columns, since)
         if change:
             known = previous.columns.get("type")
@@ -82,7 +84,7 @@ class Entity(EntityColumns):
 
     merge = EntityRule(
         key=("id",),
-        noted={"was_account": "boolean", "untyped_balance": "int8"},
+        noted={"was_account": "boolean", "untyped_balance": "int8", "first_balance": "int8"},
         fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
         added=frozenset({"balance"}),
         defaults={
@@ -99,7 +101,8 @@ class Entity(EntityColumns):
             "balance": _balance(
                 "coalesce(s.type, e.type)",
                 f"({_balance('e.type', 'e.balance', 's.untyped_balance')})",
-                "(s.balance - coalesce(s.untyped_balance, 0))",
+                "(s.balance - coalesce(s.untyped_balance, 0)"
+                " + case when e.id is null then coalesce(s.first_balance, 0) else 0 end)",
             ),
             "ethereum_nonce": (
                 "coalesce(s.ethereum_nonce, e.ethereum_nonce,"

@@ -268,6 +268,24 @@ def test_a_contract_created_by_another_has_the_nonce_that_the_result_before_its_
     assert stored("entity", "id, ethereum_nonce, timestamp_range") == [(OTHER, 1, f"[{at},)")]
 
 
+@pytest.mark.checklist("MRG-09")
+@pytest.mark.parametrize("was_there", [False, True], ids=["new", "completed"])
+def test_a_contract_created_by_another_keeps_what_it_was_given_before_its_own_record(was_there: bool) -> None:
+    stream = ContractStream()
+    blocks = []
+    if was_there:
+        stream.crypto_create(OTHER, initial_balance=5)
+        blocks.append(stream.block())
+    parent = stream.call(ran=function_result(), transfers={CALLER: -70, OTHER: 70})
+    stream.create(OTHER, parent=parent, nonce=1, transfers={CALLER: -1, OTHER: 1})
+    blocks.append(stream.block())
+    stream.crypto_transfer({CALLER: -2, OTHER: 2})
+    blocks.append(stream.block())
+    load_in_any_batches(*blocks)
+
+    assert stored("entity", "balance", f"id = {OTHER}") == [(78 if was_there else 73,)]
+
+
 @pytest.mark.checklist("CON-19")
 def test_logs_count_through_the_block_and_lose_leading_zeros_of_topics() -> None:
     stream = ContractStream()
