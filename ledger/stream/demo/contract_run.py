@@ -11,7 +11,8 @@ from typing import Any
 from ledger.stream.compose import ComposedTransaction, account
 from ledger.stream.demo import sidecars
 from ledger.stream.demo.deployed import Contract, LogEntry, Result, StoredSlot
-from ledger.stream.demo.evm import Execution, Log, Place, Request, execute
+from ledger.stream.demo.evm import Execution, Log, Request, execute
+from ledger.stream.demo.evm_state import Place
 from ledger.stream.demo.network import Network
 from ledger.stream.demo.solidity import kinds
 from ledger.stream.demo.world import Account, World

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from ledger.stream.demo.evm import CHAIN_ID
+from ledger.stream.demo.evm_state import CHAIN_ID
 from ledger.stream.demo.wallet import EcdsaWallet
 from mirror.values import rlp
 from mirror.values.ethereum import EIP_1559, LEGACY, WEIBARS_PER_TINYBAR

@@ -5,7 +5,8 @@ from typing import Any
 
 from ledger.stream.compose import account
 from ledger.stream.demo.deployed import Contract
-from ledger.stream.demo.evm import Execution, Frame, Slot
+from ledger.stream.demo.evm import Execution, Frame
+from ledger.stream.demo.evm_state import Slot
 from mirror.values.hapi import (
     ContractActions,
     ContractBytecode,

@@ -21,8 +21,10 @@ _INLINE_BYTES = 2_000
 _CHUNK = 4_096
 # The most there are of a kind; the first of each is deployed in this order.
 _MOST = {
-    "Coin": 3, "Counter": 4, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2
+    "Coin": 3, "Counter": 5, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2
 }  # fmt: skip
+# Of these one is deleted now and then, which takes an admin key.
+_DELETABLE = "Counter"
 _COINS = (
     ("Copper Crown", "CRWN"),
     ("Harbour Credit", "HBRC"),
@@ -43,7 +45,7 @@ def deploy(network: Network) -> bool:
     if kind is None or owner is None:
         return False
     creation, arguments = compiled(kind).creation, _arguments(network, kind)
-    by_ethereum = sending.signs_ethereum(owner)
+    by_ethereum = sending.signs_ethereum(owner) and kind != _DELETABLE
     file = None
     if len(creation) + len(arguments) > _INLINE_BYTES:
         file = upload(network, owner, creation + arguments if by_ethereum else creation)
@@ -97,17 +99,15 @@ def change(network: Network) -> bool:
 
 def delete(network: Network) -> bool:
     """Whoever may change a counter deletes it; what it holds goes to somebody."""
-    contract, admin = changeable(network, kind="Counter")
+    contract, admin = changeable(network, kind=_DELETABLE, unbound=True)
     obtainer = network.person()
     contracts = network.world.contracts
-    if contract is None or admin is None or obtainer is None or len(contracts.living["Counter"]) < 2:
-        return False
-    if contract.number in network.world.bound:
+    if contract is None or admin is None or obtainer is None or len(contracts.living[_DELETABLE]) < 2:
         return False
     itself = network.world.accounts[contract.number]
     itself.deleted = True
     contract.obtainer = obtainer.number
-    contracts.living["Counter"].remove(contract.number)
+    contracts.living[_DELETABLE].remove(contract.number)
     held = itself.balance
     network.submit(
         "contractDeleteInstance",
@@ -197,7 +197,7 @@ def _create(
         body["initcode"] = creation + arguments
     else:
         body |= {"fileID": FileID(fileNum=file), "constructorParameters": arguments}
-    changeable = network.choose.random() < 0.7
+    changeable = kind == _DELETABLE or network.choose.random() < 0.7
     if changeable:
         assert owner.key is not None
         body["adminKey"] = Key.FromString(owner.key)
@@ -235,14 +235,18 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
         contract.trades = network.world.contracts.by_address[coin]
 
 
-def changeable(network: Network, kind: str | None = None) -> tuple[Contract | None, Account | None]:
-    """A living contract that somebody may change, and that account."""
+def changeable(
+    network: Network, kind: str | None = None, *, unbound: bool = False
+) -> tuple[Contract | None, Account | None]:
+    """A living contract that somebody may change, and that account; `unbound`: one without hooks."""
     contracts, accounts = network.world.contracts, network.world.accounts
     able: list[Contract] = [
         contract
         for of_kind in ([kind] if kind else list(contracts.living))
         for contract in contracts.of(of_kind)
-        if contract.admin is not None and not accounts[contract.admin].deleted
+        if contract.admin is not None
+        and not accounts[contract.admin].deleted
+        and not (unbound and contract.number in network.world.bound)
     ]
     if not able:
         return None, None

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ledger.stream.demo import abi, evm
-from ledger.stream.demo.evm import CREATE, CREATE2, Place, Request, Slot, execute
+from ledger.stream.demo.evm import CREATE, CREATE2, Request, execute
+from ledger.stream.demo.evm_state import Place, Slot
 from ledger.stream.demo.solidity import compiled
 from mirror.values import rlp
 from mirror.values.entity_id import long_zero
