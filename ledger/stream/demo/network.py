@@ -18,7 +18,7 @@ from mirror.values import result_codes
 from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceipt, TransactionRecord
 
 HBAR = 100_000_000
-START = 1_735_689_600_000_000_000  # 2025-01-01, ns
+START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
 # A turn in so many goes to what has happened least, so that a long run has some of everything.
 _RARE = 20

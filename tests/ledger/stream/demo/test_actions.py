@@ -84,7 +84,7 @@ def test_what_stakes_have_earned_is_paid_when_a_balance_moves() -> None:
         for each in item.record.transferList.accountAmounts
         if each.accountID.accountNum == STAKING_REWARDS
     ]
-    assert len(network.world.staking.updates) == 3
+    assert len(network.world.staking.updates) == 4
     assert amounts and min(amounts) > 0
     assert sum(amounts) == sum(taken)
 
