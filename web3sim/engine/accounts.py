@@ -116,7 +116,8 @@ class Accounts(AccountDatabaseAPI):
     def set_storage(self, address: Address, slot: int, value: int) -> None:
         self.get_storage(address, slot)
         self._set(self._slots[address], slot, value)
-        self._set(self._written, (address, slot), True)
+        if (address, slot) not in self._written:
+            self._set(self._written, (address, slot), True)
 
     def delete_storage(self, address: Address) -> None:
         self._know(address)
