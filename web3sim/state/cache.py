@@ -63,7 +63,9 @@ class Caches:
     """One cache per kind. Keys begin with the state time, None for the current state, where values have one.
 
     code: contract id -> runtime code. slots: (time, contract id, slot) -> value. used_slots: contract id ->
-    slots it read lately. entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what
+    slots it used lately. batches: (time, contract id) -> None while the values of those are kept.
+    used_entities: what was called, an id or address -> the contracts and tokens it used lately, likewise.
+    entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what
     web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None.
     """
 
@@ -82,6 +84,8 @@ class Caches:
         self.code = kept("contract", by_access=True)
         self.slots = kept("contractState")
         self.used_slots = kept("contractSlots", by_access=True)
+        self.used_entities = kept("contractSlots", by_access=True)
+        self.batches = kept("contractState")
         self.entities = kept("entity")
         self.tokens = kept("token")
         self.blocks = kept("block")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from web3sim.engine.seam import Address
 from web3sim.state.database import Reading
-from web3sim.state.tables import Entities, Nft, Token, entities_of, token_of
+from web3sim.state.tables import Entities, Nft, SlotKey, Token, entities_of, token_of
 
 SLOT_LENGTH = 32
 
@@ -42,14 +42,19 @@ class CurrentTables:
         )
         return entities_of(rows)
 
-    def slots(self, contract_id: int, slots: Sequence[int]) -> Mapping[int, int]:
+    def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
         # Index: the primary key (contract_id, slot).
         rows = self._reading.fetch(
-            "select slot, value from contract_state where contract_id = %s and slot = any(%s)",
-            (contract_id, [slot.to_bytes(SLOT_LENGTH, "big") for slot in slots]),
+            """
+            select contract_id, slot, value
+            from unnest(%s::bigint[], %s::bytea[]) wanted (contract_id, slot)
+                join contract_state using (contract_id, slot)
+            """,
+            ([contract for contract, _ in keys], [slot.to_bytes(SLOT_LENGTH, "big") for _, slot in keys]),
         )
-        return dict.fromkeys(slots, 0) | {
-            int.from_bytes(slot, "big"): int.from_bytes(value or b"", "big") for slot, value in rows
+        return dict.fromkeys(keys, 0) | {
+            (contract, int.from_bytes(slot, "big")): int.from_bytes(value or b"", "big")
+            for contract, slot, value in rows
         }
 
     def token(self, token_id: int) -> Token | None:

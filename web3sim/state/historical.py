@@ -6,7 +6,7 @@ from mirror import config
 from web3sim.engine.seam import Address
 from web3sim.state.current import CurrentTables
 from web3sim.state.historical_tokens import HistoricalTokens, newest
-from web3sim.state.tables import Entities, entities_of
+from web3sim.state.tables import Entities, SlotKey, entities_of
 
 
 class HistoricalTables(HistoricalTokens):
@@ -63,23 +63,27 @@ class HistoricalTables(HistoricalTokens):
         )
         return entities_of(rows)
 
-    def slots(self, contract_id: int, slots: Sequence[int]) -> Mapping[int, int]:
+    def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
         # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Slots lack
         # leading zero bytes here.
         rows = self.reading.fetch(
             """
-            select wanted.slot, change.value from unnest(%s::bytea[]) wanted (slot) cross join lateral (
+            select wanted.contract_id, wanted.slot, change.value
+            from unnest(%s::bigint[], %s::bytea[]) wanted (contract_id, slot) cross join lateral (
                 select coalesce(value_written, value_read) as value from contract_state_change
-                where contract_id = %s and slot = wanted.slot and consensus_timestamp <= %s
+                where contract_id = wanted.contract_id and slot = wanted.slot and consensus_timestamp <= %s
                 order by consensus_timestamp desc limit 1
             ) change
             """,
-            ([_stripped(slot) for slot in slots], contract_id, self.time),
+            ([contract for contract, _ in keys], [_stripped(slot) for _, slot in keys], self.time),
         )
-        found = {int.from_bytes(slot, "big"): int.from_bytes(value, "big") for slot, value in rows}
-        others = [slot for slot in slots if slot not in found]
+        found = {
+            (contract, int.from_bytes(slot, "big")): int.from_bytes(value, "big")
+            for contract, slot, value in rows
+        }
+        others = [key for key in keys if key not in found]
         if others and config.value("web3.evm.storageFallback"):
-            return {**found, **CurrentTables(self.reading).slots(contract_id, others)}
+            return {**found, **CurrentTables(self.reading).slots(others)}
         return found | dict.fromkeys(others, 0)
 
 

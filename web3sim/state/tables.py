@@ -14,6 +14,9 @@ from web3sim.engine.seam import Address
 
 ADDRESS_LENGTH = 20
 
+# The id of a contract, and the number of its slot.
+SlotKey = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -79,7 +82,7 @@ class Tables(Protocol):
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities: ...
 
-    def slots(self, contract_id: int, slots: Sequence[int]) -> Mapping[int, int]:
+    def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
         """The values of all slots; 0 is one that was never written."""
 
     def token(self, token_id: int) -> Token | None: ...

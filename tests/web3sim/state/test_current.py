@@ -211,9 +211,38 @@ def test_slots_used_before_are_read_together(build):
     current().account(address)
     assert statements(lambda: read(1, 2, 3)) == 3
     assert statements(lambda: read(3, 2, 1)) == 0
-    # Their values expire before the memory of which there were.
-    cache.caches().slots = cache.ExpiringCache(2, 100)
-    assert statements(lambda: read(3, 2, 1)) == 1
+    values_expire()
+    # The account, and all slots.
+    assert statements(lambda: read(3, 2, 1)) == 2
+    assert statements(lambda: read(3, 2, 4)) == 1
+
+
+def test_what_a_contract_used_lately_is_read_with_it(build):
+    for number in (2002, 2003, 2004):
+        contract(build, number)
+        store(number, 1, b"\x01")
+    build.entity(2001)
+    called, sender = long_zero(2002), long_zero(2001)
+
+    def call():
+        state = current()
+        state.begin(called, [sender])
+        for number in (2001, 2002, 2003, 2004):
+            state.account(long_zero(number))
+        return [state.slot(long_zero(number), slot) for number in (2002, 2003, 2004) for slot in (1, 2)]
+
+    # Two accounts together, then code, an account and code twice, and six slots.
+    assert statements(call) == 1 + 1 + 4 + 6
+    values_expire()
+    assert statements(call) == 1 + 1
+    assert call() == [1, 0, 1, 0, 1, 0]
+    assert statements(call) == 0
+
+
+def values_expire():
+    """What was read is forgotten, but not which it was, nor code."""
+    now = cache.caches()
+    now.entities, now.slots, now.batches = (cache.ExpiringCache(2, 100) for _ in range(3))
 
 
 def test_no_more_slots_are_remembered_than_the_setting_says(build, settings_of):
