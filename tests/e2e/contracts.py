@@ -129,7 +129,7 @@ def slot_json(contract: Contract, slot: int, value: int, modified: int) -> dict[
 def result_json(world: World, one: Result) -> dict[str, Any]:
     called = one.contract
     return {
-        "address": hexed(world.accounts[called].address) if called else None,
+        "address": evm_address(world, called) if called else None,
         "amount": one.amount,
         "call_result": hexed(one.output),
         "contract_id": entity(called),
@@ -148,7 +148,7 @@ def result_json(world: World, one: Result) -> dict[str, Any]:
 def logs_json(world: World, one: Result) -> list[dict[str, Any]]:
     return [
         {
-            "address": hexed(world.accounts[log.contract].address),
+            "address": evm_address(world, log.contract),
             "contract_id": entity(log.contract),
             "data": f"0x{log.data.hex():0>64}" if log.data else "0x",
             "timestamp": at(one.consensus_timestamp),
@@ -156,6 +156,12 @@ def logs_json(world: World, one: Result) -> list[dict[str, Any]]:
         }
         for log in one.logs
     ]
+
+
+def evm_address(world: World, number: int) -> str | None:
+    """The address of an account or contract; that of a system contract follows from its number."""
+    known = world.accounts.get(number)
+    return hexed(known.address) if known else address(number)
 
 
 def any_id(world: World, contract: Contract, choose: Random) -> str:

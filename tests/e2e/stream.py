@@ -35,6 +35,16 @@ def _without_approvals(row: dict[str, Any], members: dict[str, Any]) -> dict[str
     plain = {name: row[name] for name in members}
     for name in ("transfers", "token_transfers", "staking_reward_transfers"):
         plain[name] = [{n: v for n, v in moved.items() if n != "is_approval"} for moved in row[name]]
+    if row["name"] == "TOKENDISSOCIATE":
+        # Who leaves a deleted token gives up serials, which the record tells as so many units.
+        plain["token_transfers"] += [
+            {
+                "token_id": given["token_id"],
+                "account": given["sender_account_id"],
+                "amount": given["serial_number"],
+            }
+            for given in row["nft_transfers"]
+        ]
     return plain | {"staking_reward_transfers": sorted(plain["staking_reward_transfers"], key=str)}
 
 

@@ -14,7 +14,7 @@ import pytest
 from ledger.stream.compose import Block
 from ledger.stream.demo.world import World
 from mirror.values import transaction_types
-from tests.e2e import accounts, allowances, contracts, hooks, network, nfts, stream, tokens, topics
+from tests.e2e import accounts, allowances, contracts, hooks, network, nfts, schedules, stream, tokens, topics
 from tests.e2e.crashes import load_and_abort, load_and_kill
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "0"))
 LONG = SEEDS > 0
+TYPICAL_BLOCK = 70 if LONG else 30
 TRANSACTIONS = 2_000 if LONG else int(os.environ.get("MT", "300"))
 
 CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
@@ -36,6 +37,7 @@ CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
     hooks.check,
     network.check,
     topics.check,
+    schedules.check,
 )
 CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
     accounts.check_past,
@@ -56,7 +58,7 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
     agrees(rest, life, len(life.blocks), choose)
     while life.transactions < TRANSACTIONS:
         before = len(life.blocks)
-        life.go_on(choose.randint(1, 60))
+        life.go_on(choose.randint(1, 2 * TYPICAL_BLOCK))
         load(*life.blocks[before:])
         agrees(rest, life, len(life.blocks), choose)
         stream.check(rest, life.blocks[-1], choose)
@@ -74,8 +76,9 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
             loaded = 0
         loaded = load_some(rest, life, loaded, crashes, choose)
         if loaded:
-            agrees(rest, life, loaded, choose)
-            agrees_of_the_past(rest, life, loaded, choose)
+            # Half of it each time: what is loaded in the end is compared table by table.
+            agrees(rest, life, loaded, choose, share=0.5)
+            agrees_of_the_past(rest, life, loaded, choose, share=0.5)
     again = contents()
     for table in undisturbed | again:
         assert again.get(table) == undisturbed.get(table), table
@@ -89,14 +92,16 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
     print(", ".join(f"{name} {counts[name]}" for name in transaction_types.NUMBERS if counts[name]))
 
 
-def agrees(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+def agrees(rest: Rest, life: Life, blocks: int, choose: Random, share: float = 1) -> None:
     for check in CHECKS:
-        check(rest, life.ends[blocks - 1].world, choose)
+        if choose.random() < share:
+            check(rest, life.ends[blocks - 1].world, choose)
 
 
-def agrees_of_the_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+def agrees_of_the_past(rest: Rest, life: Life, blocks: int, choose: Random, share: float = 1) -> None:
     for check in CHECKS_OF_THE_PAST:
-        check(rest, life, blocks, choose)
+        if choose.random() < share:
+            check(rest, life, blocks, choose)
 
 
 def load_some(rest: Rest, life: Life, loaded: int, crashes: Counter[str], choose: Random) -> int:
