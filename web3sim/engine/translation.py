@@ -48,7 +48,7 @@ class TranslatedEngine(PlainEngine):
     name = "pyevm-blocks"
 
     def __init__(self, arrivals: int = ARRIVALS) -> None:
-        self.computations: Mapping[Profile, type[EngineComputation]] = {
+        self.computations: Mapping[Profile, type[TranslatedComputation]] = {
             Profile.ETHEREUM: _with_programs(TranslatedComputation, arrivals),
             Profile.LEDGER: _with_programs(TranslatedLedgerComputation, arrivals),
         }

@@ -341,6 +341,8 @@ class _Trace:
         condition = self.symbols.pop()
         price = self.code.instructions.prices[op.JUMPI]
         valid = target.constant in self.code.destinations
+        # Where nothing is known, a jump back is a loop's.
+        backward = target.constant is not None and target.constant <= position
         if condition.constant is not None:
             if not condition.constant:
                 return position + 1
@@ -351,7 +353,7 @@ class _Trace:
             return None
         self._close_segment()
         test = condition.test or Test(condition.text, "!=")
-        if valid and self.code.taken.get(position):
+        if valid and self.code.taken.get(position, backward):
             self._emit(f"if {test.opposite()}:")
             self._return(self._flush(self.symbols), f"{position + 1}, g", " ")
             return target.constant
