@@ -33,7 +33,7 @@ from web3sim.gas_price import gas_price
 from web3sim.precompiles.contracts import NetworkContracts
 from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
-from web3sim.state.payer import Payer, find_payer
+from web3sim.state.payer import TREASURY_ADDRESS, Payer, find_payer
 from web3sim.state.reader import LedgerState
 
 log = logging.getLogger("mirror.web3")
@@ -156,6 +156,8 @@ class _Simulation:
         self._call, self._selected = call, selected
         self._engine: Engine = registry.engine(call.engine)
         self._creates = call.to is None or call.to == ZERO_ADDRESS
+        if call.to is not None and not self._creates:
+            state.begin(call.to, [call.sender or TREASURY_ADDRESS])
         payer = _payer(call, state)
         self._sender = payer.address
         self._price = gas_price()

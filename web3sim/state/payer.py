@@ -8,6 +8,7 @@ from web3sim.state.reader import LedgerState
 
 # The treasury, 0.0.2, pays for calls that name no sender.
 _TREASURY_NUM = 2
+TREASURY_ADDRESS = entity_id.long_zero(_TREASURY_NUM)
 _ZERO_ADDRESS = bytes(20)
 _TYPES = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
 
@@ -29,10 +30,10 @@ def find_payer(state: LedgerState, sender: Address | None, *, value: int) -> Pay
     address, and without value it is the treasury, which then need not be stored.
     """
     if not value and (sender is None or sender == _ZERO_ADDRESS):
-        treasury = state.encoded(_TREASURY_NUM)
-        found = state.entity(treasury)
+        found = state.entity_of_any_address(TREASURY_ADDRESS)
         balance = 0 if found is None else found.balance
-        return Payer(entity_id.long_zero(treasury), treasury, is_contract=False, balance=balance)
+        treasury = state.encoded(_TREASURY_NUM)
+        return Payer(TREASURY_ADDRESS, treasury, is_contract=False, balance=balance)
     found = None if sender is None else state.entity_of_any_address(sender)
     if found is None or found.type not in _TYPES:
         return None
