@@ -3,8 +3,3 @@
 Nothing here knows of Django, of SQL or of HTTP. `seam` has the types that engines and their users share; no
 type of the EVM library leaves this package. Importing it is cheap; the library comes with the first engine.
 """
-
-import os
-
-# The library takes the first keccak it finds unless it is told, and the others are six times slower.
-os.environ["ETH_HASH_BACKEND"] = "pysha3"

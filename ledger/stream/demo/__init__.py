@@ -4,8 +4,3 @@ The same seed gives the same files. `Network` is where things happen, `World` th
 by then, `actions` what the network's people do. Nothing here reads what the mirror makes of the files: the
 simulation is a witness of its own.
 """
-
-import os
-
-# The EVM library takes the first keccak it finds unless it is told, and the others are six times slower.
-os.environ["ETH_HASH_BACKEND"] = "pysha3"
