@@ -4,13 +4,15 @@ from functools import partial
 from typing import Any
 
 from ledger.stream.compose import account, timestamp, transfer_list
+from ledger.stream.demo import traders
 from ledger.stream.demo.actions import texts
-from ledger.stream.demo.actions.topics import receipt as message_receipt
+from ledger.stream.demo.actions.executions import execute, scheduled_body, scheduled_id
 from ledger.stream.demo.network import HBAR, Action, Network
 from ledger.stream.demo.schedules import Schedule
 from ledger.stream.demo.signing import signature_map, signatures, wallet
+from ledger.stream.demo.token_messages import token_id
 from ledger.stream.demo.world import Account
-from mirror.values.hapi import Key, SchedulableTransactionBody, TransactionID
+from mirror.values.hapi import Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
@@ -20,8 +22,9 @@ _OCCASIONS = ("March", "the flat", "the wedding", "the boat", "the choir", "the 
 
 
 def create(network: Network) -> bool:
-    """Somebody schedules a payment, or sometimes a message."""
-    return _schedule_payment(network) if network.choose.random() < 0.75 else _schedule_message(network)
+    """Somebody schedules a payment, sometimes a message, or that more of a token is minted."""
+    (what,) = network.choose.choices((_schedule_payment, _schedule_message, _schedule_mint), (4, 1, 1))
+    return what(network)
 
 
 def _schedule_payment(network: Network) -> bool:
@@ -34,7 +37,9 @@ def _schedule_payment(network: Network) -> bool:
     numbers = list(dict.fromkeys(sender.number for sender in senders))
     if receiver is None or receiver.number in numbers or not numbers:
         return False
-    transfers = {number: -network.choose.randrange(1, 60) * HBAR for number in numbers}
+    # Now and then somebody is to pay more than there is, which shows when it happens.
+    most = 60 if network.choose.random() < 0.9 else 10_000_000
+    transfers = {number: -network.choose.randrange(most // 2, most) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
     body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
     payer = network.choose.choice((creator, network.world.accounts[numbers[0]]))
@@ -58,6 +63,19 @@ def _schedule_message(network: Network) -> bool:
     return True
 
 
+def _schedule_mint(network: Network) -> bool:
+    """Somebody asks a treasury for more of a token."""
+    creator = _signer(network)
+    minted = traders.token(network, lambda one: one.fungible and one.supply_key)
+    if creator is None or minted is None or not _has_room(network):
+        return False
+    amount = max(1, minted.initial_supply // network.choose.randrange(20, 400))
+    body = {"tokenMint": {"token": token_id(minted.number), "amount": amount}}
+    required = list(dict.fromkeys((creator.number, minted.treasury)))
+    _schedule(network, creator, body, payer=creator, required=required)
+    return True
+
+
 def sign(network: Network) -> bool:
     """Somebody signs what was scheduled; the last one who has to lets it happen."""
     schedules = [one for one in _open(network) if one.missing]
@@ -73,7 +91,7 @@ def sign(network: Network) -> bool:
         "scheduleSign",
         body,
         payer=signer.number,
-        receipt={"scheduledTransactionID": _scheduled_id(schedule)},
+        receipt={"scheduledTransactionID": scheduled_id(schedule)},
         signatures=signatures(signer),
     )
     schedule.keep(signed.consensus_timestamp, signature_map(signed))
@@ -116,48 +134,10 @@ def misuse(network: Network) -> bool:
             "scheduleCreate",
             _create_body(schedule),
             payer=payer.number,
-            receipt={**number, "scheduledTransactionID": _scheduled_id(schedule)},
+            receipt={**number, "scheduledTransactionID": scheduled_id(schedule)},
             result="IDENTICAL_SCHEDULE_ALREADY_CREATED",
         )
     return True
-
-
-def execute(network: Network, schedule: Schedule) -> None:
-    """What was scheduled happens now, paid by its payer: as it was asked for, or with the result it has by
-    now.
-    """
-    # BODY
-    scheduled = _scheduled_body(schedule)
-    kind = scheduled.WhichOneof("data")
-    payer = network.world.accounts[schedule.payer]
-    receipt: dict[str, Any] = {}
-    result, transfers, fee = "SUCCESS", None, None
-    if payer.balance < HBAR:
-        result, fee = "INSUFFICIENT_PAYER_BALANCE", 0
-    elif kind == "cryptoTransfer":
-        amounts = scheduled.cryptoTransfer.transfers.accountAmounts
-        transfers = {each.accountID.accountNum: each.amount for each in amounts}
-        result = _result_of_payment(network, transfers)
-    else:
-        topic = network.world.topics[scheduled.consensusSubmitMessage.topicID.topicNum]
-        if topic.deleted or not topic.is_public or topic.fee:
-            result = "INVALID_TOPIC_ID" if topic.deleted else "UNAUTHORIZED"
-        else:
-            message = topic.add(scheduled.consensusSubmitMessage.message, payer.number, network.now)
-            receipt = message_receipt(message)
-    # WHAT HAPPENS
-    schedule.executed = network.now
-    network.submit(
-        kind,
-        {field.name: value for field, value in getattr(scheduled, kind).ListFields()},
-        payer=payer.number,
-        whole={"transactionID": _scheduled_id(schedule), "memo": scheduled.memo, "nodeAccountID": {}},
-        record={"scheduleRef": {"scheduleNum": schedule.number}},
-        receipt=receipt,
-        transfers=transfers,
-        result=result,
-        fee=fee,
-    )
 
 
 def end(network: Network, number: int) -> None:
@@ -217,7 +197,7 @@ def _schedule(
         payer=creator.number,
         receipt={
             "scheduleID": {"scheduleNum": number},
-            "scheduledTransactionID": _scheduled_id(schedule),
+            "scheduledTransactionID": scheduled_id(schedule),
         },
         whole={"transactionID": transaction_id},
         signatures=signatures(creator),
@@ -231,20 +211,10 @@ def _schedule(
         execute(network, schedule)
 
 
-def _result_of_payment(network: Network, transfers: dict[int, int]) -> str:
-    for number, amount in transfers.items():
-        holder = network.world.accounts[number]
-        if holder.deleted:
-            return "ACCOUNT_DELETED"
-        if holder.balance + amount < HBAR:
-            return "INSUFFICIENT_ACCOUNT_BALANCE"
-    return "SUCCESS"
-
-
 def _create_body(schedule: Schedule) -> dict[str, Any]:
     """What would create the same schedule again."""
     body: dict[str, Any] = {
-        "scheduledTransactionBody": _scheduled_body(schedule),
+        "scheduledTransactionBody": scheduled_body(schedule),
         "memo": schedule.memo,
         "payerAccountID": account(schedule.payer),
         "wait_for_expiry": schedule.waits,
@@ -254,17 +224,6 @@ def _create_body(schedule: Schedule) -> dict[str, Any]:
     if schedule.admin_key:
         body["adminKey"] = Key.FromString(schedule.admin_key)
     return body
-
-
-def _scheduled_body(schedule: Schedule) -> Any:
-    return SchedulableTransactionBody.FromString(schedule.scheduled)
-
-
-def _scheduled_id(schedule: Schedule) -> Any:
-    """The TransactionID of what was scheduled: that of the schedule's own transaction, marked."""
-    transaction_id = TransactionID.FromString(schedule.transaction_id)
-    transaction_id.scheduled = True
-    return transaction_id
 
 
 def _open(network: Network) -> list[Schedule]:

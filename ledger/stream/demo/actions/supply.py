@@ -1,5 +1,6 @@
 """How much of a token there is: minting, burning and wiping units and serials."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.compose import account
@@ -20,10 +21,10 @@ def mint(network: Network) -> bool:
     if minted is None:
         return False
     amount = max(1, minted.initial_supply // network.choose.randrange(5, 200))
-    refusal = _refusal(minted, amount)
-    if refuses(network, refusal) or minted.supply + amount > _MOST_SUPPLY:
+    refused = refusal(minted, amount)
+    if refuses(network, refused) or minted.supply + amount > _MOST_SUPPLY:
         return False
-    return _mint(network, minted, amount, refusal, {"amount": amount})
+    return _mint(network, minted, amount, refused, {"amount": amount})
 
 
 def mint_serials(network: Network) -> bool:
@@ -34,48 +35,58 @@ def mint_serials(network: Network) -> bool:
     if minted is None:
         return False
     amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(minted.serials)
-    refusal = _refusal(minted, amount)
-    if refuses(network, refusal):
+    refused = refusal(minted, amount)
+    if refuses(network, refused):
         return False
     metadata = [
         token_recipes.serial_metadata(network.choose, minted.name, last + place)
         for place in range(1, amount + 1)
     ]
-    return _mint(network, minted, amount, refusal, {"metadata": metadata})
+    return _mint(network, minted, amount, refused, {"metadata": metadata})
 
 
-def _refusal(minted: Token, amount: int) -> str | None:
+def refusal(minted: Token, amount: int) -> str | None:
+    """The result code of minting so much more; None when it may be."""
     if minted.finite and minted.supply + amount > minted.max_supply:
         return "TOKEN_MAX_SUPPLY_REACHED"
     return minted.refusal(minted.treasury)
 
 
-def _mint(network: Network, minted: Token, amount: int, refusal: str | None, body: dict[str, Any]) -> bool:
+def _mint(network: Network, minted: Token, amount: int, refused: str | None, body: dict[str, Any]) -> bool:
     receipt: dict[str, Any] = {}
-    moved = []
-    if not refusal:
-        at, treasury = network.now, minted.treasury
-        minted.supply += amount
-        minted.relationships[treasury].receive(amount, at)
-        receipt["newTotalSupply"] = minted.supply
-        if minted.fungible:
-            moved.append(units(minted.number, {treasury: amount}))
-        else:
-            first = len(minted.serials) + 1
-            numbers = range(first, first + amount)
-            for number, metadata in zip(numbers, body["metadata"], strict=True):
-                minted.serials[number] = Serial(treasury, metadata, at, at)
-            receipt["serialNumbers"] = numbers
-            moved.append(serials(minted.number, [(number, None, treasury) for number in numbers]))
+    record: dict[str, Any] = {}
+    if not refused:
+        receipt, record = receive(network, minted, amount, body.get("metadata", ()))
     network.submit(
         "tokenMint",
         {"token": token_id(minted.number)} | body,
         payer=minted.treasury,
         receipt=receipt,
-        record={"tokenTransferLists": moved},
-        result=refusal or "SUCCESS",
+        record=record,
+        result=refused or "SUCCESS",
     )
     return True
+
+
+def receive(
+    network: Network, minted: Token, amount: int, metadata: Sequence[bytes] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Let the treasury get what is minted next: units, or a serial for each metadata. What the receipt and
+    the record say of it.
+    """
+    at, treasury = network.now, minted.treasury
+    minted.supply += amount
+    minted.relationships[treasury].receive(amount, at)
+    receipt: dict[str, Any] = {"newTotalSupply": minted.supply}
+    moved = units(minted.number, {treasury: amount})
+    if not minted.fungible:
+        first = len(minted.serials) + 1
+        numbers = range(first, first + amount)
+        for number, each in zip(numbers, metadata, strict=True):
+            minted.serials[number] = Serial(treasury, each, at, at)
+        receipt["serialNumbers"] = numbers
+        moved = serials(minted.number, [(number, None, treasury) for number in numbers])
+    return receipt, {"tokenTransferLists": [moved]}
 
 
 def burn(network: Network) -> bool:

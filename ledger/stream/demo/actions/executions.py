@@ -1,0 +1,81 @@
+"""What was scheduled happens: paid by its payer, as it was asked for or with the result it has by then."""
+
+from typing import Any
+
+from ledger.stream.demo.actions import supply
+from ledger.stream.demo.actions.topics import receipt as message_receipt
+from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.schedules import Schedule
+from ledger.stream.demo.tokens import Token
+from mirror.values.hapi import SchedulableTransactionBody, TransactionID
+
+
+def execute(network: Network, schedule: Schedule) -> None:
+    """Let it happen now."""
+    # BODY
+    scheduled = scheduled_body(schedule)
+    kind = scheduled.WhichOneof("data")
+    payer = network.world.accounts[schedule.payer]
+    receipt: dict[str, Any] = {}
+    record: dict[str, Any] = {}
+    result, transfers, fee = "SUCCESS", None, None
+    if payer.balance < HBAR:
+        result, fee = "INSUFFICIENT_PAYER_BALANCE", 0
+    elif kind == "cryptoTransfer":
+        amounts = scheduled.cryptoTransfer.transfers.accountAmounts
+        transfers = {each.accountID.accountNum: each.amount for each in amounts}
+        result = _result_of_payment(network, transfers)
+    elif kind == "tokenMint":
+        minted = network.world.tokens.issued[scheduled.tokenMint.token.tokenNum]
+        amount = scheduled.tokenMint.amount
+        result = _result_of_mint(minted, amount)
+        if result == "SUCCESS":
+            receipt, record = supply.receive(network, minted, amount)
+    else:
+        topic = network.world.topics[scheduled.consensusSubmitMessage.topicID.topicNum]
+        if topic.deleted or not topic.is_public or topic.fee:
+            result = "INVALID_TOPIC_ID" if topic.deleted else "UNAUTHORIZED"
+        else:
+            message = topic.add(scheduled.consensusSubmitMessage.message, payer.number, network.now)
+            receipt = message_receipt(message)
+    # WHAT HAPPENS
+    schedule.executed = network.now
+    network.submit(
+        kind,
+        {field.name: value for field, value in getattr(scheduled, kind).ListFields()},
+        payer=payer.number,
+        whole={"transactionID": scheduled_id(schedule), "memo": scheduled.memo, "nodeAccountID": {}},
+        record={"scheduleRef": {"scheduleNum": schedule.number}, **record},
+        receipt=receipt,
+        transfers=transfers,
+        result=result,
+        fee=fee,
+    )
+
+
+def scheduled_body(schedule: Schedule) -> Any:
+    """The SchedulableTransactionBody."""
+    return SchedulableTransactionBody.FromString(schedule.scheduled)
+
+
+def scheduled_id(schedule: Schedule) -> Any:
+    """The TransactionID of what was scheduled: that of the schedule's own transaction, marked."""
+    transaction_id = TransactionID.FromString(schedule.transaction_id)
+    transaction_id.scheduled = True
+    return transaction_id
+
+
+def _result_of_payment(network: Network, transfers: dict[int, int]) -> str:
+    for number, amount in transfers.items():
+        holder = network.world.accounts[number]
+        if holder.deleted:
+            return "ACCOUNT_DELETED"
+        if holder.balance + amount < HBAR:
+            return "INSUFFICIENT_ACCOUNT_BALANCE"
+    return "SUCCESS"
+
+
+def _result_of_mint(minted: Token, amount: int) -> str:
+    if not minted.supply_key:
+        return "TOKEN_HAS_NO_SUPPLY_KEY"
+    return supply.refusal(minted, amount) or "SUCCESS"
