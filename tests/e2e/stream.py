@@ -7,6 +7,7 @@ from ledger.stream.compose import Block, ComposedTransaction
 from mirror.values import result_codes, transaction_types
 from mirror.values import timestamp as timestamps
 from tests.e2e.forms import at, base_64, entity, hexed
+from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same
 
 
@@ -29,6 +30,45 @@ def check(rest: Rest, block: Block, choose: Random) -> None:
     shown = rest.all("transactions", "transactions", timestamp=times, order="asc")
     expected_rows = [transaction(one) for one in block.transactions]
     same([_without_approvals(row, expected_rows[0]) for row in shown], expected_rows, "/transactions", times)
+
+
+def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
+    """All that some accounts had to do with, the rewards they were paid, and transactions by their ids."""
+    happened = [one for block in life.blocks[:blocks] for one in block.transactions]
+    for account in choose.sample(list(life.ends[blocks - 1].world.accounts), 3):
+        path = f"accounts/0.0.{account}/rewards"
+        expected = [
+            {"account_id": entity(account), "amount": paid.amount, "timestamp": at(one.consensus_timestamp)}
+            for one in happened
+            for paid in one.record.paid_staking_rewards
+            if paid.accountID.accountNum == account
+        ]
+        same(rest.all(path, "rewards", order="asc"), expected, path)
+        found = rest.all("transactions", "transactions", account__id=account, order="asc")
+        times = [at(one.consensus_timestamp) for one in happened if concerns(one, account)]
+        same([row["consensus_timestamp"] for row in found], times, "/transactions of", account)
+    for one in choose.sample(happened, 3):
+        expected_one = transaction(one)
+        named = choose.choice((expected_one["transaction_id"], one.record.transactionHash.hex()))
+        found = rest.get(f"transactions/{named}", nonce=expected_one["nonce"])["transactions"]
+        found = [row for row in found if row["consensus_timestamp"] == expected_one["consensus_timestamp"]]
+        same([_without_approvals(row, expected_one) for row in found], [expected_one], "/transactions", named)
+
+
+def concerns(one: ComposedTransaction, account: int) -> bool:
+    """Whether a transaction is among those of an account: it paid for it, or something was moved."""
+    body, record = one.body, one.record
+    is_own = (
+        body.transactionID.nonce == 0
+        or record.HasField("parent_consensus_timestamp")
+        or transaction_types.name(type_number(one)) in ("CRYPTOCREATEACCOUNT", "CRYPTOUPDATEACCOUNT")
+    )
+    if is_own and body.transactionID.accountID.accountNum == account:
+        return True
+    moved = [*record.transferList.accountAmounts]
+    if type_number(one) != transaction_types.NUMBERS["TOKENDISSOCIATE"]:
+        moved += [sent for of_token in record.tokenTransferLists for sent in of_token.transfers]
+    return any(sent.accountID.accountNum == account for sent in moved)
 
 
 def _without_approvals(row: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:

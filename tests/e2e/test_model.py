@@ -46,6 +46,7 @@ CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
     contracts.check_past,
     hooks.check_past,
     network.check_past,
+    stream.check_past,
 )
 
 
@@ -90,6 +91,8 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
         f"{time.monotonic() - began:.1f} s"
     )
     print(", ".join(f"{name} {counts[name]}" for name in transaction_types.NUMBERS if counts[name]))
+    missing = transaction_types.NUMBERS.keys() - counts.keys()
+    assert not (LONG and missing), f"never happened: {', '.join(sorted(missing))}"
 
 
 def agrees(rest: Rest, life: Life, blocks: int, choose: Random, share: float = 1) -> None:
