@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
-from ledger.stream.demo import periods, system_files
+from ledger.stream.demo import joining, periods, system_files
 from ledger.stream.demo.network import HBAR, Network
 from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
 from ledger.stream.demo.world import FREEZE_ADMIN, SYSTEM_ADMIN, Account
@@ -40,6 +40,7 @@ def begin(network: Network, people: int = 40) -> None:
     for number in (TREASURY, *_SYSTEM_ACCOUNTS):
         _open_system_account(network, number)
     system_files.begin(network)
+    joining.begin(network)
     periods.begin(network)
     for place in range(people):
         staked = place % _NODES if place % _STAKING == 0 else None

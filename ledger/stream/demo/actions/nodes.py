@@ -3,42 +3,32 @@
 from typing import Any
 
 from ledger.stream.compose import account
+from ledger.stream.demo.joining import join, proxy
 from ledger.stream.demo.network import Action, Network
-from ledger.stream.demo.nodes import Node
+from ledger.stream.demo.nodes import Node, nodes
 from ledger.stream.demo.wallet import Ed25519Wallet
 from ledger.stream.demo.world import SYSTEM_ADMIN
 from mirror.values.hapi import Key
 
 _MOST_NODES = 12
-_GOSSIP_PORT, _GRPC_PORT, _PROXY_PORT = 50_111, 50_211, 443
 
 
 def create_node(network: Network) -> bool:
     """A node joins, run by somebody."""
-    operator, nodes = network.person(), network.world.nodes
+    operator, known = network.person(), network.world.nodes
     if operator is None or len(_living(network)) >= _MOST_NODES:
         return False
-    node_id, at = nodes.next_id, network.now
-    nodes.next_id += 1
-    key = Ed25519Wallet("node", node_id).key
-    node = Node(node_id, at, operator.number, key, f"Node {node_id}, {operator.memo.partition(' (')[0]}")
-    node.decline_reward = network.choose.random() < 0.3
-    body: dict[str, Any] = {
-        "account_id": account(operator.number),
-        "description": node.description,
-        "gossip_endpoint": [{"ipAddressV4": bytes((10, 0, 0, node_id)), "port": _GOSSIP_PORT}],
-        "service_endpoint": [{"domain_name": _domain(node_id), "port": _GRPC_PORT}],
-        "gossip_ca_certificate": network.choose.randbytes(96),
-        "grpc_certificate_hash": network.choose.randbytes(48),
-        "admin_key": Key.FromString(key),
-        "decline_reward": node.decline_reward,
-    }
-    if network.choose.random() < 0.5:
-        node.proxy = (_domain(node_id), _PROXY_PORT)
-        body["grpc_proxy_endpoint"] = {"domain_name": node.proxy[0], "port": node.proxy[1]}
+    node_id = known.next_id
+    known.next_id += 1
     network.world.bound.add(operator.number)
-    nodes.by_id[node_id] = node
-    network.submit("nodeCreate", body, payer=SYSTEM_ADMIN, receipt={"node_id": node_id}, fee=0)
+    join(
+        network,
+        node_id,
+        operator.number,
+        f"Node {node_id}, {operator.memo.partition(' (')[0]}",
+        has_proxy=network.choose.random() < 0.5,
+        decline_reward=network.choose.random() < 0.3,
+    )
     return True
 
 
@@ -64,9 +54,9 @@ def update_node(network: Network) -> bool:
             node.admin_key = Ed25519Wallet("node", node.node_id, network.choose.randrange(9)).key
             body["admin_key"] = Key.FromString(node.admin_key)
         case _:
-            node.proxy = None if node.proxy else (_domain(node.node_id), _PROXY_PORT)
-            proxy = {"domain_name": node.proxy[0], "port": node.proxy[1]} if node.proxy else {}
-            body["grpc_proxy_endpoint"] = proxy
+            node.proxy = None if node.proxy else proxy(node.node_id)
+            endpoint = {"domain_name": node.proxy[0], "port": node.proxy[1]} if node.proxy else {}
+            body["grpc_proxy_endpoint"] = endpoint
     network.submit("nodeUpdate", body, payer=SYSTEM_ADMIN, fee=0)
     return True
 
@@ -99,11 +89,10 @@ def misuse_node(network: Network) -> bool:
 
 
 def _living(network: Network) -> list[Node]:
-    return [node for node in network.world.nodes.by_id.values() if not node.deleted]
-
-
-def _domain(node_id: int) -> str:
-    return f"node{node_id}.demo.example.org"
+    """Nodes that are there and may leave."""
+    signing = {node.node_id for node in nodes()}
+    known = network.world.nodes.by_id.values()
+    return [node for node in known if not node.deleted and node.node_id not in signing]
 
 
 ACTIONS = (

@@ -39,7 +39,7 @@ def _schedule_payment(network: Network) -> bool:
         return False
     # Now and then somebody is to pay more than there is, which shows when it happens.
     most = 60 if network.choose.random() < 0.9 else 10_000_000
-    transfers = {number: -network.choose.randrange(most // 2, most) * HBAR for number in numbers}
+    transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
     body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
     payer = network.choose.choice((creator, network.world.accounts[numbers[0]]))
