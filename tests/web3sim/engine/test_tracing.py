@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.web3sim.engine.system import TOKEN_SERVICE, System
 from tests.web3sim.engine.world import BLOCK, CONTRACT, OTHER, RETURN_TOP, SENDER, calling, code, long_zero
 from web3sim.engine.registry import engine
 from web3sim.engine.seam import (
@@ -192,25 +193,13 @@ def test_a_precompiled_contract_is_a_frame_without_steps(run, world):
 
 
 def test_a_system_contract_is_a_frame_without_steps(run, world):
-    class System:
-        def at(self, address):
-            return address == long_zero(0x167)
-
-        def account_code(self, address, data):
-            return b""
-
-        def tied_to_tokens(self, address):
-            return False
-
-        def call(self, call):
-            return SystemAnswer(output=b"no", gas=10, reverted=True)
-
+    system = System(SystemAnswer(output=b"no", gas=10, reverted=True))
     world.accounts[CONTRACT] = AccountRecord(
-        code=code(*calling(long_zero(0x167), kind="DELEGATECALL", gas=5_000)), kind=AccountKind.TOKEN
+        code=code(*calling(TOKEN_SERVICE, kind="DELEGATECALL", gas=5_000)), kind=AccountKind.TOKEN
     )
     trace = Trace()
 
-    run(trace, system=System())
+    run(trace, system=system)
 
     start = trace.told.index(next(told for told in trace.told[1:] if isinstance(told, FrameStart)))
     assert trace.told[start].precompile
