@@ -12,6 +12,7 @@ from tests.web3sim.engine.world import (
     SENDER,
     calling,
     code,
+    execution_gas_of,
     long_zero,
     word,
 )
@@ -27,11 +28,6 @@ from web3sim.engine.seam import (
 
 INTRINSIC = 21_000
 CALL_KINDS = ("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL")
-
-
-def execution_gas_of(run, world, *operations):
-    world.contract(CONTRACT, *operations)
-    return run().execution_gas
 
 
 # CALLS OF THE NETWORK'S OWN ACCOUNTS

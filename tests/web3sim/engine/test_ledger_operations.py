@@ -11,6 +11,7 @@ from tests.web3sim.engine.world import (
     RETURN_TOP,
     SENDER,
     code,
+    execution_gas_of,
     long_zero,
     word,
 )
@@ -23,11 +24,6 @@ from web3sim.engine.seam import (
 )
 
 NO_CODE_HASH = 0xC5D2460186F7233C927E7DB2DCC703C0E500B653CA82273B7BFAD8045D85A470
-
-
-def execution_gas_of(run, world, *operations):
-    world.contract(CONTRACT, *operations)
-    return run().execution_gas
 
 
 # WHAT CONTRACTS SEE

@@ -1,12 +1,13 @@
 """What tests of the EVM engines share: a state in memory, and code written as operations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from eth.vm import opcode_values
 from eth_typing import Address as canonical
 
 from web3sim.engine.registry import engine
-from web3sim.engine.seam import AccountKind, AccountRecord, Address, BlockEnvironment
+from web3sim.engine.seam import AccountKind, AccountRecord, Address, BlockEnvironment, CallResult
 from web3sim.engine.translation import TranslatedEngine
 
 ENGINES = {
@@ -88,3 +89,9 @@ class World:
 
 def word(output: bytes) -> int:
     return int.from_bytes(output, "big")
+
+
+def execution_gas_of(run: Callable[[], CallResult], world: World, *operations: str | int | bytes) -> int:
+    """The gas of CONTRACT with this code, without what the message costs."""
+    world.contract(CONTRACT, *operations)
+    return run().execution_gas
