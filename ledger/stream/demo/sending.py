@@ -91,11 +91,9 @@ def by_ethereum(
     run = Run(network, sender, asked, (called, *around) if called else around)
     sender.nonce += 1
     paying, fee = relay(network), network.fee("cryptoTransfer")
-    transfers = {
-        paying.number: -fee,
-        sender.number: -run.gas_fee,
-        FEE_COLLECTOR: fee + run.gas_fee,
-    }
+    transfers = {paying.number: -fee, FEE_COLLECTOR: fee + run.gas_fee}
+    # A relay may send for itself.
+    transfers[sender.number] = transfers.get(sender.number, 0) - run.gas_fee
     for moved, amount in run.transfers.items() if run.execution.successful else ():
         transfers[moved] = transfers.get(moved, 0) + amount
     named = {} if run.contract is None else {"contractID": contract_id(run.contract)}
