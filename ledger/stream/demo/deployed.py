@@ -7,7 +7,7 @@ is an `Account` of the world.
 from collections import deque
 from dataclasses import dataclass, field
 
-_RESULTS_KEPT = 5_000
+_RESULTS_KEPT = 1_000
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Result:
     """What came of a transaction that ran a contract. `hash` is the one it is found by, 32 bytes.
 
     `contract` is what was called or created, None when nothing was. `error` is what the record says of a
-    failure.
+    failure: its message, or the result where nothing was run.
     """
 
     consensus_timestamp: int

@@ -19,6 +19,7 @@ from mirror.values.hapi import FileID
 _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
 _ETHEREUM_SHARE = 0.6
+_GAS = 300_000  # of what is never run
 
 
 @cache
@@ -120,7 +121,7 @@ def by_ethereum(
 def out_of_turn(network: Network, sender: Account, called: Account, data: bytes) -> None:
     """Send an Ethereum transaction with a nonce that is not the sender's next one: it is not run."""
     late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
-    signed = _signed(network, late, called, data, gas=300_000, value=0)
+    signed = _signed(network, late, called, data, gas=_GAS, value=0)
     network.submit(
         "ethereumTransaction",
         _body(signed, None),
@@ -128,6 +129,25 @@ def out_of_turn(network: Network, sender: Account, called: Account, data: bytes)
         record={"ethereum_hash": signed.hash},
         result="WRONG_NONCE",
         fee=network.fee("cryptoTransfer"),
+    )
+
+
+def beyond_means(network: Network, sender: Account, called: Account) -> None:
+    """Send an Ethereum transaction of more than the sender has: it is not run, but counts."""
+    value = sender.balance + HBAR
+    signed = _signed(network, sender, called, b"", gas=_GAS, value=value)
+    paying, result = relay(network), "INSUFFICIENT_PAYER_BALANCE"
+    composed = network.submit(
+        "ethereumTransaction",
+        _body(signed, None),
+        payer=paying.number,
+        record={"ethereum_hash": signed.hash},
+        result=result,
+        fee=network.fee("cryptoTransfer"),
+    )
+    at = composed.consensus_timestamp
+    network.world.contracts.results.append(
+        Result(at, None, paying.number, signed.hash, result, _GAS, 0, value, b"", b"", result)
     )
 
 

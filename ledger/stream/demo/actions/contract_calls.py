@@ -48,6 +48,15 @@ def come_out_of_turn(network: Network) -> bool:
     return True
 
 
+def overdraw_by_ethereum(network: Network) -> bool:
+    """Somebody's wallet promises more hbars than there are."""
+    sender, receiver = ethereum_sender(network), receiver_of_money(network)
+    if sender is None or receiver is None or sender is receiver:
+        return False
+    sending.beyond_means(network, sender, receiver)
+    return True
+
+
 ACTIONS = (
     Action(use_collectible, 2),
     Action(use_counter, 2),
@@ -55,6 +64,7 @@ ACTIONS = (
     Action(fail, 0),
     Action(pay_by_ethereum, 2),
     Action(come_out_of_turn, 0),
+    Action(overdraw_by_ethereum, 0),
 )
 
 

@@ -148,11 +148,13 @@ def discard(network: Network, owner: Account, file: int) -> None:
 
 
 def _wanted(network: Network) -> str | None:
-    """A kind of contract there could be more of: first one there is none of."""
+    """A kind of contract there could be more of: first one there is none of; two of what may be deleted."""
     living = network.world.contracts.living
     for kind in _MOST:
         if kind not in living:
             return kind
+    if len(living[_DELETABLE]) < 2:
+        return _DELETABLE
     kinds = [kind for kind, most in _MOST.items() if len(living[kind]) < most]
     return network.choose.choice(kinds) if kinds else None
 
