@@ -175,6 +175,9 @@ class Writer:
         self.references.append((len(self.out), label))
         self.emit(0, 0)
         self.height += 1
+        if self.choose.random() < 0.05:
+            # Known only at run time; wrong where the call has a value.
+            self.emit(op.CALLVALUE, op.ADD)
 
     def place(self, label: int) -> None:
         self.labels[label] = len(self.out)
@@ -228,7 +231,11 @@ class Writer:
 
     def binary(self) -> None:
         self.need(2)
-        self.emit(self.choose.choice(_PLAIN_BINARY))
+        if self.choose.random() < 0.05:
+            self.push(2)
+            self.emit(op.EXP)
+        else:
+            self.emit(self.choose.choice(_PLAIN_BINARY))
         self.height -= 1
 
     def ternary(self) -> None:
@@ -271,7 +278,14 @@ class Writer:
         load, store = self.choose.choice(
             ((op.SLOAD, op.SSTORE), (op.SLOAD, op.SSTORE), (op.TLOAD, op.TSTORE))
         )
-        if self.choose.random() < 0.5:
+        if store == op.SSTORE and self.choose.random() < 0.3:
+            slot = self.choose.randrange(5)
+            for _ in range(self.choose.randrange(1, 4)):
+                self.push(self.choose.choice((0, 0, 1, 2, 2**255)))
+                self.push(slot)
+                self.emit(store)
+                self.height -= 2
+        elif self.choose.random() < 0.5:
             self.need(1)
             self.push(self.choose.randrange(5))
             self.emit(store)
@@ -287,6 +301,10 @@ class Writer:
         self.height -= 1
 
     def size(self) -> None:
+        if self.choose.random() < 0.15:
+            self.emit(self.choose.choice((op.CALLDATASIZE, op.MSIZE)))
+            self.height += 1
+            return
         self.push(self.choose.choice((0, 0, 1, 31, 32, 33, 64, 64, 100)))
 
     def copy(self) -> None:
@@ -335,7 +353,15 @@ class Writer:
     def odd(self) -> None:
         """What breaks rules, most of the time."""
         kind = self.choose.random()
-        if kind < 0.3:
+        if kind < 0.05:
+            # Grows the stack until it is full, or the gas gone.
+            label = self.label()
+            self.place(label)
+            self.emit(self.choose.choice((op.MSIZE, op.TIMESTAMP, op.CALLVALUE)), op.GAS)
+            self.push_label(label)
+            self.emit(op.JUMPI)
+            self.height -= 1
+        elif kind < 0.3:
             self.emit(op.PUSH0 + self.choose.randrange(1, 33))
             self.out += self.choose.randbytes(self.choose.randrange(3))
         elif kind < 0.5:
