@@ -150,6 +150,13 @@ def _decode(data: bytes, kind: int, elements: list[Element]) -> EthereumData:
     )
 
 
+def created_address(creator: bytes, nonce: int) -> bytes:
+    """Where a contract comes to live that is created with this nonce of the creator's: 20 bytes."""
+    number = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
+    pair = b"".join(rlp.encode(Element(is_list=False, payload=payload)) for payload in (creator, number))
+    return keccak256(rlp.encode(Element(is_list=True, payload=pair)))[12:]
+
+
 def _number(field: str, payload: bytes, length: int | None = None) -> int:
     if payload.startswith(b"\0") or (length is not None and len(payload) > length):
         raise InvalidEthereumData(f"its {field} {payload[:32].hex()} is no number, or too large a one")

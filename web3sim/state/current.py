@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from web3sim.engine.seam import Address
 from web3sim.state.database import Reading
-from web3sim.state.tables import Entities, Nft, SlotKey, Token, entities_of, token_of
+from web3sim.state.tables import Entities, Entity, Nft, SlotKey, Token, entities_of, token_of
 
 SLOT_LENGTH = 32
 
@@ -41,6 +41,9 @@ class CurrentTables:
             (list(addresses), list(ids)),
         )
         return entities_of(rows)
+
+    def nonce(self, entity: Entity) -> int:
+        return entity.nonce
 
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
         # Index: the primary key (contract_id, slot).

@@ -3,10 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from mirror import config
+from mirror.values.ethereum import created_address
 from web3sim.engine.seam import Address
 from web3sim.state.current import CurrentTables
 from web3sim.state.historical_tokens import HistoricalTokens, newest
-from web3sim.state.tables import Entities, SlotKey, entities_of
+from web3sim.state.tables import Entities, Entity, SlotKey, entities_of
+
+# A contract's own.
+_FIRST_NONCE = 1
+_FIRST_STEP = 16
 
 
 class HistoricalTables(HistoricalTokens):
@@ -62,6 +67,31 @@ class HistoricalTables(HistoricalTokens):
             {"time": self.time, "addresses": list(addresses), "ids": list(ids)},
         )
         return entities_of(rows)
+
+    def nonce(self, entity: Entity) -> int:
+        """Of a contract, the one with which it created the first contract after this time.
+
+        Nonces go up without a new version of the entity, so the stored one may be that of a later time.
+        """
+        nonce = entity.nonce
+        if entity.type != "CONTRACT":
+            return nonce
+        tried, after = 0, entity.nonce
+        while after > _FIRST_NONCE:
+            # Later ones first, in steps that double: most questions are about the last few.
+            since = max(after - (tried or _FIRST_STEP), _FIRST_NONCE)
+            addresses = {created_address(entity.address, number): number for number in range(since, after)}
+            # Index: entity__evm_address (evm_address).
+            rows = self.reading.fetch(
+                "select evm_address, created_timestamp > %s from entity where evm_address = any(%s)",
+                (self.time, list(addresses)),
+            )
+            nonce = min([nonce, *(addresses[address] for address, is_later in rows if is_later)])
+            if not all(is_later for _, is_later in rows):
+                break
+            tried += after - since
+            after = since
+        return nonce
 
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
         # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Slots lack

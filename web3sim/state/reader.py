@@ -77,7 +77,7 @@ class LedgerState:
             return AccountRecord(code=proxy_code(kind, address), kind=kind, entity_id=entity.id)
         return AccountRecord(
             balance=entity.balance,
-            nonce=entity.nonce,
+            nonce=self._tables.nonce(entity),
             code=self._tables.code(entity.id) if kind is AccountKind.CONTRACT else b"",
             kind=kind,
             entity_id=entity.id,

@@ -109,6 +109,9 @@ class RememberedTables:
                 self._codes[contract_id] = code
                 caches().code.put(contract_id, code)
 
+    def nonce(self, entity: Entity) -> int:
+        return self.other(("nonce", entity.id), lambda tables: tables.nonce(entity))
+
     def slot(self, contract_id: int, slot: int) -> int:
         key = (contract_id, slot)
         value = self._slots.get(key)

@@ -82,6 +82,8 @@ class Tables(Protocol):
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities: ...
 
+    def nonce(self, entity: Entity) -> int: ...
+
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
         """The values of all slots; 0 is one that was never written."""
 

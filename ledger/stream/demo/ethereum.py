@@ -67,12 +67,6 @@ class SignedTransaction:
         return replace(self, transaction=replace(self.transaction, data=b""))
 
 
-def created_address(sender: bytes, nonce: int) -> bytes:
-    """Where a contract lives that is created with the sender's nonce."""
-    pair = _encoded(sender) + _encoded(nonce)
-    return keccak256(rlp.encode(Element(True, pair)))[12:]
-
-
 def _whole(type: int, values: list[_Value]) -> bytes:
     encoded = rlp.encode(Element(True, b"".join(map(_encoded, values))))
     return encoded if type == LEGACY else bytes((type,)) + encoded

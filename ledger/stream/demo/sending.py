@@ -8,12 +8,12 @@ from ledger.stream.compose import FEE_COLLECTOR, TREASURY, transfer_list
 from ledger.stream.demo import people
 from ledger.stream.demo.contract_run import GAS_PRICE, Run, contract_id
 from ledger.stream.demo.deployed import Result
-from ledger.stream.demo.ethereum import EthereumTransaction, SignedTransaction, created_address
+from ledger.stream.demo.ethereum import EthereumTransaction, SignedTransaction
 from ledger.stream.demo.evm import Request
 from ledger.stream.demo.network import HBAR, Network
 from ledger.stream.demo.wallet import EcdsaWallet
 from ledger.stream.demo.world import Account
-from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY
+from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY, created_address
 from mirror.values.hapi import FileID
 
 _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirror.values import ethereum, rlp
-from mirror.values.ethereum import InvalidEthereumData
+from mirror.values.ethereum import InvalidEthereumData, created_address
 from mirror.values.rlp import Element
 from tests.ledger.stream.fixtures import PRESENT, ROOT, needs_fixtures
 
@@ -142,3 +142,13 @@ def test_call_data_of_a_transaction_with_an_access_list_can_not_be_replaced() ->
     assert ethereum.decode(listed).access_list == b"\7"
     assert ethereum.decode(listed).computed_hash(b"data") == b""
     assert ethereum.decode(unlisted).computed_hash(b"data") == ethereum.decode(with_data).computed_hash()
+
+
+def test_addresses_of_created_contracts_are_those_of_ethereum():
+    creator = bytes.fromhex("6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0")
+    created = {
+        0: "cd234a471b72ba2f1ccf0a70fcaba648a5eecd8d",
+        1: "343c43a37d37dff08ae8c4a11544c718abb4fcf8",
+        2: "f778b86fa74e846c4f0a1fbd1335fe81c00a0c91",
+    }
+    assert {nonce: created_address(creator, nonce).hex() for nonce in created} == created

@@ -1,5 +1,6 @@
 import pytest
 
+from mirror.values.ethereum import created_address
 from tests.build import SECOND, START, insert
 from tests.web3sim.state.states import account, at, current, long_zero
 from web3sim.engine.seam import AccountKind, AccountRecord
@@ -211,3 +212,27 @@ def test_each_time_is_remembered_for_itself(build):
     change(2002, START + 1, b"", written=b"\x0b")
     address = long_zero(2002)
     assert [at(START + after).slot(address, 0) for after in (0, 1, 0)] == [10, 11, 10]
+
+
+# NONCES
+
+
+def test_the_nonce_of_a_contract_is_that_of_its_next_creation(build):
+    """Creations 1 to 40, one each second; 3 and 38 failed, or were by CREATE2."""
+    contract(build, 2002, ethereum_nonce=41, evm_address=EVM_ADDRESS)
+    for number in range(1, 41):
+        if number not in (3, 38):
+            address = created_address(EVM_ADDRESS, number)
+            build.entity(5000 + number, type="CONTRACT", since=START + number, evm_address=address)
+    nonces = {
+        after: account(at(START + after), EVM_ADDRESS).nonce for after in (0, 1, 2, 3, 36, 37, 38, 39, 40)
+    }
+    assert nonces == {0: 1, 1: 2, 2: 4, 3: 4, 36: 37, 37: 39, 38: 39, 39: 40, 40: 41}
+    assert account(current(), EVM_ADDRESS).nonce == 41
+
+
+def test_a_contract_that_created_nothing_has_the_nonce_of_its_version(build):
+    contract(build, 2002, ethereum_nonce=1)
+    contract(build, 2003, ethereum_nonce=5)
+    build.entity(2004, ethereum_nonce=7)
+    assert [account(at(START), long_zero(number)).nonce for number in (2002, 2003, 2004)] == [1, 5, 7]
