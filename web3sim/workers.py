@@ -27,7 +27,7 @@ from web3sim.wire import receive, send
 log = logging.getLogger("mirror.web3")
 
 # How long a call may take before it is a long one.
-_LONG_SECONDS = 0.3
+_LONG_SECONDS = 0.5
 _PRIORITY_OF_LONG = 10
 # How long after its deadline a call is waited for.
 _GRACE_SECONDS = 1.0

@@ -41,7 +41,7 @@ def asked(**given: Any) -> Any:
     """A `web3sim.call.Call` with defaults."""
     from web3sim.call import Call
 
-    defaults = {
+    defaults: dict[str, Any] = {
         "block": LATEST,
         "data": b"",
         "sender": None,

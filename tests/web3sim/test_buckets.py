@@ -73,7 +73,7 @@ def test_a_counter_counts_up_to_its_most(shared):
 
 
 def test_threads_never_take_more_than_there_is(shared):
-    taken = []
+    taken: list[bool] = []
 
     def take() -> None:
         taken.extend(shared.take("few", 40, 1) for _ in range(10))

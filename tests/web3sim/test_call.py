@@ -161,6 +161,7 @@ def test_an_estimate_is_eight_bytes_and_suffices(ledger):
     contract(ledger, 5002, ANSWERS)
     call = {"to": long_zero(5001)}
     used = answer(asked(**call)).used
+    assert used is not None
     found = result(**call, estimate=True)
     least = int.from_bytes(found, "big")
     assert len(found) == 8

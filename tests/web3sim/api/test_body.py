@@ -9,6 +9,10 @@ from web3sim.state.blocks import LATEST, BlockSelector
 
 ADDRESS = "0x00000000000000000000000000000000000003e9"
 
+NESTED: tuple[object, ...] = ({}, [], ["0x"], {"a": 1})
+NO_INTEGERS: tuple[object, ...] = ("0x10", "1.5", True, [], {}, 2**63, "9" * 9999)
+NO_BOOLEANS: tuple[object, ...] = ("yes", "t", [], [True], {}, 1.5)
+
 
 def parsed(**members):
     return parse(json.dumps(members).encode())
@@ -89,14 +93,10 @@ def test_a_number_that_is_no_block_is_named_as_it_was_written(value):
 @pytest.mark.parametrize(
     "members",
     [
-        *({name: wrong} for name in ("block", "data", "from", "to") for wrong in ({}, [], ["0x"], {"a": 1})),
+        *({name: wrong} for name in ("block", "data", "from", "to") for wrong in NESTED),
         *({name: "x"} for name in ("gas", "gasPrice", "value")),
-        *(
-            {name: wrong}
-            for name in ("gas", "value")
-            for wrong in ("0x10", "1.5", True, [], {}, 2**63, "9" * 9999)
-        ),
-        *({"estimate": wrong} for wrong in ("yes", "t", [], [True], {}, 1.5)),
+        *({name: wrong} for name in ("gas", "value") for wrong in NO_INTEGERS),
+        *({"estimate": wrong} for wrong in NO_BOOLEANS),
     ],
     ids=str,
 )

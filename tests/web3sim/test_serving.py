@@ -1,0 +1,166 @@
+"""Contract calls of a web server as an operator runs it: its processes share limits, and end with it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from tests.build import Build
+from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
+
+FEW, LOOPS = 5201, 5202
+PATIENCE_SECONDS = 60
+
+
+class Node:
+    """`manage.py serve` on the tests' database."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._output = folder / "output"
+        self._folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, **environment: str) -> None:
+        given = connection.get_connection_params()
+        database = {
+            name: str(given[name]) for name in ("user", "password", "host", "port") if given.get(name)
+        }
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=settings.BASE_DIR,
+                env={
+                    "PATH": os.environ["PATH"],
+                    "PORT": str(self.port),
+                    "SVC_MIRROR_DATA": str(self._folder),
+                    "DATABASE_URL": f"postgresql:///{given['dbname']}?{urlencode(database)}",
+                    **environment,
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self.wait_for(lambda: "Ctrl-C stops" in self._output.read_text())
+
+    def wait_for(self, holds) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            assert time.monotonic() < deadline, self._output.read_text()
+            time.sleep(0.05)
+
+    def ask(self, path: str, body: object = None) -> int:
+        """The status of the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/v1/{path}", data, {"content-type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def call(self, num: int, **given: object) -> int:
+        return self.ask("contracts/call", {"to": hex_address(num), **given})
+
+    def processes(self) -> list[int]:
+        assert self.process
+        names = [entry.name for entry in Path("/proc").iterdir()]
+        return [int(name) for name in names if name.isdecimal() and _is_of(int(name), self.process)]
+
+    def workers(self) -> list[int]:
+        return [pid for pid in self.processes() if b"web3sim.worker" in _command(pid)]
+
+
+def _is_of(pid: int, process: "subprocess.Popen[bytes]") -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[0]
+        return state != "Z" and os.getsid(pid) == process.pid
+    except OSError:
+        return False
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.fixture
+def node(ledger_tables: None, data_folder: Path) -> Iterator[Node]:
+    build = Build()
+    network(build)
+    contract(build, FEW, ANSWERS)
+    contract(build, LOOPS, ENDLESS)
+    made = Node(data_folder)
+    yield made
+    if made.process and made.process.poll() is None:
+        os.killpg(made.process.pid, signal.SIGKILL)
+        made.process.wait()
+    # The connections of the killed would keep the tables.
+    made.wait_for(lambda: not made.processes())
+
+
+def test_other_endpoints_answer_while_calls_take_all_they_can_and_nothing_is_left_after_them(node):
+    # As slow as calls can be.
+    node.start(SVC_MIRROR_WEB3_EVM_ENGINE="pyevm")
+    assert node.call(FEW) == 200
+    with ThreadPoolExecutor(20) as threads:
+        calls = [threads.submit(node.call, LOOPS) for _ in range(20)]
+        time.sleep(0.5)
+        assert [node.ask(f"blocks?limit={number}") for number in range(1, 11)] == [200] * 10
+        assert not all(call.done() for call in calls)
+        # Out of gas, or refused since others were there first.
+        assert {call.result() for call in calls} <= {400, 503}
+    assert node.call(FEW) == 200
+
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(node.call, LOOPS)
+        time.sleep(0.5)
+        assert node.workers()
+        node.process.send_signal(signal.SIGTERM)
+        assert node.process.wait(PATIENCE_SECONDS) == 0
+        node.wait_for(lambda: not node.processes())
+        assert call.exception() or call.result() in (400, 503)
+
+
+def test_the_processes_of_a_web_server_share_their_limits(node):
+    node.start(SVC_MIRROR_WEB3_THROTTLE_REQUESTSPERSECOND="20")
+    began = time.monotonic()
+    with ThreadPoolExecutor(8) as threads:
+        statuses = list(threads.map(node.call, [FEW] * 200))
+    passed = statuses.count(200)
+    # A process that is about to start may refuse some.
+    assert {200, 429} <= set(statuses) <= {200, 429, 503}
+    # Twenty at once, and twenty for each second since.
+    assert passed <= 20 + 20 * (time.monotonic() - began) + 1
+
+
+def test_nothing_is_left_when_the_web_server_is_killed_in_the_middle_of_a_call(node):
+    node.start(SVC_MIRROR_WEB3_EVM_ENGINE="pyevm")
+    assert node.call(FEW) == 200
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(node.call, LOOPS)
+        time.sleep(0.5)
+        assert node.workers()
+        node.process.kill()
+        node.process.wait()
+        node.wait_for(lambda: not node.processes())
