@@ -3,6 +3,7 @@
 import time
 
 import psycopg
+from django.db import OperationalError
 
 from mirror.db.sql import Row, Values, fetch
 from web3sim.engine.seam import DeadlinePassed
@@ -26,7 +27,7 @@ class Reading:
             raise DeadlinePassed("the call had no time left to read its state")
         try:
             return fetch(statement, values, timeout=_TIMEOUT)
-        except psycopg.OperationalError as error:
+        except (psycopg.OperationalError, OperationalError) as error:
             raise DatabaseUnavailable(str(error).strip()) from error
 
     def fetch_one(self, statement: str, values: Values = ()) -> Row | None:
