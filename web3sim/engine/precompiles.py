@@ -92,8 +92,8 @@ def _blake2f_gas(data: bytes) -> int:
 
 
 @cache
-def _trusted_setup() -> Any:
-    """The setup of the KZG ceremony, which the EVM library carries."""
+def trusted_setup() -> Any:
+    """The setup of the KZG ceremony, which the EVM library carries. Reading it takes seconds, once."""
     if eth.__file__ is None:
         raise RuntimeError("The EVM library has no folder to read the KZG setup from.")
     return ckzg.load_trusted_setup(str(Path(eth.__file__).parent / "_utils" / "kzg_trusted_setup.txt"), 0)
@@ -109,7 +109,7 @@ def _point_evaluation(data: bytes) -> bytes:
     if versioned_hash != _VERSIONED_HASH_VERSION + hashlib.sha256(commitment).digest()[1:]:
         raise RuleBroken(Halt.PRECOMPILE)
     try:
-        proven = ckzg.verify_kzg_proof(commitment, z, y, proof, _trusted_setup())
+        proven = ckzg.verify_kzg_proof(commitment, z, y, proof, trusted_setup())
     except RuntimeError as error:
         raise RuleBroken(Halt.PRECOMPILE) from error
     if not proven:
