@@ -88,14 +88,14 @@ def _symbol(asked: Question) -> bytes:
 
 
 def _total_supply(asked: Question) -> bytes:
-    return word_of(asked.state.total_supply(asked.token))
+    return _amount(asked.state.total_supply(asked.token))
 
 
 def _balance_of(asked: Question) -> bytes:
     (account,) = asked.accounts(1)
     if account is None:
         raise Refused("INVALID_ACCOUNT_ID")
-    return word_of(asked.state.token_balance(asked.token, account))
+    return _amount(asked.state.token_balance(asked.token, account))
 
 
 # FUNGIBLE
@@ -113,7 +113,7 @@ def _allowance(asked: Question) -> bytes:
         raise Refused("INVALID_TOKEN_ID")
     if owner is None:
         raise Refused("INVALID_ALLOWANCE_OWNER_ID")
-    return word_of(0 if spender is None else asked.state.token_allowance(asked.token.id, owner, spender))
+    return _amount(0 if spender is None else asked.state.token_allowance(asked.token.id, owner, spender))
 
 
 # UNIQUE
@@ -151,6 +151,11 @@ def _is_approved_for_all(asked: Question) -> bytes:
     if owner is None or operator is None:
         return word_of(False)
     return word_of(asked.state.approved_for_all(asked.token.id, owner, operator))
+
+
+def _amount(number: int) -> bytes:
+    """Of what is older than what is stored, more may be known to have gone than to have come."""
+    return word_of(max(number, 0))
 
 
 VIEWS: dict[str, View] = {

@@ -110,9 +110,9 @@ def entities_of(rows: Iterable[Row]) -> Entities:
     by_address: dict[Address, Entity] = {}
     by_id: dict[int, Entity] = {}
     for address, asked_id, found_id, kind, evm_address, alias, balance, nonce, receiver_signature in rows:
-        entity = Entity(
-            found_id, kind, evm_address, alias, balance or 0, nonce or 0, bool(receiver_signature)
-        )
+        # Of an account older than what is stored, more may be known to have gone than to have come.
+        held = max(balance or 0, 0)
+        entity = Entity(found_id, kind, evm_address, alias, held, nonce or 0, bool(receiver_signature))
         if address is None:
             by_id[asked_id] = entity
         else:

@@ -1,13 +1,16 @@
 """Tokens as contracts, asked through the plain engine."""
 
+from random import Random
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.build import START
-from tests.web3sim.state.states import at, current, long_zero
+from tests.web3sim.state.states import account, at, current, long_zero
 from web3sim.engine import registry
 from web3sim.engine.seam import BlockEnvironment, CallRequest, Halt, NotSupported, Status, SystemCall
+from web3sim.precompiles import functions
 from web3sim.precompiles.abi import one_string, word_of, word_of_address
 from web3sim.precompiles.contracts import NetworkContracts
 from web3sim.precompiles.functions import selector_of
@@ -257,6 +260,55 @@ def test_functions_of_accounts_and_schedules_are_named(ledger):
 def test_an_account_is_no_proxy_for_anything_else(ledger):
     result = run(current(), OWNER_ADDRESS, data_of("name()"))
     assert (result.status, result.output) == (Status.SUCCESS, b"")
+
+
+def test_whatever_is_asked_is_answered_refused_or_named(ledger):
+    choose = Random(1)
+    contracts = NetworkContracts(current())
+    selectors = [selector for table in (functions.TOKEN_PROXY, functions.TOKEN_SERVICE) for selector in table]
+    words_to_choose = (
+        0,
+        1,
+        3,
+        64,
+        1 << 63,
+        1 << 255,
+        TOKEN,
+        UNIQUE,
+        OWNER,
+        OWNER_ADDRESS,
+        long_zero(SPENDER),
+    )
+    for _ in range(1000):
+        data = choose.choice(selectors) + words(*choose.choices(words_to_choose, k=choose.randrange(4)))
+        data = data[: choose.choice((len(data), len(data), choose.randrange(len(data) + 1)))]
+        if choose.random() < 0.5:
+            data = redirect(
+                choose.choice((TOKEN, UNIQUE, OWNER)), data, offset=choose.choice((64, 64, 65, 1 << 90))
+            )
+        address = choose.choice((SERVICE, SERVICE, *(long_zero(number) for number in range(0x167, 0x16D))))
+        call = SystemCall(address, address, long_zero(CALLER), data, 0, 10_000, static=False, depth=0)
+        try:
+            answer = contracts.call(call)
+        except NotSupported as error:
+            assert str(error).endswith("is not simulated yet")
+        else:
+            assert answer.halt is Halt.PRECOMPILE or (answer.gas == VIEW_GAS and answer.output)
+
+
+@STATES
+def test_nothing_is_shown_as_less_than_zero(build, state_of):
+    """The mirror may have begun after the token."""
+    build.entity(TREASURY, balance=-5)
+    build.entity(TOKEN, type="TOKEN")
+    build.token(TOKEN, total_supply=-1)
+    build.holding(TOKEN, account=TREASURY, balance=-2)
+    build.transaction(START + 1, transfers=[(TREASURY, -5)], tokens=[(TOKEN, TREASURY, -2)])
+    state = state_of()
+    assert account(state, long_zero(TREASURY)).balance == 0
+    assert (
+        ask(state, TOKEN, "totalSupply()") == ask(state, TOKEN, BALANCE_OF, long_zero(TREASURY)) == words(0)
+    )
 
 
 # GAS AND STATEMENTS
