@@ -29,7 +29,7 @@ PROPERTIES, PERMISSIONS = 121, 122
 _HOUR = 3600 * NANOS_PER_SECOND
 _PART = 2_048  # bytes a transaction carries
 _HBARS = 30_000
-_FIRST_CENTS = 270_000
+_FIRST_CENTS = 360_000
 _FEWEST_CENTS, _MOST_CENTS = 90_000, 900_000
 # Thousandths of a tinycent for a unit of gas, of the functions that use gas: call, create, Ethereum.
 _GAS, _WITH_GAS = 852_000, (6, 7, 84)

@@ -4,17 +4,19 @@ from typing import Any
 
 import pytest
 
+from ledger.stream.compose import Block
 from ledger.stream.demo import people
 from ledger.stream.demo.network import Network
 from ledger.stream.demo.nodes import nodes as signing_nodes
 from ledger.stream.demo.system import Freeze
 from ledger.stream.demo.topics import Topic
 from ledger.stream.demo.world import Account
+from mirror.values import timestamp
 from mirror.values.hapi import FeeExemptKeyList, Key, SignaturePair
 from mirror.values.timestamp import NANOS_PER_DAY
 from mirror.values.transaction_types import NUMBERS
 from tests.ledger.ingest.load import load, stored
-from tests.ledger.stream.demo.lives import HOUR, life
+from tests.ledger.stream.demo.lives import HOUR, items, life
 
 SIGNATURES = {field.name: field.number for field in SignaturePair.DESCRIPTOR.fields}
 ADDRESS_BOOKS = (101, 102)
@@ -192,6 +194,21 @@ def nodes_match(network: Network) -> None:
     ]
 
 
+def batches_match(blocks: list[Block]) -> None:
+    """A batch lists payer and valid start of what it held, also when that failed."""
+    inner: dict[int, list[int]] = {}
+    for item in items(blocks):
+        if item.body.HasField("batch_key"):
+            batch = timestamp.of(item.record.parent_consensus_timestamp)
+            identifier = item.body.transactionID
+            inner.setdefault(batch, []).extend(
+                (identifier.accountID.accountNum, timestamp.of(identifier.transactionValidStart))
+            )
+    where = f"type = {NUMBERS['ATOMICBATCH']} and inner_transactions is not null"
+    assert dict(stored("transaction", "consensus_timestamp, inner_transactions", where)) == inner
+    assert inner
+
+
 def exempt(topic: Topic) -> bytes:
     listed = FeeExemptKeyList(keys=[Key.FromString(key) for key in topic.fee_exempt_keys])
     serialized: bytes = listed.SerializeToString()
@@ -232,6 +249,7 @@ def test_the_tables_are_as_the_network_is(seed: int) -> None:
     staking_matches(network)
     system_matches(network)
     nodes_match(network)
+    batches_match(blocks)
 
 
 @pytest.mark.usefixtures("ledger_tables")
