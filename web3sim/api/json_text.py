@@ -142,7 +142,8 @@ class _Reader:
         except JSONDecodeError as error:
             raise UnreadableJson(f"{error.msg} at character {error.pos}") from None
         self._token()
-        return text
+        # Half of a character, as an escape can have it, is not text that an answer could repeat.
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     def _next(self) -> str:
         """The next character that is no space; empty at the end."""

@@ -133,6 +133,10 @@ def test_what_is_no_json_object_is_refused(document):
     assert detail.startswith("JSON parse error: ")
 
 
+def test_half_a_character_is_no_text():
+    assert details('{"block": "a\\ud800"}') == ("JSON parse error: Invalid block value: a?",)
+
+
 def test_an_empty_body_is_missing():
     assert details("") == ("Required request body is missing",)
 
