@@ -3,7 +3,7 @@
 from typing import Any
 
 from ledger.stream.compose import account
-from ledger.stream.demo import abi, sending
+from ledger.stream.demo import abi, hooks, sending
 from ledger.stream.demo.contract_run import AUTO_RENEW_SECONDS, Run, contract_id
 from ledger.stream.demo.deployed import Contract, Result
 from ledger.stream.demo.evm import Request, intrinsic_gas
@@ -199,11 +199,12 @@ def _create(
         body["initcode"] = creation + arguments
     else:
         body |= {"fileID": FileID(fileNum=file), "constructorParameters": arguments}
-    changeable = kind == _DELETABLE or network.choose.random() < 0.7
-    if changeable:
+    if kind == _DELETABLE or network.choose.random() < 0.7:
         assert owner.key is not None
         body["adminKey"] = Key.FromString(owner.key)
     itself = network.world.accounts[run.created[0].number] if run.created else None
+    if itself is not None:
+        _own(network, owner, run.created[0], itself, body)
     composed = network.submit(
         "contractCreateInstance",
         body,
@@ -215,13 +216,21 @@ def _create(
         fee=network.fee("contractCreateInstance") + run.gas_fee,
         sidecars=run.sidecars(bytecode=True),
     )
-    if itself is not None:
-        itself.memo = body["memo"]
-        run.created[0].auto_renew_account = owner.number
-        network.world.bound.add(owner.number)
-        if changeable:
-            itself.key, run.created[0].admin = owner.key, owner.number
     return run.finish(composed, composed.record.transactionHash[:32], itself=itself, payer=owner.number)
+
+
+def _own(network: Network, owner: Account, contract: Contract, itself: Account, body: dict[str, Any]) -> None:
+    """Take over what the body of its creation says of a contract; now and then give it a hook at once."""
+    itself.memo = body["memo"]
+    contract.auto_renew_account = owner.number
+    network.world.bound.add(owner.number)
+    if "adminKey" in body:
+        itself.key, contract.admin = owner.key, owner.number
+    living = network.world.contracts.living
+    if "AllowanceHook" in living and contract.kind != _DELETABLE and network.choose.random() < 0.3:
+        details = hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])
+        body["hook_creation_details"] = [details]
+        network.world.bound.add(contract.number)
 
 
 def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
