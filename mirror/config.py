@@ -438,6 +438,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize", 131_072,
             "Most data of a call. A request may have twice as many characters and 1,024 more.", unit="bytes",
             low=0, high=100_000_000),
+    Setting("web3.opcode.tracer.enabled", True,
+            "Serve the operations of past transactions; without it that path is unknown."),
+    Setting("web3.opcode.tracer.timeout", "60s",
+            "Longest time of such an answer once it has begun, which web3.requestTimeout limits; beyond it the "
+            "answer breaks off.", unit="duration", low=1, high=3600),
     Setting("web3.throttle.requestsPerSecond", 500, "Contract calls per second.", low=1),
     Setting("web3.throttle.gasPerSecond", 1_000_000_000, "Gas of contract calls per second.",
             unit="units of gas", low=1, high=1_000_000_000),

@@ -178,7 +178,8 @@ class EndpointSchema(AutoSchema):
             answers = {_JSON: answers}
         is_newer = isinstance(self._endpoint, NewerReadView)
         failures: tuple[HTTPStatus, ...] = _NEWER_FAILURES if is_newer else _CLASSIC_FAILURES
-        error = ErrorWithDetailJson if is_newer else ErrorJson
+        failures = self._endpoint.failures or failures
+        error = self._endpoint.error or (ErrorWithDetailJson if is_newer else ErrorJson)
         if posted is not None:
             failures = posted.failures or (*failures, *_BODY_FAILURES)
             error = posted.error or error

@@ -73,7 +73,10 @@ class ReadView(GenericViewSet[Any]):
     #: What a successful answer to GET is, for the API description: a TypedDict of mirror.values.shapes, or
     #: one type per media type.
     answers: ClassVar[Any] = None
-    #: The same for POST.
+    #: What GET answers when it fails, and with which statuses, where that is other than the family's.
+    error: ClassVar[Any] = None
+    failures: ClassVar[tuple[HTTPStatus, ...]] = ()
+    #: What POST takes and gives.
     posted: ClassVar[Posted | None] = None
 
     #: HTTP method -> the method of the view that serves it.
