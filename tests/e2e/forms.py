@@ -9,8 +9,12 @@ NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
 _EMPTY_KEY_LIST = b"\x32\x00"
 
 
+def numbered(number: int) -> str:
+    return f"0.0.{number}"
+
+
 def entity(number: int | None) -> str | None:
-    return f"0.0.{number}" if number else None
+    return numbered(number) if number else None
 
 
 def at(nanoseconds: int | None) -> str | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from random import Random
-from typing import Any
 
 from ledger.stream.compose import Block
 from ledger.stream.demo import people
@@ -151,7 +150,7 @@ def _snapshots(ends: list[Moment]) -> Iterator[Snapshot]:
 
 def snapshot_at(taken: list[Snapshot], upper: int) -> Snapshot | None:
     """The last snapshot by then, unless it is older than the month before."""
-    found: Any = None
+    found: Snapshot | None = None
     for snapshot in taken:
         if month(upper, before=1) <= snapshot.at <= upper:
             found = snapshot

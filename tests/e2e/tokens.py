@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
 from ledger.stream.demo.world import World
-from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key
+from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered
 from tests.e2e.life import Life, Moment, snapshot_at, snapshots
 from tests.e2e.rest import Rest, same
 
@@ -51,7 +51,7 @@ def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
             same(balances, {}, path, at(time))
         else:
             expected = {
-                entity(account): held
+                numbered(account): held
                 for (account, number), held in snapshot.tokens.items()
                 if number == token
             }
