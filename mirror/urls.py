@@ -22,7 +22,7 @@ from network.api import exchangerate, fees, nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
 from tokens.api import balances as token_balances
-from web3sim.api import call
+from web3sim.api import call, opcodes
 
 ROUTES = Routes(
     [
@@ -53,6 +53,7 @@ ROUTES = Routes(
         route("contracts/{contractIdOrAddress}/results/logs", logs.LogsOfContract),
         route("contracts/results/{transactionIdOrHash}", results.ResultOfTransaction),
         route("contracts/results/{transactionIdOrHash}/actions", actions.Actions),
+        route("contracts/results/{transactionIdOrHash}/opcodes", opcodes.Opcodes),
         route("contracts/{contractIdOrAddress}/results/{timestamp}", results.ResultAt),
         route("network/exchangerate", exchangerate.ExchangeRate),
         route("network/fees", fees.Fees),

@@ -2,8 +2,9 @@
 
 Started by `web3sim.workers` as `python -m web3sim.worker <descriptor of a socket>`. The first process only
 waits for sockets on that one, and gives each to a copy of itself, which is ready within milliseconds. A copy
-reads one call after the other from its socket and writes an answer to each. Neither outlives the process that
-started it.
+reads one call after the other from its socket and writes an answer to each. An answer may be a long one: then
+the message only says so, its pieces follow, an empty one ends them, and the last message says whether there
+will be others. Neither outlives the process that started it.
 """
 
 import ctypes
@@ -20,6 +21,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from web3sim.engine.seam import DeadlinePassed
 from web3sim.wire import receive, send
 
 log = logging.getLogger("mirror.web3")
@@ -30,6 +32,8 @@ _PAGE_BYTES = resource.getpagesize()
 # A call this long, and each of so many, is followed by a look at the memory.
 _LONG_SECONDS = 0.1
 _CALLS_PER_LOOK = 100
+# Answers up to this size are sent whole.
+_HELD_BYTES = 256 * 1024
 
 
 # FIRST PROCESS
@@ -62,9 +66,10 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
 
     config.overridden(settings)
     django_settings.DATABASES = {"default": database}
-    from web3sim import call
+    from web3sim import call, trace
 
     call.load_engine()
+    trace.load_engine()
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY:
         most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
@@ -95,7 +100,6 @@ class _Worker:
     def run(self) -> None:
         """Answer calls until the socket is closed, or this process has become too large or too old."""
         from mirror import config
-        from web3sim import call
 
         parent = os.getppid()
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -113,26 +117,73 @@ class _Worker:
             except OSError:
                 return
             began = time.monotonic()
-            answer, spent = self._answer(call, asked)
+            pieces = _Pieces(self._connection)
+            answer, spent = self._answer(asked, pieces)
             self._calls += 1
             if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
                 spent = spent or _memory()[1] - resident > memory // 2
             last = spent or self._calls >= most_calls
             try:
-                send(self._connection, pickle.dumps((answer, last)))
+                if not pieces.began:
+                    send(self._connection, pickle.dumps((answer, last)))
+                elif spent:
+                    # Whoever reads the pieces notices that they have no end.
+                    return
+                else:
+                    pieces.end(last)
             except OSError:
                 return
 
-    def _answer(self, call: Any, asked: Any) -> tuple[Any, bool]:
+    def _answer(self, asked: Any, pieces: "_Pieces") -> tuple[Any, bool]:
         """The answer, and whether this process should answer no more."""
+        from web3sim import call, trace
+
         try:
-            return call.answer(asked), False
+            if not isinstance(asked, trace.Trace):
+                return call.answer(asked), False
+            answer = trace.answer(asked, pieces.add)
+            return answer._replace(result=pieces.held), False
         except MemoryError:
             log.warning("event=call_took_too_much_memory")
+            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
+        except DeadlinePassed:
+            log.warning("event=trace_took_too_long")
             return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
         except Exception as error:
             log.error("event=unexpected_error", exc_info=error)
             return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
+
+
+class _Pieces:
+    """An answer that comes in pieces: held back while it is short, then sent as it comes."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._held: list[bytes] = []
+        self._size = 0
+        self.began = False
+
+    @property
+    def held(self) -> bytes:
+        return b"".join(self._held)
+
+    def add(self, piece: bytes) -> None:
+        """Errors: OSError when the web server process wants no more."""
+        if self.began:
+            send(self._connection, piece)
+            return
+        self._held.append(piece)
+        self._size += len(piece)
+        if self._size > _HELD_BYTES:
+            self.began = True
+            send(self._connection, pickle.dumps((None, False)))
+            send(self._connection, self.held)
+            self._held.clear()
+
+    def end(self, last: bool) -> None:
+        """Errors: OSError."""
+        send(self._connection, b"")
+        send(self._connection, pickle.dumps(last))
 
 
 def _memory() -> tuple[int, int]:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -52,24 +52,40 @@ class Pool:
 
     def run(self, asked: Any, deadline: float) -> Any:
         """What `web3sim.call.answer` says; `deadline` is a time of `time.monotonic`. Errors: Unanswered."""
+        worker, answer, last = self._ask(asked, deadline)
+        self.release(worker, usable=not (last or worker.slowed))
+        return answer
+
+    def stream(self, asked: Any, deadline: float, last: float) -> "tuple[Any, Pieces | None]":
+        """The same of an answer that may be a long one: then there are pieces, which may come until `last`.
+
+        They have to be read to their end, or closed. Errors: Unanswered.
+        """
+        worker, answer, ends = self._ask(asked, deadline)
+        if answer is None:
+            return None, Pieces(self, worker, last)
+        self.release(worker, usable=not (ends or worker.slowed))
+        return answer, None
+
+    def _ask(self, asked: Any, deadline: float) -> "tuple[_Worker, Any, bool]":
+        """A process, which has to be released, its answer, and whether that is its last."""
         message = pickle.dumps(asked)
         while time.monotonic() < deadline:
             worker = self._acquire(deadline)
-            usable = False
+            answered = False
             try:
                 worker.ask(message)
                 answer, last = worker.answer(deadline)
-                usable = not (last or worker.slowed)
-                return answer
+                answered = True
+                return worker, answer, last
             except BrokenPipeError:
                 # It died before: another one gets the call.
                 continue
             except OSError as error:
-                why = "took too long" if isinstance(error, TimeoutError) else "died"
-                log.warning("event=call_lost worker=%d reason=%s", worker.pid, why)
-                raise Unanswered(why) from error
+                raise _lost(worker, error) from error
             finally:
-                self._release(worker, usable)
+                if not answered:
+                    self.release(worker, usable=False)
         raise Unanswered("no process lived long enough")
 
     def close(self) -> None:
@@ -117,7 +133,8 @@ class Pool:
             raise Unanswered("all processes are busy with long calls")
         self._changed.wait(min(deadline - now, until_long) if until_long > 0 else deadline - now)
 
-    def _release(self, worker: "_Worker", usable: bool) -> None:
+    def release(self, worker: "_Worker", *, usable: bool) -> None:
+        """Let others have a process, or end it."""
         if not usable:
             worker.kill()
         with self._changed:
@@ -125,6 +142,46 @@ class Pool:
             if usable:
                 self._idle.append(worker)
             self._changed.notify()
+
+
+def _lost(worker: "_Worker", error: OSError) -> Unanswered:
+    why = "took too long" if isinstance(error, TimeoutError) else "died"
+    log.warning("event=call_lost worker=%d reason=%s", worker.pid, why)
+    return Unanswered(why)
+
+
+class Pieces:
+    """The pieces of a long answer. Errors while they are read: Unanswered."""
+
+    def __init__(self, pool: Pool, worker: "_Worker", last: float) -> None:
+        self._pool, self._last = pool, last
+        self._worker: _Worker | None = worker
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        if self._worker is None:
+            raise StopIteration
+        try:
+            if piece := self._worker.piece(self._last):
+                return piece
+            last = pickle.loads(self._worker.piece(self._last))
+        except OSError as error:
+            lost = _lost(self._worker, error)
+            self.close()
+            raise lost from error
+        self._end(usable=not (last or self._worker.slowed))
+        raise StopIteration
+
+    def close(self) -> None:
+        """Whoever reads has had enough."""
+        self._end(usable=False)
+
+    def _end(self, *, usable: bool) -> None:
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            self._pool.release(worker, usable=usable)
 
 
 class _Worker:
@@ -149,6 +206,14 @@ class _Worker:
             if not self._said_something(deadline + _GRACE_SECONDS - time.monotonic()):
                 raise TimeoutError
         return pickle.loads(receive(self._connection))
+
+    def piece(self, last: float) -> bytes:
+        """Errors: as `answer`."""
+        if not self.slowed:
+            self._slow_down()
+        if not self._said_something(last + _GRACE_SECONDS - time.monotonic()):
+            raise TimeoutError
+        return receive(self._connection)
 
     def _said_something(self, seconds: float) -> bool:
         waiting = select.poll()
@@ -222,22 +287,31 @@ class _Starter:
             self._process = None
 
 
-_pools: list[Pool] = []
+_pools: dict[str, Pool] = {}
 _making = threading.Lock()
 
 
 def pool() -> Pool:
-    """That of this web server process."""
+    """That for calls of this web server process."""
+    size: int = config.value("web3.workers")
+    # One thread is left for other requests.
+    return _made("calls", size, max(config.value("web.threads") - 1 - size, 0))
+
+
+def trace_pool() -> Pool:
+    """That for traces: one at a time, so that they leave the processes for calls alone."""
+    return _made("traces", 1, 0)
+
+
+def _made(name: str, size: int, patient: int) -> Pool:
     with _making:
-        if not _pools:
-            size: int = config.value("web3.workers")
-            # One thread is left for other requests.
-            _pools.append(Pool(size, max(config.value("web.threads") - 1 - size, 0)))
-        return _pools[0]
+        if name not in _pools:
+            _pools[name] = Pool(size, patient)
+        return _pools[name]
 
 
 def stop() -> None:
     """End the processes of this one; the next call starts others, with the settings as they are then."""
     with _making:
         while _pools:
-            _pools.pop().close()
+            _pools.popitem()[1].close()

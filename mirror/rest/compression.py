@@ -15,15 +15,16 @@ THRESHOLD = 1024
 # What a client that has no preference among them gets, in this order.
 _ENCODINGS = ("br", "gzip", "deflate")
 _IDENTITY = "identity"
-_GZIP_WINDOW = 31
+#: What zlib takes for gzip.
+GZIP_WINDOW = 31
 
 
 def gzip(body: bytes) -> bytes:
-    return zlib.compress(body, 1, wbits=_GZIP_WINDOW)
+    return zlib.compress(body, 1, wbits=GZIP_WINDOW)
 
 
 def gunzip(data: bytes) -> bytes:
-    return zlib.decompress(data, wbits=_GZIP_WINDOW)
+    return zlib.decompress(data, wbits=GZIP_WINDOW)
 
 
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {

@@ -149,6 +149,10 @@ REQUESTS: dict[str, tuple[list[str], list[str]]] = {
         [f"{_ACCOUNT}-1700001000-000000000", _HASH],
         ["", "order=desc", "index=gt:1", "index=1"],
     ),
+    "contracts/results/{transactionIdOrHash}/opcodes": (
+        [f"{_ACCOUNT}-1700001000-000000000", _HASH],
+        ["", "stack=false&memory=true&storage=true"],
+    ),
     "contracts/{contractIdOrAddress}": (
         [_CONTRACT, _ADDRESS],
         ["", f"timestamp={_AT}", f"timestamp=lt:{_AT}", _BETWEEN],
