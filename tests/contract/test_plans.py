@@ -11,7 +11,8 @@ from tests.contract.requests import REQUESTS
 
 
 def test_there_are_requests_to_every_endpoint():
-    assert sorted(REQUESTS) == sorted(ROUTES.views)
+    # Others read the database in processes of their own.
+    assert sorted(REQUESTS) == sorted(path for path, view in ROUTES.views.items() if "get" in view.actions)
 
 
 def test_no_request_reads_a_large_table_from_end_to_end(api):

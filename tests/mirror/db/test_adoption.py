@@ -76,7 +76,7 @@ def test_an_owner_who_is_no_superuser_gets_the_whole_schema(other: BaseDatabaseW
 def test_the_migrations_can_be_taken_back(other: BaseDatabaseWrapper) -> None:
     call_command("migrate", database=ALIAS, verbosity=0)
 
-    for app in ("ledger", "mirror"):
+    for app in ("ledger", "mirror", "web3sim"):
         call_command("migrate", app, "zero", database=ALIAS, verbosity=0)
 
     left = describe(other)
