@@ -36,7 +36,7 @@ _TRADES = (
 
 
 def begin(network: Network, people: int = 40) -> None:
-    """The first transactions: the accounts of the network, then so many people, with hbars to start with."""
+    """The first transactions: the accounts of the network, its files and nodes, then so many people."""
     for number in (TREASURY, *_SYSTEM_ACCOUNTS):
         _open_system_account(network, number)
     system_files.begin(network)
