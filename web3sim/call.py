@@ -128,10 +128,10 @@ def answer(call: Call) -> Answer:
 
 
 def _answered(call: Call) -> Answer:
-    if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
-        raise _Refused(_OVERSIZE)
     reading = Reading(call.deadline)
     selected = find_block(call.block, reading)
+    if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
+        raise _Refused(_OVERSIZE)
     state = LedgerState(selected, reading)
     simulation = _Simulation(call, selected, state)
     first = simulation.run(call.gas)
