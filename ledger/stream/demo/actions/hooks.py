@@ -26,7 +26,7 @@ def attach(network: Network) -> bool:
     if payer is None:
         return False
     owner = payer
-    if network.choose.random() < 0.3:
+    if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
         contract, admin = changeable(network)
         if contract is None or admin is None:
             return False
