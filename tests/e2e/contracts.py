@@ -1,16 +1,13 @@
-"""What the API says of contracts: what they are, what their storage holds, and what came of calling them."""
+"""What the API says of contracts: what they are, and what their storage holds."""
 
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.deployed import Contract, Result
+from ledger.stream.demo.deployed import Contract
 from ledger.stream.demo.world import World
-from tests.e2e.forms import NANOS_PER_SECOND, address, at, entity, hexed, key, word
+from tests.e2e.forms import NANOS_PER_SECOND, at, entity, hexed, key
 from tests.e2e.life import Life, Moment
 from tests.e2e.rest import Rest, same
-
-_LATEST = 60
-_SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING_EXPECTED_OPERATION")
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
@@ -29,7 +26,6 @@ def check(rest: Rest, world: World, choose: Random) -> None:
         expected_slots = [slot_json(contract, slot, one.value, one.modified) for slot, one in slots]
         rows = rest.all(f"{path}/state", "state", order=order)
         same(rows, expected_slots if order == "asc" else expected_slots[::-1], path, "state")
-    _check_results(rest, world)
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
@@ -55,32 +51,6 @@ def _check_state_at(rest: Rest, moment: Moment, contract: Contract, choose: Rand
     assert shown["nonce"] >= moment.world.accounts[contract.number].nonce, (path, time)
     expected = record(moment.world, contract) | bytecode(moment.world, contract)
     same(shown, expected | {"timestamp": shown["timestamp"], "nonce": shown["nonce"]}, path, time)
-
-
-def _check_results(rest: Rest, world: World) -> None:
-    """The latest results, and the logs they left."""
-    latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
-    if not latest:
-        return
-    since = f"gte:{at(latest[-1].consensus_timestamp)}"
-    shown = rest.all("contracts/results", "results", timestamp=since, internal="true")
-    expected = [result_json(world, one) for one in latest]
-    same([{name: row[name] for name in expected[0]} for row in shown], expected, "/contracts/results", since)
-
-    logs = rest.all("contracts/results/logs", "logs", timestamp=since)
-    of_contracts = [
-        log for log in logs if int(log["contract_id"].rpartition(".")[2]) in world.contracts.deployed
-    ]
-    expected_logs = [log for one in latest for log in logs_json(world, one)[::-1]]
-    same(
-        [
-            {name: row[name] for name in ("address", "contract_id", "data", "timestamp", "topics")}
-            for row in of_contracts
-        ],
-        expected_logs,
-        "/contracts/results/logs",
-        since,
-    )
 
 
 # JSON
@@ -124,44 +94,6 @@ def slot_json(contract: Contract, slot: int, value: int, modified: int) -> dict[
         "slot": f"0x{slot:064x}",
         "value": f"0x{value:064x}",
     }
-
-
-def result_json(world: World, one: Result) -> dict[str, Any]:
-    called = one.contract
-    return {
-        "address": evm_address(world, called) if called else None,
-        "amount": one.amount,
-        "call_result": hexed(one.output),
-        "contract_id": entity(called),
-        "created_contract_ids": [entity(number) for number in one.created],
-        "error_message": one.error or None,
-        "from": address(one.sender),
-        "gas_limit": one.gas_limit,
-        "gas_used": one.gas_used,
-        "timestamp": at(one.consensus_timestamp),
-        "hash": hexed(one.hash),
-        "result": one.result,
-        "status": "0x1" if one.result in _SUCCESSES else "0x0",
-    }
-
-
-def logs_json(world: World, one: Result) -> list[dict[str, Any]]:
-    return [
-        {
-            "address": evm_address(world, log.contract),
-            "contract_id": entity(log.contract),
-            "data": f"0x{log.data.hex():0>64}" if log.data else "0x",
-            "timestamp": at(one.consensus_timestamp),
-            "topics": [word(topic) for topic in log.topics],
-        }
-        for log in one.logs
-    ]
-
-
-def evm_address(world: World, number: int) -> str | None:
-    """The address of an account or contract; that of a system contract follows from its number."""
-    known = world.accounts.get(number)
-    return hexed(known.address) if known else address(number)
 
 
 def any_id(world: World, contract: Contract, choose: Random) -> str:

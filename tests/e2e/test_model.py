@@ -15,7 +15,19 @@ import pytest
 from ledger.stream.compose import Block
 from ledger.stream.demo.world import World
 from mirror.values import transaction_types
-from tests.e2e import accounts, allowances, contracts, hooks, network, nfts, schedules, stream, tokens, topics
+from tests.e2e import (
+    accounts,
+    allowances,
+    contracts,
+    hooks,
+    network,
+    nfts,
+    results,
+    schedules,
+    stream,
+    tokens,
+    topics,
+)
 from tests.e2e.crashes import load_and_abort, load_and_kill
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
@@ -37,6 +49,7 @@ CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
     nfts.check,
     allowances.check,
     contracts.check,
+    results.check,
     hooks.check,
     network.check,
     topics.check,

@@ -1,0 +1,96 @@
+"""What the API says came of calling and creating contracts, and of the logs that they left."""
+
+from random import Random
+from typing import Any
+
+from ledger.stream.demo.deployed import Result
+from ledger.stream.demo.world import World
+from tests.e2e.forms import address, at, entity, hexed, word
+from tests.e2e.rest import Rest, same
+
+_LATEST = 60
+_SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING_EXPECTED_OPERATION")
+
+
+def check(rest: Rest, world: World, choose: Random) -> None:
+    """The latest results."""
+    latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
+    if not latest:
+        return
+    since = f"gte:{at(latest[-1].consensus_timestamp)}"
+    shown = rest.all("contracts/results", "results", timestamp=since, internal="true")
+    expected = [record(world, one) for one in latest]
+    same([_of(row, expected[0]) for row in shown], expected, "/contracts/results", since)
+    _check_logs(rest, world, latest, since)
+    # Without a contract a result is in lists alone.
+    found = [one for one in latest if one.contract]
+    for one in choose.sample(found, min(len(found), 3)):
+        expected_one = record(world, one)
+        name = choose.choice(
+            (
+                f"results/0x{one.hash.hex()}",
+                f"0.0.{one.contract}/results/{at(one.consensus_timestamp)}",
+            )
+        )
+        shown_one = rest.get(f"contracts/{name}")
+        same(_of(shown_one, expected_one), expected_one, name)
+        expected_logs = [_without(log, "timestamp") for log in logs(world, one)]
+        same([_of(log, expected_logs[0]) for log in shown_one["logs"]], expected_logs, name, "logs")
+
+
+def _check_logs(rest: Rest, world: World, latest: list[Result], since: str) -> None:
+    """The logs of contracts; tokens have some, too, of what was never called."""
+    shown = rest.all("contracts/results/logs", "logs", timestamp=since)
+    of_contracts = [
+        log for log in shown if int(log["contract_id"].rpartition(".")[2]) in world.contracts.deployed
+    ]
+    expected = [log for one in latest for log in reversed(logs(world, one))]
+    path = "/contracts/results/logs"
+    same([_of(log, expected[0]) for log in of_contracts if expected], expected, path, since)
+
+
+def _of(row: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in members}
+
+
+def _without(row: dict[str, Any], member: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != member}
+
+
+# JSON
+def record(world: World, one: Result) -> dict[str, Any]:
+    called = one.contract
+    return {
+        "address": evm_address(world, called) if called else None,
+        "amount": one.amount,
+        "call_result": hexed(one.output),
+        "contract_id": entity(called),
+        "created_contract_ids": [entity(number) for number in one.created],
+        "error_message": one.error or None,
+        "from": address(one.sender),
+        "gas_limit": one.gas_limit,
+        "gas_used": one.gas_used,
+        "timestamp": at(one.consensus_timestamp),
+        "hash": hexed(one.hash),
+        "result": one.result,
+        "status": "0x1" if one.result in _SUCCESSES else "0x0",
+    }
+
+
+def logs(world: World, one: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            "address": evm_address(world, log.contract),
+            "contract_id": entity(log.contract),
+            "data": f"0x{log.data.hex():0>64}" if log.data else "0x",
+            "timestamp": at(one.consensus_timestamp),
+            "topics": [word(topic) for topic in log.topics],
+        }
+        for log in one.logs
+    ]
+
+
+def evm_address(world: World, number: int) -> str | None:
+    """The address of an account or contract; that of a system contract follows from its number."""
+    known = world.accounts.get(number)
+    return hexed(known.address) if known else address(number)
