@@ -11,6 +11,7 @@ from ledger.stream.compose import Block
 from ledger.stream.demo import people
 from ledger.stream.demo.actions import ALL
 from ledger.stream.demo.network import START, Network
+from ledger.stream.demo.nodes import nodes
 from ledger.stream.demo.world import World
 from tests.e2e.forms import NANOS_PER_SECOND
 
@@ -60,7 +61,7 @@ class Life:
 
     def __init__(self, seed: int) -> None:
         self.choose = Random(seed)
-        self.network = Network(seed, ALL, start=START + self.choose.randrange(20, 31) * _DAY)
+        self.network = Network(seed, ALL, nodes=nodes(), start=START + self.choose.randrange(20, 31) * _DAY)
         self.blocks: list[Block] = []
         self.ends: list[Moment] = []
         self.moments: list[Moment] = []

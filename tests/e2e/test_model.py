@@ -8,6 +8,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -28,10 +29,10 @@ from tests.e2e import (
     tokens,
     topics,
 )
-from tests.e2e.crashes import load_and_abort, load_and_kill
+from tests.e2e.bucket import Bucket
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest
-from tests.ledger.ingest.load import load, settings
+from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -67,13 +68,13 @@ CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
-def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
+def test_rest_answers_what_the_network_knows_to_be_true(seed: int, tmp_path: Path) -> None:
     began = time.monotonic()
     life, choose = Life(seed), Random(seed)
-    rest = Rest(choose)
-    live(rest, life, choose)
+    rest, bucket = Rest(choose), Bucket(tmp_path)
+    live(rest, life, bucket, choose)
     undisturbed = contents()
-    crashes = load_again(rest, life, choose)
+    crashes = load_again(rest, life, bucket, choose)
     again = contents()
     for table in undisturbed | again:
         assert again.get(table) == undisturbed.get(table), table
@@ -89,11 +90,12 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int) -> None:
     assert not (TRANSACTIONS >= ENOUGH_FOR_ALL and missing), f"never happened: {', '.join(sorted(missing))}"
 
 
-def live(rest: Rest, life: Life, choose: Random) -> None:
+def live(rest: Rest, life: Life, bucket: Bucket, choose: Random) -> None:
     """Let the network live, and compare after every block."""
     loaded = 0
     while loaded < len(life.blocks):
-        load(life.blocks[loaded])
+        bucket.publish(life.blocks[loaded : loaded + 1])
+        bucket.load(loaded)
         loaded += 1
         agrees(rest, life, loaded, choose)
         stream.check(rest, life.blocks[loaded - 1], choose)
@@ -104,7 +106,7 @@ def live(rest: Rest, life: Life, choose: Random) -> None:
     agrees_of_the_past(rest, life, len(life.blocks), choose)
 
 
-def load_again(rest: Rest, life: Life, choose: Random) -> Counter[str]:
+def load_again(rest: Rest, life: Life, bucket: Bucket, choose: Random) -> Counter[str]:
     """Load all of it again in batches of any size, while the loader is killed and the database fails.
 
     Compares whenever a loader has stopped; half of it each time, as the tables are compared in the end.
@@ -115,7 +117,8 @@ def load_again(rest: Rest, life: Life, choose: Random) -> Counter[str]:
         if loaded == len(life.blocks):
             empty_tables()
             loaded = 0
-        loaded = load_some(rest, life, loaded, crashes, choose)
+        count = min(choose.choice((1, 2, 5, 10)), len(life.blocks) - loaded)
+        loaded = load_some(rest, bucket, loaded, count, crashes, choose)
         if loaded:
             agrees(rest, life, loaded, choose, share=0.5)
             agrees_of_the_past(rest, life, loaded, choose, share=0.5)
@@ -134,17 +137,18 @@ def agrees_of_the_past(rest: Rest, life: Life, blocks: int, choose: Random, shar
             check(rest, life, blocks, choose)
 
 
-def load_some(rest: Rest, life: Life, loaded: int, crashes: Counter[str], choose: Random) -> int:
+def load_some(
+    rest: Rest, bucket: Bucket, first: int, count: int, crashes: Counter[str], choose: Random
+) -> int:
     """Load some more blocks, in transactions of any size, or try to; how many are loaded by then."""
-    some = life.blocks[loaded : loaded + choose.choice((1, 2, 5, 10))]
     with settings(importer__parser__record__batch__maxItems=choose.choice((1, 50, 200, 60_000))):
         if crashes["aborted"] == 0 or choose.random() < 0.2:
-            load_and_abort(some, choose)
+            bucket.load_and_abort(first, count, choose)
             crashes["aborted"] += 1
         elif crashes["killed"] == 0 or choose.random() < 0.3:
-            crashes["killed"] += load_and_kill(some, choose)
+            crashes["killed"] += bucket.load_and_kill(first, count, choose)
         else:
-            load(*some)
+            bucket.load(first, count)
     return number_of_blocks(rest)
 
 

@@ -1,0 +1,71 @@
+"""The signed files that the nodes of a network publish, and loaders that load some of them, or try to."""
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import psycopg
+import pytest
+from django.db import connection
+
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import Trust
+from ledger.stream.compose import Block
+from ledger.stream.demo.system_files import address_book
+from ledger.stream.source import find_record_files
+
+# Each of them gets rows of every file, so the loader always comes to them.
+_TABLES = ("crypto_transfer", "record_file", "transaction")
+
+
+class Bucket:
+    """Blocks are loaded by place: `count` of them from the one numbered `first`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def publish(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            block.write(self._folder)
+
+    def load(self, first: int, count: int = 1) -> None:
+        files = list(find_record_files([self._folder]))[first : first + count]
+        done = Pipeline(trust=Trust(address_book())).run(files)
+        assert done.verified == done.files == len(files)
+
+    def load_and_kill(self, first: int, count: int, choose: Random) -> bool:
+        """Load in a process of its own and kill it at a random moment; whether it was still loading."""
+        # The process must not share this one's connection.
+        connection.close()
+        sys.stdout.flush()
+        loader = multiprocessing.get_context("fork").Process(target=self.load, args=(first, count))
+        loader.start()
+        time.sleep(choose.uniform(0.01, 0.06 + 0.02 * count))
+        loading = loader.exitcode is None
+        loader.kill()
+        loader.join()
+        return loading
+
+    def load_and_abort(self, first: int, count: int, choose: Random) -> None:
+        """Load while the database refuses some rows, in the middle of a transaction."""
+        with _refused(choose.choice(_TABLES)), pytest.raises(psycopg.Error, match="no space left"):
+            self.load(first, count)
+
+
+@contextmanager
+def _refused(table: str) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "create or replace function refuse() returns trigger language plpgsql as "
+            "$$ begin raise exception 'no space left on device'; end $$"
+        )
+        cursor.execute(f"create trigger refuse after insert on {table} execute function refuse()")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"drop trigger refuse on {table}; drop function refuse")
