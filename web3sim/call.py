@@ -248,11 +248,20 @@ class _Funded:
 def _failure(result: CallResult) -> tuple[Problem, ...]:
     """What went wrong, then the distinct failures of system contract calls, in order."""
     if result.status is Status.REVERT:
-        main = Problem(_REVERTED, reason(result.output), f"0x{result.output.hex()}")
+        main = Problem(response_code(result), reason(result.output), f"0x{result.output.hex()}")
     else:
-        main = Problem(_CODES.get(result.halt, _OTHER_HALT) if result.halt else _OTHER_HALT, data="0x")
+        main = Problem(response_code(result), data="0x")
     children = dict.fromkeys(name for name in result.child_failures if name not in _CHILD_SUCCESSES)
     return (main, *(Problem(name) for name in children))
+
+
+def response_code(result: CallResult) -> str:
+    """The name of the response code that a transaction with this result has."""
+    if result.status is Status.SUCCESS:
+        return "SUCCESS"
+    if result.status is Status.REVERT:
+        return _REVERTED
+    return _CODES.get(result.halt, _OTHER_HALT) if result.halt else _OTHER_HALT
 
 
 def reason(output: bytes) -> str:
