@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from typing import Any, Self
 
@@ -44,11 +45,12 @@ class Pool:
     def __init__(self, size: int, patient: int) -> None:
         self._size, self._patient = size, patient
         self._starter = _Starter()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._starting = 0
-        self._waiting = 0
+        # Those who wait, each by what wakes it, the first to come first.
+        self._turns: deque[threading.Condition] = deque()
 
     def run(self, asked: Any, deadline: float) -> Any:
         """What `web3sim.call.answer` says; `deadline` is a time of `time.monotonic`. Errors: Unanswered."""
@@ -90,58 +92,81 @@ class Pool:
 
     def close(self) -> None:
         """End all processes."""
-        with self._changed:
+        with self._lock:
             for worker in (*self._idle, *self._busy):
                 worker.kill()
             self._idle.clear()
             self._starter.close()
 
     def _acquire(self, deadline: float) -> "_Worker":
-        with self._changed:
-            self._waiting += 1
-            try:
-                while not self._idle and len(self._busy) + self._starting >= self._size:
-                    self._wait(deadline)
-            finally:
-                self._waiting -= 1
+        with self._lock:
+            # Nobody overtakes: whoever waits would wait for ever.
+            if self._turns or not self._is_free():
+                self._wait(deadline)
             if self._idle:
-                worker = self._idle.pop()
-                self._begin(worker)
-                return worker
+                return self._begun(self._idle.pop())
             self._starting += 1
+            self._wake_next()
+        worker = None
         try:
             worker = self._starter.worker()
         finally:
-            with self._changed:
+            with self._lock:
                 self._starting -= 1
-                self._changed.notify()
-        with self._changed:
-            self._begin(worker)
+                if worker:
+                    self._begun(worker)
+                else:
+                    self._wake_next()
         return worker
 
-    def _begin(self, worker: "_Worker") -> None:
+    def _is_free(self) -> bool:
+        return bool(self._idle) or len(self._busy) + self._starting < self._size
+
+    def _begun(self, worker: "_Worker") -> "_Worker":
         worker.began = time.monotonic()
         self._busy.add(worker)
+        self._wake_next()
+        return worker
+
+    def _wake_next(self) -> None:
+        if self._turns and self._is_free():
+            self._turns[0].notify()
 
     def _wait(self, deadline: float) -> None:
+        """Wait for a turn. Errors: Unanswered."""
+        turn = threading.Condition(self._lock)
+        self._turns.append(turn)
+        try:
+            while self._turns[0] is not turn or not self._is_free():
+                turn.wait(self._patience(turn, deadline))
+        except Unanswered:
+            self._turns.remove(turn)
+            self._wake_next()
+            raise
+        self._turns.popleft()
+
+    def _patience(self, turn: threading.Condition, deadline: float) -> float:
+        """How many seconds to wait before asking again. Errors: Unanswered."""
         now = time.monotonic()
         if now >= deadline:
             raise Unanswered("no process was free in time")
-        # Threads that wait for long calls can't answer anything else.
         until_long = max((worker.began + _LONG_SECONDS - now for worker in self._busy), default=_LONG_SECONDS)
-        if not self._starting and until_long <= 0 and self._waiting > self._patient:
+        if until_long > 0:
+            return min(deadline - now, until_long)
+        # Threads that wait for long calls can't answer anything else.
+        if not self._starting and self._turns.index(turn) >= self._patient:
             raise Unanswered("all processes are busy with long calls")
-        self._changed.wait(min(deadline - now, until_long) if until_long > 0 else deadline - now)
+        return deadline - now
 
     def release(self, worker: "_Worker", *, usable: bool) -> None:
         """Let others have a process, or end it."""
         if not usable:
             worker.kill()
-        with self._changed:
+        with self._lock:
             self._busy.discard(worker)
             if usable:
                 self._idle.append(worker)
-            self._changed.notify()
+            self._wake_next()
 
 
 def _lost(worker: "_Worker", error: OSError) -> Unanswered:
