@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 .PHONY: up test checklist lint install install-dev
 
 up: install
-	@$(BIN)/python manage.py up
+	@$(BIN)/python manage.py up $(if $(LIVE),--live)
 
 test: lint
 	$(BIN)/python -m pytest -n 2

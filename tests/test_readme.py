@@ -1,36 +1,61 @@
-"""The README says what is true."""
+"""The README and the tour say what is true."""
 
-import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 
-from ledger.ingest.pipeline import Pipeline
-from ledger.stream.source import find_record_files
 from mirror import demo
+from tests.conftest import empty_tables
+from tests.tour import Stop, part, stops
+from web3sim import workers
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-README = Path(__file__).resolve().parents[1] / "README.md"
-ANSWERS = re.findall(
-    r"^    \$ curl -s 'http://127\.0\.0\.1:8000(\S+)'\n((?:    .+\n)+)", README.read_text(), re.M
-)
-
-
-@pytest.fixture
-def demo_network(ledger_tables, tmp_path):
-    demo.write(tmp_path / "demo-stream")
-    Pipeline().run(find_record_files([tmp_path / "demo-stream"]))
+ROOT = Path(__file__).resolve().parents[1]
+README, TOUR = ROOT / "README.md", ROOT / "mirror/docs/tour.md"
 
 
-def test_the_answers_shown_are_those_of_the_demo_network(demo_network, client: Client):
-    assert len(ANSWERS) == 3
-    for path, answer in ANSWERS:
-        assert client.get(path).json() == json.loads(answer), path
+@pytest.fixture(scope="module")
+def demo_network(_test_database, django_db_blocker, tmp_path_factory) -> Iterator[None]:
+    """The demo as `up` loads it; nothing of it is changed."""
+    with django_db_blocker.unblock(), override_settings(DATA_DIR=tmp_path_factory.mktemp("node")):
+        demo.load(print)
+        yield
+        # The processes that simulate calls are connected to the database that is dropped next.
+        workers.stop()
+        empty_tables()
 
 
-def test_links_of_the_readme_lead_somewhere():
-    for target in re.findall(r"\]\(([^)]+)\)", README.read_text()):
-        assert (README.parent / target).is_file(), target
+def ask(stop: Stop) -> object:
+    client = Client()
+    if stop.body:
+        answer = client.post(stop.path, stop.body, content_type="application/json")
+    else:
+        answer = client.get(stop.path)
+    assert answer.status_code == 200, (stop.path, answer.content)
+    return answer.json()
+
+
+@pytest.mark.parametrize("stop", stops(TOUR.read_text()), ids=lambda stop: stop.path)
+def test_the_answers_of_the_tour_are_those_of_the_demo_network(demo_network, stop):
+    assert stop.shown
+    assert part(ask(stop), stop.shown) == stop.shown
+
+
+@pytest.mark.parametrize("stop", stops(README.read_text()), ids=lambda stop: stop.path)
+def test_the_requests_of_the_readme_find_something_in_the_demo_network(demo_network, stop):
+    answer = ask(stop)
+    assert all(answer[name] != [] for name in answer), answer
+
+
+def test_the_readme_goes_the_way_of_the_tour():
+    assert [stop.path for stop in stops(README.read_text())] == [
+        stop.path for stop in stops(TOUR.read_text())
+    ]
+
+
+@pytest.mark.parametrize("page", [README, *TOUR.parent.glob("*.md")], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).is_file(), target

@@ -21,6 +21,7 @@ _NAMES = (
     "Keiko", "Lena", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa", "Samir", "Tove",
     "Umar", "Vera", "Wanda", "Xiang", "Yusuf", "Zelda",
 )  # fmt: skip
+_PURPOSES = ("cold wallet", "daily wallet", "joint account", "main account", "savings", "travel money")
 _TRADES = (
     "Bakery",
     "Bookshop",
@@ -53,6 +54,11 @@ def name(place: int) -> str:
         return _NAMES[place]
     turn, owner = divmod(place - len(_NAMES), len(_NAMES))
     return f"{_NAMES[owner]}'s {_TRADES[(owner + turn) % len(_TRADES)]}"
+
+
+def renamed(network: Network, memo: str) -> str:
+    """The name in an account's memo, with another purpose of the account."""
+    return f"{memo.partition(', ')[0]}, {network.choose.choice(_PURPOSES)}"
 
 
 def open_account(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ledger.stream.compose import account, timestamp, transfer_list
+from ledger.stream.demo import people
 from ledger.stream.demo.actions import texts
 from ledger.stream.demo.actions.topics import receipt as message_receipt
 from ledger.stream.demo.files import APPEND, Change
@@ -152,7 +153,7 @@ def _memo(network: Network) -> Inner | None:
     changed = network.person()
     if changed is None:
         return None
-    memo = f"{changed.memo.partition(' (')[0]} (together {network.choose.randrange(100)})"
+    memo = people.renamed(network, changed.memo)
 
     def happen(network: Network) -> dict[str, Any]:
         changed.memo = memo

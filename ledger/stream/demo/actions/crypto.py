@@ -69,7 +69,7 @@ def change_account(network: Network) -> bool:
     body: dict[str, object] = {"accountIDToUpdate": account(changed.number)}
     match network.choose.randrange(6):
         case 0:
-            changed.memo = f"{changed.memo.partition(' (')[0]} (moved {network.choose.randrange(100)})"
+            changed.memo = people.renamed(network, changed.memo)
             body["memo"] = {"value": changed.memo}
         case 1:
             in_use = network.world.tokens.automatic_associations[changed.number]

@@ -1,0 +1,107 @@
+"""The guided tour over the demo network: its requests, and the parts of answers that it shows.
+
+    $ curl -s 'http://127.0.0.1:8000/api/v1/accounts/0.0.1001'
+    {"account":"0.0.1001","memo":"Ada", …}
+
+What is shown is part of the answer: `…` stands for what is left out. `python -m tests.tour FILE...` asks a
+node on port 8000 and writes its answers into the files, with the parts that are shown there now.
+"""
+
+import json
+import re
+import sys
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WIDTH = 104
+_LEFT_OUT = re.compile(r",?\s*…")
+_REQUEST = re.compile(
+    r"^    \$ curl -s 'http://127\.0\.0\.1:8000(?P<path>\S+)'"
+    r"(?: \\\n     +-H 'content-type: application/json' -d '(?P<body>\{.*\})')?\n"
+    r"(?P<answer>(?:    (?!\$ ).+\n)*)",
+    re.MULTILINE,
+)
+
+Ask = Callable[[str, str | None], Any]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One request of the tour; `body` is that of a POST, `shown` the part of the answer."""
+
+    path: str
+    body: str | None
+    answer: str
+
+    @property
+    def shown(self) -> Any:
+        # Lines are wrapped anywhere, within texts too.
+        whole = "".join(line.removeprefix("    ") for line in self.answer.splitlines())
+        return json.loads(_LEFT_OUT.sub("", whole)) if whole else None
+
+
+def stops(page: str) -> list[Stop]:
+    return [Stop(match["path"], match["body"], match["answer"]) for match in _REQUEST.finditer(page)]
+
+
+def part(answer: Any, like: Any) -> Any:
+    """The part of an answer that has the keys of `like`, and as many items in its lists."""
+    if isinstance(answer, dict) and isinstance(like, dict):
+        return {key: part(answer[key], like[key]) for key in like if key in answer}
+    if isinstance(answer, list) and isinstance(like, list):
+        return [part(*pair) for pair in zip(answer, like, strict=False)]
+    return answer
+
+
+def refreshed(page: str, ask: Ask) -> str:
+    """The page with the answers that are given now."""
+
+    def request(match: re.Match[str]) -> str:
+        stop = Stop(match["path"], match["body"], match["answer"])
+        answer = ask(stop.path, stop.body)
+        text = _text(answer, answer if stop.shown is None else stop.shown)
+        return match[0].removesuffix(match["answer"]) + "".join(f"    {line}\n" for line in _wrapped(text))
+
+    return _REQUEST.sub(request, page)
+
+
+def _wrapped(text: str) -> list[str]:
+    """Lines that end after a comma, where there is one; joined they are the text."""
+    lines = [""]
+    for piece in re.split(r"(?<=,)", text):
+        if lines[-1] and len(lines[-1]) + len(piece) > WIDTH:
+            lines.append("")
+        lines[-1] += piece
+    return [line[at : at + WIDTH] for line in lines for at in range(0, len(line), WIDTH)]
+
+
+def _text(answer: Any, like: Any) -> str:
+    """Compact JSON of the part of an answer, with a sign where something is left out."""
+    if isinstance(answer, dict) and isinstance(like, dict):
+        shown = [f"{json.dumps(key)}:{_text(answer[key], like[key])}" for key in like if key in answer]
+        return "{" + ",".join(shown) + (", …" if len(shown) < len(answer) else "") + "}"
+    if isinstance(answer, list) and isinstance(like, list):
+        shown = [_text(*pair) for pair in zip(answer, like, strict=False)]
+        return "[" + ",".join(shown) + (", …" if len(shown) < len(answer) else "") + "]"
+    return json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
+
+
+def _ask(path: str, body: str | None) -> Any:
+    request = urllib.request.Request(f"http://127.0.0.1:8000{path}", body.encode() if body else None)
+    if body:
+        request.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.load(answer)
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        page = Path(name)
+        page.write_text(refreshed(page.read_text(), _ask))
+
+
+if __name__ == "__main__":
+    main()
