@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger.stream.demo.world import Account, World
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, base_32, entity, hexed, key, numbered
-from tests.e2e.life import Life, Moment, Snapshot, snapshot_at, snapshots
+from tests.e2e.life import Life, Moment, Snapshot
 from tests.e2e.rest import Rest, same
 from tests.e2e.tokens import relationships, same_balances
 
@@ -34,18 +34,19 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """Accounts and balances at random times of the first `blocks` blocks."""
-    taken = snapshots(life, blocks)
-    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 6)):
-        _check_accounts_at(rest, moment, taken, choose)
-        _check_balances_at(rest, moment.any_time(choose), taken)
+        _check_accounts_at(rest, life, blocks, moment, choose)
+        time = moment.any_time(choose)
+        _check_balances_at(rest, time, life.snapshot_at(time, blocks))
 
 
-def _check_accounts_at(rest: Rest, moment: Moment, taken: list[Snapshot], choose: Random) -> None:
-    accounts = list(moment.world.accounts.values())
+def _check_accounts_at(rest: Rest, life: Life, blocks: int, moment: Moment, choose: Random) -> None:
+    world = moment.world
+    accounts = list(world.accounts.values())
     for account in choose.sample(accounts, min(len(accounts), 6)):
         time = moment.any_time(choose)
-        snapshot = snapshot_at(taken, time)
+        snapshot = life.snapshot_at(time, blocks)
         path, query = f"accounts/0.0.{account.number}", choose.choice(("", "lte:")) + str(at(time))
         found = rest.get(path, timestamp=query, transactions="false")
         balance = found.pop("balance")
@@ -57,15 +58,14 @@ def _check_accounts_at(rest: Rest, moment: Moment, taken: list[Snapshot], choose
         else:
             # Without a snapshot it is the balance of when the row was last written, whenever that was.
             assert balance["tokens"] == []
-        expected = record(moment.world, account, balance) | {"transactions": [], "links": {"next": None}}
+        expected = record(world, account, balance) | {"transactions": [], "links": {"next": None}}
         # The nonce is the last one that this version of the account had.
         assert found["ethereum_nonce"] >= account.nonce, (path, query)
         expected["ethereum_nonce"] = found["ethereum_nonce"]
         same(found | {"balance": balance}, expected, path, query)
 
 
-def _check_balances_at(rest: Rest, time: int, taken: list[Snapshot]) -> None:
-    snapshot = snapshot_at(taken, time)
+def _check_balances_at(rest: Rest, time: int, snapshot: Snapshot | None) -> None:
     found = rest.all("balances", "balances", timestamp=at(time), order="asc")
     if snapshot is None:
         same(found, [], "/balances", time)

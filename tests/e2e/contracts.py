@@ -6,7 +6,7 @@ from typing import Any
 from ledger.stream.demo.deployed import Contract
 from ledger.stream.demo.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, entity, hexed, key
-from tests.e2e.life import Life, Moment
+from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same
 
 
@@ -30,26 +30,27 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """The storage of contracts at random times. What was only read by then is told, too: it is zero."""
-    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 4)):
-        deployed = list(moment.world.contracts.deployed.values())
+        world = moment.world
+        deployed = list(world.contracts.deployed.values())
         for contract in choose.sample(deployed, min(len(deployed), 3)):
-            _check_state_at(rest, moment, contract, choose)
+            _check_contract_at(rest, world, contract, str(at(moment.any_time(choose))))
 
 
-def _check_state_at(rest: Rest, moment: Moment, contract: Contract, choose: Random) -> None:
-    time, path = at(moment.any_time(choose)), f"contracts/0.0.{contract.number}"
+def _check_contract_at(rest: Rest, world: World, contract: Contract, time: str) -> None:
+    path = f"contracts/0.0.{contract.number}"
     rows = rest.all(f"{path}/state", "state", timestamp=f"lte:{time}")
     values = {int(row["slot"], 16): int(row["value"], 16) for row in rows}
     read = {slot: 0 for slot in values if slot not in contract.slots}
     same(values, {slot: one.value for slot, one in contract.slots.items()} | read, path, "state", time)
     for row in rows:
         if slot := contract.slots.get(int(row["slot"], 16)):
-            assert at(slot.modified) <= row["timestamp"] <= time, (path, row)
+            assert str(at(slot.modified)) <= row["timestamp"] <= time, (path, row)
     shown = rest.get(path, timestamp=time)
     # The nonce is the last one that this version of the contract had.
-    assert shown["nonce"] >= moment.world.accounts[contract.number].nonce, (path, time)
-    expected = record(moment.world, contract) | bytecode(moment.world, contract)
+    assert shown["nonce"] >= world.accounts[contract.number].nonce, (path, time)
+    expected = record(world, contract) | bytecode(world, contract)
     same(shown, expected | {"timestamp": shown["timestamp"], "nonce": shown["nonce"]}, path, time)
 
 

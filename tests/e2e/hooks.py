@@ -36,7 +36,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """Storage at random times. Of what was read since it was written, and no more, the value is not told."""
-    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 4)):
         hooks = list(moment.world.contracts.hooks.values())
         for hook in choose.sample(hooks, min(len(hooks), 3)):

@@ -1,10 +1,9 @@
 """The life of a simulated network: its blocks, and what was true at many moments of it."""
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import lru_cache
 from random import Random
 
 from ledger.stream.compose import Block
@@ -29,19 +28,29 @@ _BETWEEN_SNAPSHOTS = 15 * _MINUTE
 
 @dataclass
 class Moment:
-    """The world as it was at `since` and until just before `until` (ns), the time of the next transaction."""
+    """The world as it was at `since` and until just before `until` (ns), the time of the next transaction.
+
+    `supplies` is how much there was of each token.
+    """
 
     since: int
     until: int
+    supplies: dict[int, int]
     _kept: bytes
 
-    @cached_property
+    @property
     def world(self) -> World:
-        world: World = pickle.loads(self._kept)
-        return world
+        return _world(self._kept)
 
     def any_time(self, choose: Random) -> int:
         return choose.choice((self.since, self.until - 1, choose.randrange(self.since, self.until)))
+
+
+@lru_cache(maxsize=16)
+def _world(kept: bytes) -> World:
+    # All of them would fill the memory.
+    world: World = pickle.loads(kept)
+    return world
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,10 @@ class Snapshot:
 
 
 class Life:
-    """What becomes of a seed's network. `blocks[n]` ends at `ends[n]`; `moments` are these and others."""
+    """What becomes of a seed's network. `blocks[n]` ends at `ends[n]`; `moments` are these and others.
+
+    `snapshots` are those that the mirror takes of balances, at the ends of blocks.
+    """
 
     def __init__(self, seed: int) -> None:
         self.choose = Random(seed)
@@ -65,6 +77,7 @@ class Life:
         self.blocks: list[Block] = []
         self.ends: list[Moment] = []
         self.moments: list[Moment] = []
+        self.snapshots: list[Snapshot] = []
         people.begin(self.network, _PEOPLE)
         self._close()
         # Staking counts from the first day whose end has a snapshot before it.
@@ -100,11 +113,50 @@ class Life:
         self.blocks.append(self.network.close())
         self._keep(self.blocks[-1].transactions[-1].consensus_timestamp)
         self.ends.append(self.moments[-1])
+        if self._snapshot_is_due():
+            self.snapshots.append(self._snapshot())
+
+    # WHAT THE MIRROR KEEPS OF BALANCES
+
+    def snapshot_at(self, upper: int, blocks: int) -> Snapshot | None:
+        """The last snapshot by a time, of those of the first blocks; none older than the month before."""
+        until = min(upper, self.ends[blocks - 1].since)
+        taken = [one for one in self.snapshots if month(upper, before=1) <= one.at <= until]
+        return taken[-1] if taken else None
+
+    def _snapshot_is_due(self) -> bool:
+        last = self.snapshots[-1].at if self.snapshots else self.ends[0].since + _FIRST_SNAPSHOT
+        return self.ends[-1].since - last >= _BETWEEN_SNAPSHOTS
+
+    def _snapshot(self) -> Snapshot:
+        """The first of a month holds all; one after it what changed, beside what is known of the month."""
+        now, world = self.ends[-1].since, self.network.world
+        previous = self.snapshots[-1] if self.snapshots else None
+        changed_since = previous.at if previous and now - previous.at < 30 * _DAY else 0
+        full = previous is None or previous.at < month(now)
+        accounts = {} if previous is None or full else dict(previous.accounts)
+        for account in world.accounts.values():
+            changed = max(account.created, account.balance_timestamp) > changed_since
+            if changed or (full and not account.deleted):
+                accounts[account.number] = account.balance
+        tokens = {
+            (holder, token.number): one.balance
+            for token in world.tokens.issued.values()
+            for holder, one in token.relationships.items()
+        }
+        return Snapshot(now, accounts, tokens)
+
+    # MOMENTS
+
+    def known(self, blocks: int) -> list[Moment]:
+        """The moments until the end of the first so many blocks."""
+        return [one for one in self.moments if one.since <= self.ends[blocks - 1].since]
 
     def _keep(self, since: int) -> None:
         # Plain data is copied faster this way than by deepcopy.
         kept = pickle.dumps(self.network.world, pickle.HIGHEST_PROTOCOL)
-        self.moments.append(Moment(since, self.network.now, kept))
+        supplies = {token.number: token.supply for token in self.network.world.tokens.issued.values()}
+        self.moments.append(Moment(since, self.network.now, supplies, kept))
 
 
 def month(nanoseconds: int, before: int = 0) -> int:
@@ -113,46 +165,3 @@ def month(nanoseconds: int, before: int = 0) -> int:
     months = day.year * 12 + day.month - 1 - before
     start = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
     return int(start.timestamp()) * NANOS_PER_SECOND
-
-
-def snapshots(life: Life, blocks: int) -> list[Snapshot]:
-    """The snapshots that the mirror takes of the first `blocks` blocks.
-
-    The first of a month holds all, those after it what changed, beside what is known of the month.
-    """
-    return list(_snapshots(life.ends[:blocks]))
-
-
-def _snapshots(ends: list[Moment]) -> Iterator[Snapshot]:
-    last = ends[0].since + _FIRST_SNAPSHOT
-    previous: Snapshot | None = None
-    for end in ends[1:]:
-        if end.since - last < _BETWEEN_SNAPSHOTS:
-            continue
-        last = end.since
-        accounts = dict[int, int]()
-        changed_since = previous.at if previous and end.since - previous.at < 30 * _DAY else 0
-        full = previous is None or previous.at < month(end.since)
-        if previous and not full:
-            accounts |= previous.accounts
-        for account in end.world.accounts.values():
-            if max(account.created, account.balance_timestamp) > changed_since or (
-                full and not account.deleted
-            ):
-                accounts[account.number] = account.balance
-        tokens = {
-            (holder, token.number): one.balance
-            for token in end.world.tokens.issued.values()
-            for holder, one in token.relationships.items()
-        }
-        previous = Snapshot(end.since, accounts, tokens)
-        yield previous
-
-
-def snapshot_at(taken: list[Snapshot], upper: int) -> Snapshot | None:
-    """The last snapshot by then, unless it is older than the month before."""
-    found: Snapshot | None = None
-    for snapshot in taken:
-        if month(upper, before=1) <= snapshot.at <= upper:
-            found = snapshot
-    return found

@@ -31,7 +31,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 4)):
         time = at(moment.any_time(choose))
         found = rest.get("network/exchangerate", timestamp=time)

@@ -126,9 +126,10 @@ def load_again(rest: Rest, life: Life, bucket: Bucket, choose: Random) -> Counte
 
 
 def agrees(rest: Rest, life: Life, blocks: int, choose: Random, share: float = 1) -> None:
+    world = life.ends[blocks - 1].world
     for check in CHECKS:
         if choose.random() < share:
-            check(rest, life.ends[blocks - 1].world, choose)
+            check(rest, world, choose)
 
 
 def agrees_of_the_past(rest: Rest, life: Life, blocks: int, choose: Random, share: float = 1) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
 from ledger.stream.demo.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered
-from tests.e2e.life import Life, Moment, snapshot_at, snapshots
+from tests.e2e.life import Life, Moment
 from tests.e2e.rest import Rest, same
 
 _FREEZE = {None: "NOT_APPLICABLE", True: "FROZEN", False: "UNFROZEN"}
@@ -36,15 +36,13 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    taken = snapshots(life, blocks)
-    moments = [one for one in life.moments if one.since <= life.ends[blocks - 1].since]
+    moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 6)):
         _check_tokens_at(rest, moment, moments, choose)
-    for token in choose.sample(
-        list(moments[-1].world.tokens.issued), min(3, len(moments[-1].world.tokens.issued))
-    ):
+    issued = list(moments[-1].supplies)
+    for token in choose.sample(issued, min(len(issued), 3)):
         time = choose.choice(moments).any_time(choose)
-        path, snapshot = f"tokens/0.0.{token}/balances", snapshot_at(taken, time)
+        path, snapshot = f"tokens/0.0.{token}/balances", life.snapshot_at(time, blocks)
         found = rest.all(path, "balances", timestamp=at(time), order="asc")
         balances = {row["account"]: row["balance"] for row in found}
         if snapshot is None:
@@ -70,7 +68,7 @@ def _check_tokens_at(rest: Rest, moment: Moment, moments: list[Moment], choose: 
         path, query = f"tokens/0.0.{token.number}", choose.choice(("", "lte:")) + str(at(time))
         found, expected = rest.get(path, timestamp=query), record(token)
         # A version of a token keeps one supply: the last there was of it.
-        later = [one.world.tokens.issued[token.number].supply for one in moments if one.since >= moment.since]
+        later = [one.supplies[token.number] for one in moments if one.since >= moment.since]
         del expected["total_supply"]
         assert int(found.pop("total_supply")) in later, (path, query)
         same(found, expected, path, query)
