@@ -1,0 +1,145 @@
+"""manage.py replay: do the loaded contract transactions, run again, come to what was recorded?"""
+
+import json
+import os
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ledger.ingest.verification import moment
+from mirror import config
+from mirror.db.server import at_hand
+from mirror.db.sql import MAX_INT64
+from mirror.values import entity_id, timestamp
+from web3sim.replay import run
+from web3sim.replay.comparison import Replayed
+from web3sim.replay.run import Range, Totals
+
+_SECONDS_BETWEEN_LINES = 5
+_LONGEST_TEXT = 300
+
+
+class Command(BaseCommand):
+    help = (
+        "Run loaded contract transactions again, each on the state of just before it, and compare what comes "
+        "of it with what was recorded: result, output or error, gas, logs, storage, created contracts. "
+        "Nothing is changed. Every mismatch is a line that says what differs; at the end stands how many "
+        "match per contract and function. The exit code is 1 if any does not."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        bound = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
+        parser.add_argument("--from", metavar="BLOCK|TIME", dest="start", help=f"begin there: {bound}")
+        parser.add_argument("--to", metavar="BLOCK|TIME", dest="end", help=f"end there: {bound}")
+        parser.add_argument("--contract", metavar="ID", help="only what called or created this one")
+        parser.add_argument(
+            "--save", type=Path, metavar="DIR", help="write each mismatch there as a test case"
+        )
+        parser.add_argument(
+            "--engine",
+            choices=("pyevm", "pyevm-blocks"),
+            default=config.value("web3.evm.engine"),
+            help="what runs the code (default %(default)s)",
+        )
+        parser.add_argument(
+            "--processes",
+            type=int,
+            default=min(config.value("web3.workers"), os.cpu_count() or 1),
+            help="how many run transactions at the same time (default %(default)s)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["processes"] < 1:
+            raise CommandError("--processes has to be at least 1.", returncode=2)
+        with at_hand(self.stdout.write, make=False):
+            self._replay(_range(options), options)
+
+    def _replay(self, range: Range, options: dict[str, Any]) -> None:
+        total = run.count(range)
+        if not total:
+            raise CommandError("There is no contract transaction in that range.", returncode=2)
+        if options["save"] is not None:
+            options["save"].mkdir(parents=True, exist_ok=True)
+        progress = _Progress(self.stdout.write, total, options["save"])
+        totals = run.replay(range, options["engine"], options["processes"], progress.tell)
+        for line in _table(totals):
+            self.stdout.write(line)
+        self._sum_up(totals, time.monotonic() - progress.began)
+
+    def _sum_up(self, totals: Totals, seconds: float) -> None:
+        replayed, matching = totals.replayed.total(), totals.matching.total()
+        what = f"{replayed:,} replayed contract transactions"
+        if left_out := totals.left_out.total():
+            what += f" ({left_out:,} more could not be replayed)"
+        if matching < replayed:
+            raise CommandError(f"{replayed - matching:,} of {what} differ from what was recorded.")
+        self.stdout.write(f"All of {what} match what was recorded. It took {seconds:.1f} s.")
+
+
+class _Progress:
+    """Says how far it has come, and every mismatch; saves those if there is a folder."""
+
+    def __init__(self, say: Any, total: int, folder: Path | None) -> None:
+        self._say, self._total, self._folder = say, total, folder
+        self._done = self._different = 0
+        self.began = self._last = time.monotonic()
+
+    def tell(self, one: Replayed) -> None:
+        self._done += 1
+        if one.differences:
+            self._different += 1
+            self._say(_mismatch(one))
+            self._save(one)
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            rate = self._done / (now - self.began)
+            left = (self._total - self._done) / rate
+            self._say(
+                f"{self._done:,} of {self._total:,} contract transactions, {self._different:,} differ, "
+                f"{rate:,.0f} per second, about {left:,.0f} s left"
+            )
+
+    def _save(self, one: Replayed) -> None:
+        if self._folder is not None:
+            file = self._folder / f"{timestamp.text(one.consensus_timestamp)}.json"
+            file.write_text(json.dumps(one.case, indent=1) + "\n")
+
+
+def _range(options: dict[str, Any]) -> Range:
+    """Errors: CommandError; OperatorError for a bound that is none."""
+    contract = None
+    if options["contract"] is not None:
+        try:
+            contract = entity_id.parse(
+                options["contract"], config.value("common.shard"), config.value("common.realm")
+            )
+        except entity_id.InvalidEntityId:
+            raise CommandError(
+                f"{options['contract']!r} is not the id of a contract such as 0.0.1234.", returncode=2
+            ) from None
+    first = moment(options["start"]) if options["start"] else 0
+    last = moment(options["end"], end=True) if options["end"] else MAX_INT64
+    return Range(first, last, contract)
+
+
+def _mismatch(one: Replayed) -> str:
+    differences = "; ".join(_shortened(str(each)) for each in one.differences)
+    return f"{timestamp.text(one.consensus_timestamp)}: {one.contract} {one.function}: {differences}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+
+
+def _table(totals: Totals) -> list[str]:
+    width = max((len(function) for _, function in totals.replayed), default=0)
+    lines = [f"\n{'contract':<16}{'function':<{width}}  replayed     match"]
+    for (contract, function), replayed in sorted(totals.replayed.items()):
+        share = totals.matching[contract, function] / replayed
+        lines.append(f"{contract:<16}{function:<{width}}  {replayed:>8,}  {share:>8.2%}")
+    lines += [f"left out: {number:,}: {reason}" for reason, number in totals.left_out.most_common()]
+    return [*lines, ""]

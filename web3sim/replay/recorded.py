@@ -1,0 +1,85 @@
+"""What was recorded of contract transactions beyond their results: logs, storage, and whether sidecars came.
+
+Contracts are named by the address the EVM knows them by; numbers and topics lack leading zeros in the tables,
+and are numbers here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mirror.db.sql import Row
+from web3sim.engine.seam import Address
+from web3sim.past import PastTransaction, addresses_of
+from web3sim.state.database import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLog:
+    address: Address
+    topics: tuple[int, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """A slot that was touched; `written` is None if it was only read."""
+
+    read: int
+    written: int | None
+
+
+@dataclass(slots=True)
+class Recorded:
+    """Logs in order, changes by contract and slot. `has_sidecars`: something only sidecars tell is stored."""
+
+    logs: list[RecordedLog] = field(default_factory=list)
+    changes: dict[tuple[Address, int], RecordedChange] = field(default_factory=dict)
+    created: set[Address] = field(default_factory=set)
+    has_sidecars: bool = False
+
+
+def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> Mapping[int, Recorded]:
+    """By consensus timestamp. Errors: those of `reading`."""
+    times = [each.consensus_timestamp for each in transactions]
+    # Indexes: the primary keys, which all begin with the time.
+    logs = reading.fetch(
+        """
+        select consensus_timestamp, contract_id, data, topic0, topic1, topic2, topic3 from contract_log
+        where consensus_timestamp = any(%s) order by consensus_timestamp, index
+        """,
+        (times,),
+    )
+    changes = reading.fetch(
+        """
+        select consensus_timestamp, contract_id, slot, value_read, value_written from contract_state_change
+        where consensus_timestamp = any(%s) and not migration
+        """,
+        (times,),
+    )
+    acted = reading.fetch(
+        "select consensus_timestamp from contract_action where consensus_timestamp = any(%s) and index = 0",
+        (times,),
+    )
+    created = {each.consensus_timestamp: each.created_contract_ids or () for each in transactions}
+    addresses = addresses_of(_mentioned(logs, changes, created), reading)
+    found = {time: Recorded(created={addresses[id] for id in created[time]}) for time in times}
+    for time, contract, data, *topics in logs:
+        told = tuple(int.from_bytes(topic, "big") for topic in topics if topic is not None)
+        found[time].logs.append(RecordedLog(addresses[contract], told, bytes(data or b"")))
+    for time, contract, slot, before, after in changes:
+        key = addresses[contract], int.from_bytes(slot, "big")
+        written = None if after is None else int.from_bytes(after, "big")
+        found[time].changes[key] = RecordedChange(int.from_bytes(before or b"", "big"), written)
+        found[time].has_sidecars = True
+    for (time,) in acted:
+        found[time].has_sidecars = True
+    return found
+
+
+def _mentioned(
+    logs: Sequence[Row], changes: Sequence[Row], created: Mapping[int, Iterable[int]]
+) -> Iterable[int]:
+    yield from (row[1] for row in logs)
+    yield from (row[1] for row in changes)
+    for ids in created.values():
+        yield from ids
