@@ -79,7 +79,7 @@ def program(seed: int) -> tuple[World, CallRequest]:
         to=None if creates else SELF,
         data=codes[0] if creates else call_data(choose),
         gas=choose.choice((25_000, 30_000, 60_000, 150_000, 150_000, 400_000)) + choose.randrange(3_000),
-        value=choose.choice((0, 0, 1, 17)),
+        value=choose.choice((0, 0, 0, 1, 17)),
         gas_price=choose.choice((0, 9)),
         profile=choose.choice((Profile.ETHEREUM, Profile.LEDGER)),
         static=choose.random() < 0.05,
@@ -175,7 +175,7 @@ class Writer:
         self.references.append((len(self.out), label))
         self.emit(0, 0)
         self.height += 1
-        if self.choose.random() < 0.05:
+        if self.choose.random() < 0.02:
             # Known only at run time; wrong where the call has a value.
             self.emit(op.CALLVALUE, op.ADD)
 
@@ -375,6 +375,9 @@ class Writer:
 
     def loop(self) -> None:
         """So many rounds, counted on the stack; the body leaves the stack as high as it found it."""
+        if self.choose.random() < 0.5:
+            self.loop_that_asks_first()
+            return
         label = self.label()
         self.push(self.choose.choice((1, 2, 3, 10, 40)))
         self.place(label)
@@ -384,6 +387,28 @@ class Writer:
         self.emit(op.SWAP1, op.SUB, op.DUP1)
         self.push_label(label)
         self.emit(op.JUMPI)
+        self.height = height
+
+    def loop_that_asks_first(self) -> None:
+        """The same as compilers write it; values below the counter may change places in each round."""
+        head, end = self.label(), self.label()
+        self.need(2)
+        self.push(self.choose.choice((1, 2, 3, 10, 40)))
+        height = self.height
+        self.place(head)
+        self.emit(op.DUP1, op.ISZERO)
+        self.height += 1
+        self.push_label(end)
+        self.emit(op.JUMPI)
+        self.height = height
+        self.body(height)
+        if self.choose.random() < 0.3:
+            self.emit(op.SWAP1, op.SWAP2, op.SWAP1)
+        self.push(1)
+        self.emit(op.SWAP1, op.SUB)
+        self.push_label(head)
+        self.emit(op.JUMP)
+        self.place(end)
         self.height = height
 
     def body(self, height: int) -> None:
