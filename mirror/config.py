@@ -364,10 +364,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("rest.db.statementTimeout", "20s",
             "Longest database statement of a request; beyond it the answer is 503.", unit="duration"),
     # Simulated contract calls: the state they see
-    Setting("web3.evm.network", "TESTNET",
+    Setting("web3.evm.network", "AUTO",
             "Which network contracts see: the chain id is 295 on MAINNET, 296 on TESTNET, 297 on PREVIEWNET, "
-            "298 on OTHER.",
-            choices=("MAINNET", "TESTNET", "PREVIEWNET", "OTHER")),
+            "298 on OTHER. AUTO: as the network's own properties say (file 0.0.121), else as on TESTNET.",
+            choices=("AUTO", "MAINNET", "TESTNET", "PREVIEWNET", "OTHER")),
     Setting("web3.evm.allowLongZeroAddresses", False,
             "Let contracts also use the long-zero address of an account that has an EVM address of its own."),
     Setting("web3.evm.entityNumBuffer", 1000,
@@ -412,7 +412,7 @@ SETTINGS: tuple[Setting, ...] = (
             low=64, high=65536),
     Setting("web3.workerCalls", 10_000, "Calls after which such a process makes room for a fresh one.",
             low=1),
-    Setting("web3.cache.fee.expireAfterWrite", "10m", "How long the price of gas is kept in memory.",
+    Setting("web3.cache.fee.expireAfterWrite", "10m", "How long the price of gas and the chain id are kept.",
             unit="duration", low=0),
     Setting("web3.requestTimeout", "10s", "Longest time of a contract call; beyond it the answer is 503.",
             unit="duration", low=1, high=600),

@@ -6,10 +6,10 @@ Source: record_file. A block number is `index`; a hash is 96 hex digits, of whic
 import re
 from dataclasses import dataclass
 
-from mirror import config
 from mirror.db.sql import MAX_INT64, Row
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_SECOND
+from web3sim.chain import chain_id
 from web3sim.engine.seam import BlockEnvironment
 from web3sim.state.cache import ABSENT, Absent, caches
 from web3sim.state.database import Reading
@@ -25,7 +25,6 @@ _HASH = re.compile(r"0x([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 # More digits than any number has, in any form; int() need not read them.
 _MOST_DIGITS = 1000
 
-_CHAIN_IDS = {"MAINNET": 295, "TESTNET": 296, "PREVIEWNET": 297, "OTHER": 298}
 _COINBASE_NUM = 98
 
 _COLUMNS = "index, hash, consensus_start, consensus_end"
@@ -87,11 +86,6 @@ class SelectedBlock:
             gas_limit=gas_limit,
             chain_id=chain_id(),
         )
-
-
-def chain_id() -> int:
-    """That of the network contracts see."""
-    return _CHAIN_IDS[config.value("web3.evm.network")]
 
 
 def parse_block(text: str | None) -> BlockSelector:

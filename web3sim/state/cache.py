@@ -66,7 +66,8 @@ class Caches:
     slots it used lately. batches: (time, contract id) -> None while the values of those are kept.
     used_entities: what was called, an id or address -> the contracts and tokens it used lately, likewise.
     entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what
-    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None.
+    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None. chain: None ->
+    the chain id.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -89,6 +90,9 @@ class Caches:
         self.entities = kept("entity")
         self.tokens = kept("token")
         self.blocks = kept("block")
+        self.chain: ExpiringCache[None, int] = ExpiringCache(
+            config.value(f"{setting}fee.expireAfterWrite"), 1, clock=clock
+        )
 
 
 @cache
