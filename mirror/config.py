@@ -440,7 +440,7 @@ SETTINGS: tuple[Setting, ...] = (
             low=0, high=100_000_000),
     Setting("web3.opcode.tracer.enabled", True,
             "Serve the operations of past transactions; without it that path is unknown."),
-    Setting("web3.opcode.tracer.timeout", "60s",
+    Setting("web3.opcode.tracer.timeout", "120s",
             "Longest time of such an answer once it has begun, which web3.requestTimeout limits; beyond it the "
             "answer breaks off.", unit="duration", low=1, high=3600),
     Setting("web3.throttle.requestsPerSecond", 500, "Contract calls per second.", low=1),
