@@ -11,7 +11,7 @@ WITHOUT_DATABASE = {
     "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
 }  # fmt: skip
 # Commands about what is there: without a database there is nothing to tell, and none is made.
-OF_WHAT_IS_THERE = {"status", "verify"}
+OF_WHAT_IS_THERE = {"replay", "status", "verify"}
 
 
 def main() -> None:

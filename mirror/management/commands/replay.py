@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from ledger.ingest.verification import moment
 from mirror import config
-from mirror.db.server import at_hand
 from mirror.db.sql import MAX_INT64
 from mirror.values import entity_id, timestamp
 from web3sim.replay import run
@@ -54,10 +53,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
             raise CommandError("--processes has to be at least 1.", returncode=2)
-        with at_hand(self.stdout.write, make=False):
-            self._replay(_range(options), options)
-
-    def _replay(self, range: Range, options: dict[str, Any]) -> None:
+        range = _range(options)
         total = run.count(range)
         if not total:
             raise CommandError("There is no contract transaction in that range.", returncode=2)
