@@ -65,6 +65,46 @@ def test_every_amount_of_gas_ends_in_the_same_place(operations):
     assert result(needed + 2_300).status is Status.SUCCESS
 
 
+@pytest.mark.parametrize("gas", range(25_400, 25_412))
+def test_storing_wants_a_stipend_to_be_left(gas):
+    """2,300 gas and less are not enough, whatever it costs (EIP-2200)."""
+    result = _of(code(1, "SLOAD", 1, "SSTORE"), gas=gas)
+
+    assert result.status is (Status.SUCCESS if gas > 25_406 else Status.HALT)
+
+
+@pytest.mark.parametrize(
+    ("operation", "given", "halt"),
+    [
+        ("SSTORE", {"gas": 44_000}, Halt.OUT_OF_GAS),
+        ("SSTORE", {"gas": 25_000, "static": True}, Halt.STATIC_CHANGE),
+        ("TSTORE", {"gas": 21_200, "static": True}, Halt.STATIC_CHANGE),
+        ("LOG0", {"gas": 21_500, "static": True}, Halt.STATIC_CHANGE),
+        ("RETURNDATACOPY", {"gas": 21_100}, Halt.RETURN_DATA_OUT_OF_BOUNDS),
+        ("JUMP", {"gas": 21_100}, Halt.INVALID_JUMP),
+    ],
+)
+def test_what_an_instruction_does_comes_before_the_price_of_the_next(operation, given, halt):
+    """The gas suffices for the instruction, not for the many that follow it."""
+    result = _of(code(1, 1, 1, operation, *["CALLVALUE"] * 900, "STOP"), **given)
+
+    assert result.halt is halt
+    assert bool(result.slots) is (operation == "SSTORE" and halt is Halt.OUT_OF_GAS)
+
+
+# LOOPS
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 9, 40])
+@pytest.mark.parametrize("name", [case.name for case in benchmark.cases() if case.contract == "Loops"])
+def test_loops_that_a_compiler_wrote_end_the_same(name, rounds):
+    case = next(case for case in benchmark.cases() if case.name == name)
+    contracts = benchmark.World(replace(case, arguments=(rounds,)))
+    request = CallRequest(benchmark.SENDER, benchmark.CONTRACT, contracts.data, 10**6)
+
+    assert _same(contracts, request).status is Status.SUCCESS
+
+
 # WHAT HALTS
 
 
@@ -79,6 +119,8 @@ def test_every_amount_of_gas_ends_in_the_same_place(operations):
         (MANY + code("DUP1", "DUP1"), Halt.STACK_OVERFLOW),
         (MANY + code("CALLVALUE", "TIMESTAMP"), Halt.STACK_OVERFLOW),
         (MANY + code("CALLVALUE", "POP", "TIMESTAMP", "STOP"), None),
+        # After 1,200 instructions a trace begins with a full stack.
+        (code(*["JUMPDEST"] * 176, "CALLVALUE") + MANY + code("POP", "TIMESTAMP", "STOP"), None),
         (code(0, "JUMP"), Halt.INVALID_JUMP),
         (code(1_000, "JUMP"), Halt.INVALID_JUMP),
         (code(2**256 - 1, "JUMP"), Halt.INVALID_JUMP),
