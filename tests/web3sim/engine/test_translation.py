@@ -76,7 +76,8 @@ def test_storing_wants_a_stipend_to_be_left(gas):
 @pytest.mark.parametrize(
     ("operation", "given", "halt"),
     [
-        ("SSTORE", {"gas": 44_000}, Halt.OUT_OF_GAS),
+        ("SSTORE", {"gas": 43_200}, Halt.OUT_OF_GAS),
+        ("SSTORE", {"gas": 23_409}, Halt.OUT_OF_GAS),
         ("SSTORE", {"gas": 25_000, "static": True}, Halt.STATIC_CHANGE),
         ("TSTORE", {"gas": 21_200, "static": True}, Halt.STATIC_CHANGE),
         ("LOG0", {"gas": 21_500, "static": True}, Halt.STATIC_CHANGE),
