@@ -79,7 +79,12 @@ class SigningNode:
 
     @cached_property
     def _key(self) -> rsa.RSAPrivateKey:
-        key = load_pem_private_key(self.private_key, password=None)
+        key = load_pem_private_key(
+            self.private_key,
+            password=None,
+            # Whether it is sound takes a long time to find out; a wrong key makes signatures that fail.
+            unsafe_skip_rsa_key_validation=True,
+        )
         if not isinstance(key, rsa.RSAPrivateKey):
             raise ValueError(f"the private key of node {self.node_id} is not an RSA key")
         return key

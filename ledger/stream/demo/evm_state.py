@@ -1,6 +1,7 @@
 """The state that a transaction of the simulated network sees, and the rules of its frames, for py-evm."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from eth.vm.execution_context import ExecutionContext
@@ -45,6 +46,12 @@ class Slot:
     written: int | None
 
 
+@lru_cache(maxsize=256)
+def _positions(code: bytes) -> tuple[set[int], set[int]]:
+    """Where code has instructions and where data, as far as runs of it have found out."""
+    return set(), set()
+
+
 class Computation(CancunComputation):
     # What opened the frame; the outermost one is opened as by a CALL.
     operation = _CALL
@@ -53,6 +60,8 @@ class Computation(CancunComputation):
     def __init__(self, *given: Any) -> None:
         # Past the constructor that warms the coinbase.
         super(ShanghaiComputation, self).__init__(*given)
+        code: Any = self.code
+        code.valid_positions, code.invalid_positions = _positions(self.msg.code)
 
     def apply_child_computation(self, child_msg: Any) -> Any:
         operation = self.code[self.code.program_counter - 1]
