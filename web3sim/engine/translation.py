@@ -8,8 +8,8 @@ from web3sim.engine.ledger import LedgerComputation
 from web3sim.engine.plain import PlainEngine
 from web3sim.engine.seam import Profile
 from web3sim.engine.translation_code import Instructions
+from web3sim.engine.translation_frame import Frame
 from web3sim.engine.translation_programs import ARRIVALS, Programs
-from web3sim.engine.translation_runtime import Frame
 
 
 class TranslatedComputation(EngineComputation):

@@ -14,7 +14,8 @@ from eth.exceptions import Halt
 
 from web3sim.engine.code import jump_destinations
 from web3sim.engine.translation_code import Instructions
-from web3sim.engine.translation_runtime import NAMES, Frame, interpret
+from web3sim.engine.translation_frame import Frame, interpret
+from web3sim.engine.translation_runtime import NAMES
 from web3sim.engine.translation_source import Code, trace_source
 
 Trace = Callable[[list[int], bytearray, int, Frame], tuple[int, int]]
