@@ -21,6 +21,7 @@ PATHS = [
     *["contracts", "contracts/{}", "contracts/7", "contracts/results", "contracts/results/logs"],
     *["contracts/results/{}", "contracts/results/{}/actions", "contracts/results/0.0.5-1-1"],
     *["contracts/results/0.0.5-1-1/actions", "contracts/{}/results", "contracts/7/results"],
+    *["contracts/results/{}/opcodes", "contracts/results/0.0.5-1-1/opcodes"],
     *["contracts/{}/results/{}", "contracts/7/results/{}", "contracts/{}/results/logs"],
     *["contracts/7/results/logs", "contracts/{}/state", "contracts/7/state", "contracts/logs"],
     *[f"network/{name}" for name in ("exchangerate", "fees", "nodes", "stake", "supply")],
