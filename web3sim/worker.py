@@ -52,6 +52,8 @@ def main(descriptor: int) -> None:
                 try:
                     control.close()
                     _Worker(socket.socket(fileno=given)).run()
+                except Exception as error:
+                    log.error("event=worker_failed", exc_info=error)
                 finally:
                     os._exit(0)
             os.close(given)

@@ -27,8 +27,10 @@ from web3sim.wire import receive, send
 
 log = logging.getLogger("mirror.web3")
 
-# How long a call may take before it is a long one.
-_LONG_SECONDS = 0.5
+# When a call is a long one: after so much of a processor's time, or so long by the clock.
+_LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
+# How often that is looked at.
+_LOOK_SECONDS = 0.25
 _PRIORITY_OF_LONG = 10
 # How long after its deadline a call is waited for.
 _GRACE_SECONDS = 1.0
@@ -40,11 +42,14 @@ class Unanswered(Exception):
 
 
 class Pool:
-    """At most `size` processes, made when needed; `patient` calls wait while all are busy with long ones."""
+    """At most `size` processes, made when needed; `patient` calls wait while all are busy with long ones.
 
-    def __init__(self, size: int, patient: int) -> None:
+    Pools of one `starter` share what the processes have in common.
+    """
+
+    def __init__(self, size: int, patient: int, starter: "Starter | None" = None) -> None:
         self._size, self._patient = size, patient
-        self._starter = _Starter()
+        self._starter = starter or Starter()
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
@@ -123,7 +128,7 @@ class Pool:
         return bool(self._idle) or len(self._busy) + self._starting < self._size
 
     def _begun(self, worker: "_Worker") -> "_Worker":
-        worker.began = time.monotonic()
+        worker.begin()
         self._busy.add(worker)
         self._wake_next()
         return worker
@@ -147,16 +152,17 @@ class Pool:
 
     def _patience(self, turn: threading.Condition, deadline: float) -> float:
         """How many seconds to wait before asking again. Errors: Unanswered."""
-        now = time.monotonic()
-        if now >= deadline:
+        left = deadline - time.monotonic()
+        if left <= 0:
             raise Unanswered("no process was free in time")
-        until_long = max((worker.began + _LONG_SECONDS - now for worker in self._busy), default=_LONG_SECONDS)
-        if until_long > 0:
-            return min(deadline - now, until_long)
         # Threads that wait for long calls can't answer anything else.
-        if not self._starting and self._turns.index(turn) >= self._patient:
+        if (
+            self._turns.index(turn) >= self._patient
+            and len(self._busy) >= self._size
+            and all(worker.is_long for worker in self._busy)
+        ):
             raise Unanswered("all processes are busy with long calls")
-        return deadline - now
+        return min(left, _LOOK_SECONDS)
 
     def release(self, worker: "_Worker", *, usable: bool) -> None:
         """Let others have a process, or end it."""
@@ -216,9 +222,29 @@ class _Worker:
         self._connection, self.pid = connection, pid
         # A number that stays this process's after its end, when another may have its pid.
         self._process = os.pidfd_open(pid)
-        self.began = 0.0
+        # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
+        self._processor = (~pid << 3) | 2
+        self._began = self._spent = 0.0
         #: Whether it runs at a lower priority, for good.
         self.slowed = False
+
+    def begin(self) -> None:
+        """A call begins now."""
+        self._began, self._spent = time.monotonic(), self._processor_seconds()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its call has taken much of what others need."""
+        return (
+            self._processor_seconds() - self._spent > _LONG_PROCESSOR_SECONDS
+            or time.monotonic() - self._began > _LONG_SECONDS
+        )
+
+    def _processor_seconds(self) -> float:
+        try:
+            return time.clock_gettime(self._processor)
+        except OSError:
+            return 0.0
 
     def ask(self, message: bytes) -> None:
         self._connection.settimeout(_GRACE_SECONDS)
@@ -226,18 +252,16 @@ class _Worker:
 
     def answer(self, deadline: float) -> Any:
         """Errors: OSError, TimeoutError of them."""
-        if not self._said_something(_LONG_SECONDS):
-            self._slow_down()
-            if not self._said_something(deadline + _GRACE_SECONDS - time.monotonic()):
-                raise TimeoutError
-        return pickle.loads(receive(self._connection))
+        return pickle.loads(self.piece(deadline))
 
     def piece(self, last: float) -> bytes:
         """Errors: as `answer`."""
-        if not self.slowed:
-            self._slow_down()
-        if not self._said_something(last + _GRACE_SECONDS - time.monotonic()):
-            raise TimeoutError
+        last += _GRACE_SECONDS
+        while not self._said_something(min(last - time.monotonic(), _LOOK_SECONDS)):
+            if time.monotonic() >= last:
+                raise TimeoutError
+            if self.is_long and not self.slowed:
+                self._slow_down()
         return receive(self._connection)
 
     def _said_something(self, seconds: float) -> bool:
@@ -257,7 +281,7 @@ class _Worker:
         self._connection.close()
 
 
-class _Starter:
+class Starter:
     """The process that makes the others, started with the first of them."""
 
     def __init__(self) -> None:
@@ -313,6 +337,7 @@ class _Starter:
 
 
 _pools: dict[str, Pool] = {}
+_starter = Starter()
 _making = threading.Lock()
 
 
@@ -331,7 +356,7 @@ def trace_pool() -> Pool:
 def _made(name: str, size: int, patient: int) -> Pool:
     with _making:
         if name not in _pools:
-            _pools[name] = Pool(size, patient)
+            _pools[name] = Pool(size, patient, _starter)
         return _pools[name]
 
 
