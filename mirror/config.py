@@ -410,7 +410,7 @@ SETTINGS: tuple[Setting, ...] = (
             high=64),
     Setting("web3.workerMemory", 512, "Memory a call may take; one that wants more is refused.", unit="MB",
             low=64, high=65536),
-    Setting("web3.workerCalls", 10_000, "Calls after which such a process makes room for a fresh one.",
+    Setting("web3.workerCalls", 100_000, "Calls after which such a process makes room for a fresh one.",
             low=1),
     Setting("web3.cache.fee.expireAfterWrite", "10m", "How long the price of gas and the chain id are kept.",
             unit="duration", low=0),

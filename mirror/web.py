@@ -97,7 +97,9 @@ def _application() -> Callable[..., Any]:
         signal.signal(number, signal.SIG_DFL)
     end_with_parent()
     from mirror.wsgi import application
+    from web3sim import workers
 
+    workers.warm_up_soon()
     return application
 
 

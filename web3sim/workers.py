@@ -35,6 +35,7 @@ _PRIORITY_OF_LONG = 10
 # How long after its deadline a call is waited for.
 _GRACE_SECONDS = 1.0
 _START_SECONDS = 60.0
+_WARM_UP_SECONDS = 3.0
 
 
 class Unanswered(Exception):
@@ -94,6 +95,11 @@ class Pool:
                 if not answered:
                     self.release(worker, usable=False)
         raise Unanswered("no process lived long enough")
+
+    def warm_up(self) -> None:
+        """Start a process, so that the first call need not wait for it."""
+        with suppress(Unanswered):
+            self.release(self._acquire(time.monotonic() + _START_SECONDS), usable=True)
 
     def close(self) -> None:
         """End all processes."""
@@ -346,6 +352,13 @@ def pool() -> Pool:
     size: int = config.value("web3.workers")
     # One thread is left for other requests.
     return _made("calls", size, max(config.value("web.threads") - 1 - size, 0))
+
+
+def warm_up_soon() -> None:
+    """Have a process ready for calls, in a while: a web server that has just started is busy."""
+    timer = threading.Timer(_WARM_UP_SECONDS, lambda: pool().warm_up())
+    timer.daemon = True
+    timer.start()
 
 
 def trace_pool() -> Pool:
