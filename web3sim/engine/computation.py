@@ -212,6 +212,14 @@ class EngineComputation(CancunComputation):
         self._delete_later(self.msg.storage_address)
         self.beneficiaries.append(beneficiary)
 
+    # No children are kept: what a frame has is all there is, in the order it happened.
+
+    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
+        return () if self.is_error else tuple(sorted(self._log_entries))
+
+    def get_accounts_for_deletion(self) -> list[Address]:
+        return [] if self.is_error else list(self.accounts_to_delete)
+
     def _delete_later(self, address: Address) -> None:
         if address not in self.accounts_to_delete:
             self.accounts_to_delete.append(address)

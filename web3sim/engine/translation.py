@@ -24,7 +24,7 @@ class TranslatedComputation(EngineComputation):
             program = self.programs.once(code) if self.msg.is_create else self.programs.of(code)
             program.run(Frame(self, program))
 
-    # The library asks a frame for these dozens of times. Frames keep no children, so its own entries are all.
+    # The library asks a frame for these dozens of times.
 
     @property
     def is_success(self) -> bool:
@@ -33,9 +33,6 @@ class TranslatedComputation(EngineComputation):
     @property
     def is_error(self) -> bool:
         return self._error is not None
-
-    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
-        return tuple(sorted(self._log_entries)) if self._error is None else ()
 
 
 class TranslatedLedgerComputation(TranslatedComputation, LedgerComputation):
