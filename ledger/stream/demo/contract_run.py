@@ -251,12 +251,14 @@ class Run:
     def _create(self) -> list[Contract]:
         """Number the new contracts and give them their accounts."""
         world, done = self.network.world, self.execution
-        initcodes = {frame.recipient: frame.data for frame in done.frames if frame.creates}
+        creations = {frame.recipient: frame for frame in done.frames if frame.creates}
         own = [self.request.created] if self.request.created and done.successful else []
         created = []
         for address in (*own, *(address for address in done.codes if address not in own)):
             number, code = self.network.new_number(), done.codes[address]
-            contract = Contract(number, kinds()[code], address, code, initcodes[address])
+            contract = Contract(number, kinds()[code], address, code, creations[address].data)
+            if address not in own:
+                contract.creator = self._number(creations[address].caller)
             opened = Account(number, self.network.now, is_contract=True, key=implicit_key(number))
             opened.auto_renew_period = AUTO_RENEW_SECONDS
             if entity_id.num_of_long_zero(address) is None:

@@ -4,10 +4,11 @@ Contracts and accounts are keyed by their number; the account side of a contract
 is an `Account` of the world.
 """
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 _RESULTS_KEPT = 1_000
+MOST_HOOKS_OF_ONE = 3
 
 
 @dataclass(slots=True)
@@ -23,7 +24,7 @@ class Contract:
     """A contract that was created. `kind` is its name in Solidity, `initcode` includes constructor arguments.
 
     `admin` is the account whose key may change it, None when nobody's may; `owner` the one that deployed it,
-    None for one that a contract created; `obtainer` got what it held when it was deleted.
+    None for one that the contract `creator` created; `obtainer` got what it held when it was deleted.
     `parties` are accounts: of a coin those that were given some, of collectibles the holder of each in order,
     of a factory the holder of each locker, of an exchange those that let it take their coins.
     """
@@ -36,6 +37,7 @@ class Contract:
     file: int | None = None
     admin: int | None = None
     owner: int | None = None
+    creator: int | None = None
     trades: int | None = None  # the coin of an exchange
     auto_renew_account: int | None = None
     obtainer: int | None = None
@@ -106,12 +108,13 @@ class Result:
 class Contracts:
     """All contracts, hooks by owner and id, and the latest results.
 
-    `living` are the numbers of the contracts of a kind that can be called; `relay` is the account that
-    submits Ethereum transactions for those who sign them.
+    `living` are the numbers of the contracts of a kind that are called, `made` is how many of it there ever
+    were; `relay` is the account that submits Ethereum transactions for those who sign them.
     """
 
     deployed: dict[int, Contract] = field(default_factory=dict)
     living: dict[str, list[int]] = field(default_factory=dict)
+    made: Counter[str] = field(default_factory=Counter)
     by_address: dict[bytes, int] = field(default_factory=dict)
     hooks: dict[tuple[int, int], Hook] = field(default_factory=dict)
     results: deque[Result] = field(default_factory=lambda: deque(maxlen=_RESULTS_KEPT))
@@ -121,6 +124,17 @@ class Contracts:
         self.deployed[contract.number] = contract
         self.by_address[contract.address] = contract.number
         self.living.setdefault(contract.kind, []).append(contract.number)
+        self.made[contract.kind] += 1
+
+    def leave(self, contract: Contract) -> None:
+        """Nobody calls a contract any more."""
+        self.living[contract.kind].remove(contract.number)
+
+    def hooks_of(self, owner: int) -> list[Hook]:
+        """The hooks of an account or contract that are not deleted."""
+        ids = range(1, MOST_HOOKS_OF_ONE + 1)
+        found = (self.hooks.get((owner, hook_id)) for hook_id in ids)
+        return [hook for hook in found if hook is not None and not hook.deleted]
 
     def of(self, kind: str) -> list[Contract]:
         """The contracts of a kind that are not deleted, oldest first."""

@@ -34,7 +34,7 @@ def join(
         "account_id": account(operator),
         "description": description,
         "gossip_endpoint": [
-            {"ipAddressV4": bytes((10, 0, node_id // 256, node_id % 256)), "port": _GOSSIP_PORT}
+            {"ipAddressV4": bytes((10, 0, node_id // 256 % 256, node_id % 256)), "port": _GOSSIP_PORT}
         ],
         "service_endpoint": [{"domain_name": proxy(node_id)[0], "port": _GRPC_PORT}],
         "gossip_ca_certificate": network.choose.randbytes(96),

@@ -23,6 +23,7 @@ START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from ther
 # A turn in so many goes to what has happened least, so that a long run has some of everything.
 _RARE = 20
 _ATTEMPTS = 500
+_ASKED = 12  # people, for one that is able
 _USUAL_FEE = 120_000
 _VALID_START_BEFORE = 3_000_000_000
 # Tinybars, where a transaction costs more than the usual one.
@@ -222,11 +223,16 @@ class Network:
 
     # WHO
 
-    def person(self, *, other_than: Iterable[int] = (), at_least: int = 100 * HBAR) -> Account | None:
-        """Some person that can pay `at_least`; None when there is none."""
-        left_out = set(other_than)
-        able = [one for one in self.world.living() if one.number not in left_out and one.balance >= at_least]
-        return self.choose.choice(able) if able else None
+    def person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
+        """Some person that can pay `at_least`; None when none is found soon. One that is `settled` may take
+        on what keeps accounts from being closed.
+        """
+        world = self.world
+        for _ in range(_ASKED):
+            asked = world.accounts[self.choose.choice(world.people)]
+            if asked.balance >= at_least and not (settled and asked.passing):
+                return asked
+        return None
 
     def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
         """Whether an account is there and can pay so much."""

@@ -11,17 +11,22 @@ from ledger.stream.demo.world import FREEZE_ADMIN, SYSTEM_ADMIN, Account
 from mirror.values.hapi import Key
 
 SUPPLY = 50_000_000_000 * HBAR
+# Memos the network itself gives to accounts that come into being by being paid.
+LAZY_CREATED, AUTO_CREATED = "lazy-created account", "auto-created account"
 NODE_REWARDS = 801
 _SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
 _ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
 _NODES = 4
 _STAKING = 3  # one of so many stakes from the beginning
+_MOST, _MOST_SETTLED = 120, 100
+_PASSING = 5  # one of so many is passing
 _NAMES = (
     "Ada", "Bruno", "Chidi", "Daria", "Emeka", "Freya", "Goran", "Hana", "Imani", "Jonas",
     "Keiko", "Lena", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa", "Samir", "Tove",
     "Umar", "Vera", "Wanda", "Xiang", "Yusuf", "Zelda",
 )  # fmt: skip
 _PURPOSES = ("cold wallet", "daily wallet", "joint account", "main account", "savings", "travel money")
+_BUSINESS_PURPOSES = ("deposits", "main account", "payroll", "reserve", "suppliers", "till")
 _TRADES = (
     "Bakery",
     "Bookshop",
@@ -45,20 +50,47 @@ def begin(network: Network, people: int = 40) -> None:
     periods.begin(network)
     for place in range(people):
         staked = place % _NODES if place % _STAKING == 0 else None
-        open_account(network, name=name(place), ecdsa=place % 2 == 1, staked_node=staked)
+        open_account(network, name=next_name(network), ecdsa=place % 2 == 1, staked_node=staked)
 
 
-def name(place: int) -> str:
-    """The name of somebody: a person, then a business."""
+def next_name(network: Network) -> str:
+    """The name of somebody new: a person's, when all are there a business's."""
+    place = network.world.named
+    network.world.named += 1
     if place < len(_NAMES):
         return _NAMES[place]
     turn, owner = divmod(place - len(_NAMES), len(_NAMES))
-    return f"{_NAMES[owner]}'s {_TRADES[(owner + turn) % len(_TRADES)]}"
+    trade = _TRADES[(owner + turn) % len(_TRADES)]
+    return numbered(f"{_NAMES[owner]}'s {trade}", turn // len(_TRADES))
 
 
-def renamed(network: Network, memo: str) -> str:
-    """The name in an account's memo, with another purpose of the account."""
-    return f"{memo.partition(', ')[0]}, {network.choose.choice(_PURPOSES)}"
+def numbered(name: str, times: int) -> str:
+    """A name that was given so many times before."""
+    return f"{name} {times + 1}" if times else name
+
+
+def memo_of(network: Network, holder: Account) -> str:
+    """What an account's memo may say next: the name of who has it, mostly with what the account is for."""
+    name, _, _ = holder.memo.partition(", ")
+    if name in (LAZY_CREATED, AUTO_CREATED):
+        return next_name(network)
+    if network.choose.random() < 0.25:
+        return name
+    purposes = _BUSINESS_PURPOSES if "'s " in name else _PURPOSES
+    return f"{name}, {network.choose.choice(purposes)}"
+
+
+def has_room(network: Network) -> bool:
+    """Whether there may be somebody more."""
+    return len(network.world.people) + len(network.world.hollow) < _MOST
+
+
+def welcome(network: Network, opened: Account) -> None:
+    """Let somebody act from now on."""
+    world = network.world
+    settled = sum(not one.passing for one in world.living())
+    world.people.append(opened.number)
+    opened.passing = settled >= _MOST_SETTLED or len(world.people) % _PASSING == 0
 
 
 def open_account(
@@ -99,7 +131,7 @@ def open_account(
         opened.key = Ed25519Wallet(number).key
     body["key"] = Key.FromString(opened.key)
     network.world.accounts[number] = opened
-    network.world.people.append(number)
+    welcome(network, opened)
     if hooks is not None:
         body["hook_creation_details"] = hooks(opened)
     network.submit(

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from json import dumps
 from random import Random
 
+from ledger.stream.demo.people import numbered
+
 KEYS = (
     "admin_key",
     "fee_schedule_key",
@@ -36,7 +38,7 @@ _CURRENCY = Recipe(
     names=(
         ("Harbour Dollar", "HBD"),
         ("Alpine Franc", "ALPF"),
-        ("Island Crown", "ISK2"),
+        ("Island Crown", "ISLC"),
         ("Euro Link", "EURL"),
     ),
     memo="Redeemable at par",
@@ -146,7 +148,7 @@ def name(recipe: Recipe, place: int) -> tuple[str, str]:
     """The name and symbol of a recipe's token; when names are used up, they are counted."""
     turn, index = divmod(place, len(recipe.names))
     called, symbol = recipe.names[index]
-    return (f"{called} {turn + 1}", f"{symbol}{turn + 1}") if turn else (called, symbol)
+    return numbered(called, turn), f"{symbol}{turn + 1}" if turn else symbol
 
 
 def content_address(choose: Random) -> str:

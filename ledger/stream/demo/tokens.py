@@ -194,10 +194,12 @@ AirdropKey = tuple[int, int, int, int]  # sender, receiver, token, serial or 0
 class Tokens:
     """All tokens, and what may be taken of them or waits for somebody. Allowances of hbar are here, too.
 
-    `automatic_associations` counts those an account has at present of those its limit allows.
+    `made` is how many there ever were of a kind (the place of its recipe); `automatic_associations` counts
+    those an account has at present of those its limit allows.
     """
 
     issued: dict[int, Token] = field(default_factory=dict)
+    made: Counter[int] = field(default_factory=Counter)
     hbar_allowances: dict[HbarAllowanceKey, Allowance] = field(default_factory=dict)
     token_allowances: dict[TokenAllowanceKey, Allowance] = field(default_factory=dict)
     nft_allowances: dict[TokenAllowanceKey, AllowanceForAll] = field(default_factory=dict)

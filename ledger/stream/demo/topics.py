@@ -38,8 +38,8 @@ class Topic:
     """A topic. Keys are serialized; without a submit key anybody may write to it.
 
     Messages cost `fee` tinybars, which `owner` gets, unless they are paid for by one of `fee_exempt_keys`.
-    `subject` says what it is about. `changed` and `fee_changed` are when it and its fee last were, None if
-    never.
+    `subject` says what it is about; `sequence_number` is that of the last message. `changed` and
+    `fee_changed` are when it and its fee last were, None if never.
     """
 
     number: int
@@ -58,6 +58,7 @@ class Topic:
     deleted: bool = False
     changed: int | None = None
     fee_changed: int | None = None
+    sequence_number: int = 0
     running_hash: bytes = bytes(SHA_384_LENGTH)
     messages: list[Message] = field(default_factory=list)
 
@@ -74,7 +75,7 @@ class Topic:
         initial_transaction_id: bytes | None = None,
     ) -> Message:
         """Take a message; gives it with its number and the hash it leads to."""
-        number = len(self.messages) + 1
+        self.sequence_number = number = self.sequence_number + 1
         self.running_hash = running_hash(self.running_hash, contents, payer, self.number, at, number)
         message = Message(at, number, contents, payer, self.running_hash, chunk, initial_transaction_id)
         self.messages.append(message)

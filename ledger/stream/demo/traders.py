@@ -7,22 +7,20 @@ from ledger.stream.demo.tokens import Token
 
 _AT_LEAST = 20 * HBAR
 _ATTEMPTS = 6
-_NOT_INTERESTED = 5  # one in so many never has tokens, so may close the account
 
 
 def able(network: Network, number: int) -> bool:
     """Whether an account can pay for a transaction."""
-    account = network.world.accounts[number]
-    return not account.deleted and account.balance >= _AT_LEAST
+    return network.can_pay(number, _AT_LEAST)
 
 
 def trader(network: Network, *, other_than: Iterable[int] = ()) -> int | None:
-    """Somebody who is interested in tokens and can pay; None when none is found soon."""
+    """Somebody who may have tokens and can pay; None when none is found soon."""
     left_out = set(other_than)
     for _ in range(_ATTEMPTS):
-        number = network.choose.choice(network.world.people)
-        if number % _NOT_INTERESTED and number not in left_out and able(network, number):
-            return number
+        found = network.person(at_least=_AT_LEAST, settled=True)
+        if found and found.number not in left_out:
+            return found.number
     return None
 
 

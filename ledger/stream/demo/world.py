@@ -4,6 +4,7 @@ Entities are keyed by their number (shard and realm are 0). Amounts are tinybars
 times nanoseconds.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -19,10 +20,15 @@ from mirror.values import entity_id
 
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
 
+_CLOSED_KEPT = 20
+
 
 @dataclass(slots=True)
 class Account:
-    """An account, or the account side of a contract. `key` is a serialized Key, None when there is none."""
+    """An account, or the account side of a contract. `key` is a serialized Key, None when there is none.
+
+    Who is `passing` takes on nothing that would keep the account from being closed.
+    """
 
     number: int
     created: int
@@ -35,6 +41,7 @@ class Account:
     nonce: int = 0
     deleted: bool = False
     is_contract: bool = False
+    passing: bool = False
     receiver_signature_required: bool = False
     max_automatic_token_associations: int = 0
     auto_renew_period: int | None = None  # seconds
@@ -55,12 +62,15 @@ class World:
     """Everything.
 
     `people` are the accounts that act by themselves; those in `bound` stay, as something depends on them.
-    `hollow` are accounts without a key, which somebody paid to before their owner came.
+    `hollow` are accounts without a key, which somebody paid to before their owner came; `closed` are the
+    last accounts that were. `named` counts the names that were given.
     """
 
     accounts: dict[int, Account] = field(default_factory=dict)
     people: list[int] = field(default_factory=list)
     hollow: list[int] = field(default_factory=list)
+    closed: deque[int] = field(default_factory=lambda: deque(maxlen=_CLOSED_KEPT))
+    named: int = 0
     bound: set[int] = field(default_factory=set)
     tokens: Tokens = field(default_factory=Tokens)
     contracts: Contracts = field(default_factory=Contracts)
@@ -73,5 +83,5 @@ class World:
     staking: Staking = field(default_factory=Staking)
 
     def living(self) -> Iterator[Account]:
-        """The accounts of people that are not deleted."""
-        return (self.accounts[number] for number in self.people if not self.accounts[number].deleted)
+        """The accounts of people."""
+        return (self.accounts[number] for number in self.people)

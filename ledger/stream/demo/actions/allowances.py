@@ -13,11 +13,13 @@ from mirror.values.hapi import AccountAmount, TransferList
 
 _REVOKED = 0.12  # how often an allowance granted anew is one of nothing
 _IMPLIED = 0.3  # how often the owner goes without saying, as it pays
+_MOST_ALLOWED = 200  # of a kind; when there are more, one is revoked
 
 
 # GRANTING
 def allow_hbars(network: Network) -> bool:
     """Somebody may take hbars of somebody else's, or no longer."""
+    allowances = network.world.tokens.hbar_allowances
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,)) if owner else None
     if owner is None or spender is None:
@@ -25,7 +27,11 @@ def allow_hbars(network: Network) -> bool:
     amount = network.choose.randrange(1, 500) * HBAR
     if _revokes(network):
         amount = 0
-    network.world.tokens.hbar_allowances[owner, spender] = Allowance(amount, amount, network.now)
+    if len(allowances) >= _MOST_ALLOWED:
+        (owner, spender), amount = network.choose.choice(list(allowances)), 0
+        if not traders.able(network, owner):
+            return False
+    allowances[owner, spender] = Allowance(amount, amount, network.now)
     body = _parties(network, owner, spender) | {"amount": amount}
     network.submit("cryptoApproveAllowance", {"cryptoAllowances": [body]}, payer=owner)
     return True
@@ -42,6 +48,11 @@ def allow_units(network: Network) -> bool:
     amount = max(1, token.balance(owner) // network.choose.randrange(1, 60))
     if _revokes(network):
         amount = 0
+    if len(allowances.token_allowances) >= _MOST_ALLOWED:
+        owner, spender, number = network.choose.choice(list(allowances.token_allowances))
+        token, amount = allowances.issued[number], 0
+        if token.deleted or owner not in token.relationships or not traders.able(network, owner):
+            return False
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
     if refuses(network, refusal):
         return False

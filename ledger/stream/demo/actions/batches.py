@@ -140,7 +140,7 @@ def _message(network: Network) -> Inner | None:
     if not topics or payer is None:
         return None
     topic = network.choose.choice(topics)
-    contents = texts.message(network, topic.subject, len(topic.messages) + 1)
+    contents = texts.message(network, topic.subject, topic.sequence_number + 1)
 
     def happen(network: Network) -> dict[str, Any]:
         return message_receipt(topic.add(contents, payer.number, network.now))
@@ -153,7 +153,7 @@ def _memo(network: Network) -> Inner | None:
     changed = network.person()
     if changed is None:
         return None
-    memo = people.renamed(network, changed.memo)
+    memo = people.memo_of(network, changed)
 
     def happen(network: Network) -> dict[str, Any]:
         changed.memo = memo

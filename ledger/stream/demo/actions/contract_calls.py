@@ -6,6 +6,8 @@ from ledger.stream.demo.actions.plays import call, ethereum_sender, play, receiv
 from ledger.stream.demo.deployed import Contract
 from ledger.stream.demo.network import HBAR, Action, Network
 
+# A contract that holds so much is left alone, and another one deployed.
+_MOST_COLLECTED, _MOST_LOCKERS = 150, 100
 _REASONS = ("Out of stock", "Closed on Sundays", "Table is taken", "Sold out")
 
 
@@ -78,6 +80,8 @@ def _collect(network: Network, art: Contract) -> bool:
     result = call(network, sender, art, 120_000, "mint(address)", sender.address)
     if result and result.result == "SUCCESS":
         art.parties.append(sender.number)
+    if len(art.parties) >= _MOST_COLLECTED:
+        network.world.contracts.leave(art)
     return True
 
 
@@ -172,6 +176,8 @@ def _make_locker(network: Network, factory: Contract) -> bool:
             result = call(network, sender, factory, 500_000, "make()", value=money)
     if result:
         factory.parties += [sender.number] * len(result.created)
+    if len(factory.parties) >= _MOST_LOCKERS:
+        network.world.contracts.leave(factory)
     return True
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ledger.stream.compose import account
-from ledger.stream.demo import abi, hooks, sending
+from ledger.stream.demo import abi, hooks, people, sending
 from ledger.stream.demo.contract_run import AUTO_RENEW_SECONDS, Run, contract_id
 from ledger.stream.demo.deployed import Contract, Result
 from ledger.stream.demo.evm import Request, intrinsic_gas
@@ -41,7 +41,7 @@ _COLLECTIONS = (
 def deploy(network: Network) -> bool:
     """Somebody deploys a contract: its code inline or in a file, or as an Ethereum transaction."""
     kind = _wanted(network)
-    owner = network.person(at_least=300 * HBAR)
+    owner = network.person(at_least=300 * HBAR, settled=True)
     if kind is None or owner is None:
         return False
     creation, arguments = compiled(kind).creation, _arguments(network, kind)
@@ -80,7 +80,7 @@ def change(network: Network) -> bool:
     body: dict[str, Any] = {"contractID": contract_id(contract.number)}
     match network.choose.randrange(3):
         case 0:
-            itself.memo = f"{contract.kind}, version {network.choose.randrange(2, 90)}"
+            itself.memo = f"{contract.kind}, version {network.choose.randrange(2, 10)}"
             body["memoWrapper"] = {"value": itself.memo}
         case 1:
             itself.max_automatic_token_associations = network.choose.randrange(0, 50)
@@ -99,7 +99,7 @@ def change(network: Network) -> bool:
 
 def delete(network: Network) -> bool:
     """Whoever may change a counter deletes it; what it holds goes to somebody."""
-    contract, admin = changeable(network, kind=_DELETABLE, unbound=True)
+    contract, admin = changeable(network, kind=_DELETABLE, unhooked=True)
     obtainer = network.person()
     contracts = network.world.contracts
     if contract is None or admin is None or obtainer is None or len(contracts.living[_DELETABLE]) < 2:
@@ -107,7 +107,7 @@ def delete(network: Network) -> bool:
     itself = network.world.accounts[contract.number]
     itself.deleted = True
     contract.obtainer = obtainer.number
-    contracts.living[_DELETABLE].remove(contract.number)
+    contracts.leave(contract)
     held = itself.balance
     network.submit(
         "contractDeleteInstance",
@@ -151,7 +151,7 @@ def _wanted(network: Network) -> str | None:
     """A kind of contract there could be more of: first one there is none of; two of what may be deleted."""
     living = network.world.contracts.living
     for kind in _MOST:
-        if kind not in living:
+        if not living.get(kind):
             return kind
     if len(living[_DELETABLE]) < 2:
         return _DELETABLE
@@ -162,11 +162,13 @@ def _wanted(network: Network) -> str | None:
 def _arguments(network: Network, kind: str) -> bytes:
     """Constructor arguments."""
     contracts, choose = network.world.contracts, network.choose
-    place = len(contracts.living.get(kind, ()))
+    made = contracts.made[kind]
     if kind == "Coin":
-        return abi.encode(*_COINS[place], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
+        return abi.encode(*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
     if kind == "Collectible":
-        return abi.encode(*_COLLECTIONS[place])
+        turn, place = divmod(made, len(_COLLECTIONS))
+        name, symbol, address = _COLLECTIONS[place]
+        return abi.encode(people.numbered(name, turn), symbol, address)
     if kind == "Counter":
         return abi.encode(choose.randrange(100))
     if kind == "Exchange":
@@ -193,7 +195,7 @@ def _create(
         "initialBalance": value,
         "autoRenewPeriod": {"seconds": AUTO_RENEW_SECONDS},
         "auto_renew_account_id": account(owner.number),
-        "memo": f"{kind} of {owner.memo}"[:90],
+        "memo": f"{kind} of {owner.memo.partition(', ')[0]}",
     }
     if file is None:
         body["initcode"] = creation + arguments
@@ -227,10 +229,9 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
     if "adminKey" in body:
         itself.key, contract.admin = owner.key, owner.number
     living = network.world.contracts.living
-    if "AllowanceHook" in living and contract.kind != _DELETABLE and network.choose.random() < 0.3:
+    if living.get("AllowanceHook") and contract.kind != _DELETABLE and network.choose.random() < 0.3:
         details = hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])
         body["hook_creation_details"] = [details]
-        network.world.bound.add(contract.number)
 
 
 def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
@@ -247,9 +248,9 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
 
 
 def changeable(
-    network: Network, kind: str | None = None, *, unbound: bool = False
+    network: Network, kind: str | None = None, *, unhooked: bool = False
 ) -> tuple[Contract | None, Account | None]:
-    """A living contract that somebody may change, and that account; `unbound`: one without hooks."""
+    """A living contract that somebody may change, and that account; `unhooked`: one without hooks."""
     contracts, accounts = network.world.contracts, network.world.accounts
     able: list[Contract] = [
         contract
@@ -257,7 +258,7 @@ def changeable(
         for contract in contracts.of(of_kind)
         if contract.admin is not None
         and not accounts[contract.admin].deleted
-        and not (unbound and contract.number in network.world.bound)
+        and not (unhooked and contracts.hooks_of(contract.number))
     ]
     if not able:
         return None, None

@@ -4,13 +4,14 @@ from ledger.stream.compose import TREASURY, account, timestamp, transfer_list
 from ledger.stream.demo import people
 from ledger.stream.demo.network import HBAR, Action, Network
 from ledger.stream.demo.wallet import Ed25519Wallet
-from ledger.stream.demo.world import Account
+from ledger.stream.demo.world import Account, World
 from mirror.values.hapi import Key
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
-_MOST_PEOPLE = 120
 _FEWEST_PEOPLE = 20
-_MEMOS = ("Lunch", "Rent", "Thanks!", "Invoice {}", "Coffee", "Order {}", "", "", "", "Tickets for {}")
+_SHORT = 1_000 * HBAR
+_CENT = HBAR // 100
+_MEMOS = ("Lunch", "Rent", "Thanks!", "Invoice {}", "Coffee", "Order {}", "", "", "", "Ticket {}")
 
 
 def pay(network: Network) -> bool:
@@ -18,9 +19,10 @@ def pay(network: Network) -> bool:
     payer = network.person(at_least=HBAR)
     if payer is None:
         return False
-    receivers = [one for one in network.world.living() if one is not payer]
-    chosen = network.choose.sample(receivers, min(len(receivers), network.choose.choice((1, 1, 1, 1, 3))))
-    transfers = {one.number: _amount(network, payer.balance // (20 * len(chosen))) for one in chosen}
+    chosen = network.choose.sample(network.world.people, network.choose.choice((1, 1, 1, 1, 3)))
+    transfers = {to: _amount(network, payer.balance // (20 * len(chosen))) for to in chosen}
+    if payer.number in transfers:
+        return False
     transfers[payer.number] = -sum(transfers.values())
     network.submit(
         "cryptoTransfer",
@@ -50,11 +52,27 @@ def overdraw(network: Network) -> bool:
 def open_account(network: Network) -> bool:
     """Somebody opens an account for somebody new."""
     payer = network.person(at_least=1_000 * HBAR)
-    place = len(network.world.people)
-    if payer is None or place >= _MOST_PEOPLE:
+    if payer is None or not people.has_room(network):
         return False
-    people.open_account(
-        network, name=people.name(place), ecdsa=network.choose.random() < 0.5, payer=payer.number
+    name, ecdsa = people.next_name(network), network.choose.random() < 0.5
+    people.open_account(network, name=name, ecdsa=ecdsa, payer=payer.number)
+    return True
+
+
+def buy_hbars(network: Network) -> bool:
+    """Somebody who runs short of hbars buys some; the treasury sends them."""
+    short = [one for one in network.world.living() if one.balance < _SHORT]
+    if not short:
+        return False
+    buyer = network.choose.choice(short).number
+    amount = network.choose.randrange(10, 400) * 50 * HBAR
+    transfers = {TREASURY: -amount, buyer: amount}
+    network.submit(
+        "cryptoTransfer",
+        {"transfers": transfer_list(transfers)},
+        payer=TREASURY,
+        whole={"memo": f"Purchase {network.choose.randrange(10_000, 99_999)}"},
+        transfers=transfers,
     )
     return True
 
@@ -69,7 +87,7 @@ def change_account(network: Network) -> bool:
     body: dict[str, object] = {"accountIDToUpdate": account(changed.number)}
     match network.choose.randrange(6):
         case 0:
-            changed.memo = people.renamed(network, changed.memo)
+            changed.memo = people.memo_of(network, changed)
             body["memo"] = {"value": changed.memo}
         case 1:
             in_use = network.world.tokens.automatic_associations[changed.number]
@@ -94,18 +112,15 @@ def change_account(network: Network) -> bool:
 
 def close_account(network: Network) -> bool:
     """Somebody closes an account that owns nothing but hbars, which go to the treasury."""
-    world = network.world
-    living = list(world.living())
-    left_out = world.bound | world.staking.pending.keys()
-    closable = [one for one in living if one.number not in left_out]
-    payer = network.person()
-    if len(living) <= _FEWEST_PEOPLE or not closable or payer is None:
+    world, payer = network.world, network.person()
+    closable = [one for one in world.living() if one is not payer and _may_close(world, one)]
+    if len(world.people) <= _FEWEST_PEOPLE or not closable or payer is None:
         return False
     closed = network.choose.choice(closable)
-    if closed is payer:
-        return False
     remaining = closed.balance
     closed.deleted = True
+    world.people.remove(closed.number)
+    world.closed.append(closed.number)
     network.submit(
         "cryptoDelete",
         {"deleteAccountID": account(closed.number), "transferAccountID": account(TREASURY)},
@@ -115,17 +130,21 @@ def close_account(network: Network) -> bool:
     return True
 
 
+def _may_close(world: World, one: Account) -> bool:
+    tied = one.number in world.bound or one.number in world.staking.pending
+    return one.passing and not tied and not world.contracts.hooks_of(one.number)
+
+
 def misdirect(network: Network) -> bool:
     """Somebody pays nobody, or an account that is closed, or with the wrong signature."""
     payer, receiver = network.person(), network.person()
     if payer is None or receiver is None or payer is receiver:
         return False
-    closed = [number for number in network.world.people if network.world.accounts[number].deleted]
     match network.choose.randrange(3):
         case 0:
             to, result = network.world.next_number + 1_000_000, "INVALID_ACCOUNT_ID"
-        case 1 if closed:
-            to, result = network.choose.choice(closed), "ACCOUNT_DELETED"
+        case 1 if network.world.closed:
+            to, result = network.choose.choice(network.world.closed), "ACCOUNT_DELETED"
         case _:
             to, result = receiver.number, "INVALID_SIGNATURE"
     amount = network.choose.randrange(1, 50) * HBAR
@@ -159,15 +178,17 @@ def _other_key(network: Network, changed: Account) -> bytes:
 
 
 def _amount(network: Network, most: int) -> int:
-    """A plausible amount: mostly small, now and then large."""
-    share = network.choose.random() ** 4
-    return max(1, int(most * share))
+    """A plausible amount: mostly small, now and then large, and mostly a round one."""
+    amount = int(most * network.choose.random() ** 4)
+    unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
+    return max(amount - amount % unit, min(unit, most), 1)
 
 
 ACTIONS = (
     Action(pay, 60),
     Action(overdraw, 1),
     Action(open_account, 2),
+    Action(buy_hbars, 1),
     Action(change_account, 2),
     Action(close_account, 0),
     Action(misdirect, 0),

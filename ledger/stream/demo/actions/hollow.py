@@ -7,13 +7,14 @@ a nonce, which has no parent.
 from typing import Any
 
 from ledger.stream.compose import account
+from ledger.stream.demo import people
 from ledger.stream.demo.network import HBAR, Action, Network
 from ledger.stream.demo.topics import NO_KEY
 from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
 from ledger.stream.demo.world import Account
 from mirror.values.hapi import AccountAmount, AccountID, Key, TransactionID
 
-_MOST = 30
+_MOST = 10
 _RENEWAL = 7_776_000  # seconds
 _CREATION_FEE = 60_000_000
 
@@ -22,11 +23,17 @@ def pay_to_nobody(network: Network) -> bool:
     """Somebody pays to an EVM address that nobody has yet: the account has no key. Or to a public key, which
     the account has from the beginning.
     """
-    payer = _payer(network)
-    if payer is None:
+    payer = network.person(at_least=1_000 * HBAR)
+    if payer is None or len(network.world.hollow) >= _MOST or not people.has_room(network):
         return False
-    opened = _of_address(network) if network.choose.random() < 0.7 else _of_key(network)
-    _pay(network, payer, opened)
+    if network.choose.random() < 0.7:
+        opened = _of_address(network)
+        _pay(network, payer, opened)
+        network.world.hollow.append(opened.number)
+    else:
+        opened = _of_key(network)
+        _pay(network, payer, opened)
+        people.welcome(network, opened)
     return True
 
 
@@ -34,16 +41,14 @@ def _of_address(network: Network) -> Account:
     wallet = EcdsaWallet(network.world.next_number)
     opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=NO_KEY)
     opened.alias = opened.evm_address = wallet.evm_address
-    opened.memo = "lazy-created account"
-    network.world.hollow.append(opened.number)
+    opened.memo = people.LAZY_CREATED
     return opened
 
 
 def _of_key(network: Network) -> Account:
     key = Ed25519Wallet(network.world.next_number).key
     opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=key, alias=key)
-    opened.memo = "auto-created account"
-    network.world.people.append(opened.number)
+    opened.memo = people.AUTO_CREATED
     return opened
 
 
@@ -68,14 +73,8 @@ def complete(network: Network) -> bool:
         transfers={number: -amount, receiver.number: amount},
     )
     network.world.hollow.remove(number)
-    network.world.people.append(number)
+    people.welcome(network, owner)
     return True
-
-
-def _payer(network: Network) -> Account | None:
-    world = network.world
-    created = sum(world.accounts[number].memo.endswith("-created account") for number in world.people)
-    return network.person(at_least=1_000 * HBAR) if len(world.hollow) + created < _MOST else None
 
 
 def _pay(network: Network, payer: Account, opened: Account) -> None:

@@ -6,24 +6,20 @@ from ledger.stream.compose import account
 from ledger.stream.demo import abi, hooks, people
 from ledger.stream.demo.actions.contracts import changeable
 from ledger.stream.demo.contract_run import contract_id
-from ledger.stream.demo.deployed import Hook, Result
+from ledger.stream.demo.deployed import MOST_HOOKS_OF_ONE, Hook, Result
 from ledger.stream.demo.hooks import CALLS, HOOK_CONTRACT, LIMIT
 from ledger.stream.demo.network import HBAR, Action, Network
 from ledger.stream.demo.world import Account
 from mirror.values import log_bloom
 
 _MOST_HOOKS = 60
-_MOST_OF_ONE = 3
 _GAS = 80_000
 
 
 def attach(network: Network) -> bool:
     """Somebody gives a hook to an account or to a contract."""
-    contracts = network.world.contracts
-    if "AllowanceHook" not in contracts.living or len(contracts.hooks) >= _MOST_HOOKS:
-        return False
     payer = network.person()
-    if payer is None:
+    if payer is None or not _may_attach(network):
         return False
     owner = payer
     if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
@@ -34,7 +30,6 @@ def attach(network: Network) -> bool:
     number = _free(network, owner)
     if number is None:
         return False
-    network.world.bound.add(owner.number)
     details = _details(network, owner, number)
     if owner.is_contract:
         changed = contract_id(owner.number)
@@ -62,19 +57,16 @@ def attach(network: Network) -> bool:
 
 def open_account(network: Network) -> bool:
     """Somebody opens an account that has a hook from the start."""
-    contracts = network.world.contracts
     payer = network.person(at_least=1_000 * HBAR)
-    if payer is None or "AllowanceHook" not in contracts.living or len(contracts.hooks) >= _MOST_HOOKS:
+    if payer is None or not people.has_room(network) or not _may_attach(network):
         return False
-    place = len(network.world.people)
-    opened = people.open_account(
+    people.open_account(
         network,
-        name=people.name(place),
+        name=people.next_name(network),
         ecdsa=False,
         payer=payer.number,
         hooks=lambda opened: [_details(network, opened, 1)],
     )
-    network.world.bound.add(opened.number)
     return True
 
 
@@ -221,19 +213,25 @@ def _store(network: Network, hook: Hook, payer: Account, updates: list[dict[str,
     )
 
 
+def _living(network: Network) -> list[Hook]:
+    return [hook for hook in network.world.contracts.hooks.values() if not hook.deleted]
+
+
+def _may_attach(network: Network) -> bool:
+    """Whether there is code for hooks, and room for one more."""
+    return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
+
+
 def _free(network: Network, owner: Account) -> int | None:
     """A hook id the owner has no hook of, or a deleted one."""
-    for number in range(1, _MOST_OF_ONE + 1):
-        hook = network.world.contracts.hooks.get((owner.number, number))
-        if hook is None or hook.deleted:
-            return number
-    return None
+    taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
+    return next((number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken), None)
 
 
 def _some(network: Network) -> tuple[Hook | None, Account | None]:
     """A hook that is not deleted, and who may change it."""
     contracts, accounts = network.world.contracts, network.world.accounts
-    living = [hook for hook in contracts.hooks.values() if not hook.deleted]
+    living = _living(network)
     if not living:
         return None, None
     hook = network.choose.choice(living)

@@ -6,7 +6,7 @@ from ledger.stream.compose import account, timestamp
 from ledger.stream.demo import token_fees, token_recipes, traders
 from ledger.stream.demo.network import Action, Network
 from ledger.stream.demo.token_messages import association, custom_fee, token_id, units
-from ledger.stream.demo.token_recipes import RECIPES
+from ledger.stream.demo.token_recipes import RECIPES, Recipe
 from ledger.stream.demo.tokens import Relationship, Token
 from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
 from mirror.values.hapi import Key, KeyList, ThresholdKey
@@ -31,11 +31,10 @@ _MOST_LIVING, _MOST_LASTING = 48, 16
 def create(network: Network) -> bool:
     """Somebody issues a token, which is then the treasury's."""
     treasury = traders.trader(network)
-    place, living = len(network.world.tokens.issued), list(network.world.tokens.living())
-    if treasury is None or len(living) >= _MOST_LIVING:
+    if treasury is None or sum(1 for _ in network.world.tokens.living()) >= _MOST_LIVING:
         return False
     at, number = network.now, network.new_number()
-    created = _new_token(network, number, treasury, place)
+    created = _new_token(network, number, treasury)
     network.world.tokens.issued[number] = created
     holders = dict.fromkeys((treasury, *token_fees.own_collectors(created)))
     for holder in holders:
@@ -62,12 +61,14 @@ def create(network: Network) -> bool:
     return True
 
 
-def _new_token(network: Network, number: int, treasury: int, place: int) -> Token:
-    choose, at = network.choose, network.now
-    recipe, turn = RECIPES[place % len(RECIPES)], place // len(RECIPES)
-    if ("admin_key" not in recipe.keys or recipe.is_currency) and not may_last(network):
-        recipe, turn = RECIPES[1], place
-    name, symbol = token_recipes.name(recipe, turn)
+def _new_token(network: Network, number: int, treasury: int) -> Token:
+    choose, at, made = network.choose, network.now, network.world.tokens.made
+    kind = made.total() % len(RECIPES)
+    if _lasts(RECIPES[kind]) and not may_last(network):
+        kind = choose.choice([place for place, recipe in enumerate(RECIPES) if not _lasts(recipe)])
+    recipe = RECIPES[kind]
+    name, symbol = token_recipes.name(recipe, made[kind])
+    made[kind] += 1
     created = Token(
         number=number,
         created=at,
@@ -100,6 +101,10 @@ def _new_token(network: Network, number: int, treasury: int, place: int) -> Toke
         created.expiration = (at // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
     created.fees = token_fees.choose(network, created, recipe.fees)
     return created
+
+
+def _lasts(recipe: Recipe) -> bool:
+    return "admin_key" not in recipe.keys or recipe.is_currency
 
 
 def may_last(network: Network) -> bool:

@@ -15,7 +15,7 @@ _MOST_NODES = 12
 
 def create_node(network: Network) -> bool:
     """A node joins, run by somebody."""
-    operator, known = network.person(), network.world.nodes
+    operator, known = network.person(settled=True), network.world.nodes
     if operator is None or len(_living(network)) >= _MOST_NODES:
         return False
     node_id = known.next_id
@@ -25,7 +25,7 @@ def create_node(network: Network) -> bool:
         network,
         node_id,
         operator.number,
-        f"Node {node_id}, {operator.memo.partition(' (')[0]}",
+        f"Node {node_id}, {operator.memo.partition(', ')[0]}",
         has_proxy=network.choose.random() < 0.5,
         decline_reward=network.choose.random() < 0.3,
     )
@@ -38,7 +38,7 @@ def update_node(network: Network) -> bool:
         return False
     node = network.choose.choice(_living(network))
     body: dict[str, Any] = {"node_id": node.node_id}
-    operator = network.person()
+    operator = network.person(settled=True)
     match network.choose.randrange(5):
         case 0:
             node.description = f"Node {node.node_id}, rack {network.choose.randrange(1, 40)}"

@@ -57,7 +57,7 @@ def _schedule_message(network: Network) -> bool:
     if creator is None or not topics or not _has_room(network):
         return False
     topic = network.choose.choice(topics)
-    message = texts.message(network, topic.subject, len(topic.messages) + 1)
+    message = texts.message(network, topic.subject, topic.sequence_number + 1)
     body = {"consensusSubmitMessage": {"topicID": {"topicNum": topic.number}, "message": message}}
     _schedule(network, creator, body, payer=creator, required=[creator.number], waits=True)
     return True
@@ -236,7 +236,7 @@ def _has_room(network: Network) -> bool:
 
 def _signer(network: Network) -> Account | None:
     """Somebody who signs with one key."""
-    found = network.person()
+    found = network.person(settled=True)
     return found if found and wallet(found) else None
 
 

@@ -33,7 +33,7 @@ def _stake_to_node(network: Network) -> bool:
 
 def _stake_to_account(network: Network) -> bool:
     """Somebody lets somebody else stake what they have, and earn the reward."""
-    staker, stakee = network.person(), network.person()
+    staker, stakee = network.person(), network.person(settled=True)
     if staker is None or stakee is None or staker is stakee:
         return False
     _change(network, staker, {"staked_account_id": account(stakee.number)})

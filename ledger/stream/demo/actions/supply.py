@@ -10,7 +10,7 @@ from ledger.stream.demo.token_messages import serials, token_id, units
 from ledger.stream.demo.token_transfers import refuses
 from ledger.stream.demo.tokens import Serial, Token
 
-_MOST_SERIALS = 400
+_MOST_SERIALS = 250
 _MOST_AT_ONCE = 5
 _MOST_SUPPLY = 2**62
 

@@ -15,6 +15,7 @@ FREEZE_ONLY, PREPARE_UPGRADE, FREEZE_UPGRADE, FREEZE_ABORT, TELEMETRY_UPGRADE = 
 
 _HOUR = 3_600 * NANOS_PER_SECOND
 _FIRST_NODE_ACCOUNT = 3
+_MOST_DELETED = 6
 
 
 def draw(network: Network) -> bool:
@@ -73,7 +74,7 @@ def abort_freeze(network: Network) -> None:
 def delete_by_system(network: Network) -> bool:
     """The network deletes somebody's file."""
     files = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
-    if not files:
+    if not files or len(network.world.system.deleted_files) >= _MOST_DELETED:
         return False
     number = network.choose.choice(files)
     network.world.files[number].deleted = True

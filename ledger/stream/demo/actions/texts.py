@@ -22,6 +22,10 @@ _REMARKS = (
 )
 
 
+# What the memo of a topic may add.
+RULES = ("please be brief", "in English", "no advertising", "readers welcome", "archived weekly")
+
+
 def _reading(network: Network, number: int) -> bytes:
     place = network.choose.choice(_PLACES)
     celsius, humidity = round(network.choose.uniform(-8, 36), 1), network.choose.randrange(20, 100)

@@ -20,7 +20,7 @@ from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _FEWEST_LIVING = 10
-_SERIES = ("new", "Series A", "Series B", "Limited", "Classic", "2025")
+_SERIES = ("new", "Series A", "Series B", "limited", "classic", "2025")
 # Statuses depend on the other keys: those stay when they are once given.
 _REMOVABLE = ("admin_key", "fee_schedule_key", "metadata_key", "supply_key", "wipe_key")
 
@@ -54,7 +54,7 @@ def _rename(network: Network, token: Token) -> _Change:
     called, _, _ = token.name.partition(" (")
     columns: dict[str, Any] = {"name": f"{called} ({network.choose.choice(_SERIES)})"}
     if network.choose.random() < 0.3:
-        columns["symbol"] = f"{token.symbol.rstrip('X')}X"
+        columns["symbol"] = f"{token.symbol.removesuffix('.N')}.N"
     return columns, dict(columns)
 
 

@@ -19,7 +19,7 @@ _RENEWAL = 7_776_000  # seconds
 
 def create_topic(network: Network) -> bool:
     """Somebody opens a topic: some for all to write to, some for the owner alone, some for a fee."""
-    owner = network.person()
+    owner = network.person(settled=True)
     if owner is None or owner.key is None or len(_living(network)) >= _MOST_TOPICS:
         return False
     number = network.new_number()
@@ -56,7 +56,7 @@ def submit_message(network: Network) -> bool:
     if found is None:
         return False
     topic, payer = found
-    write(network, topic, payer, texts.message(network, topic.subject, len(topic.messages) + 1))
+    write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
     return True
 
 
@@ -135,7 +135,7 @@ def update_topic(network: Network) -> bool:
     body: dict[str, Any] = {"topicID": {"topicNum": topic.number}}
     match network.choose.randrange(5):
         case 0:
-            topic.memo = f"{topic.memo.partition(' (')[0]} (since {network.choose.randrange(1990, 2025)})"
+            topic.memo = f"{topic.memo.partition(' (')[0]} ({network.choose.choice(texts.RULES)})"
             body["memo"] = {"value": topic.memo}
         case 1:
             topic.expiration = network.now + 90 * NANOS_PER_DAY
