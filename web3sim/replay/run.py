@@ -5,6 +5,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -17,7 +18,7 @@ from web3sim.replay.recorded import read_recorded
 from web3sim.state.database import Reading
 
 # Transactions that are read, and given to a process, together.
-_CHUNK = 100
+_CHUNK = 50
 # Fewer chunks than these are not worth starting processes.
 _CHUNKS_OF_ONE_PROCESS = 4
 
@@ -81,7 +82,7 @@ def replay(range: Range, engine: str, processes: int, tell: Callable[[Replayed],
 
 def _chunks(range: Range, engine: str, processes: int) -> Iterator[list[Replayed]]:
     parts = _parts(range)
-    first = [part for part, _ in zip(parts, [None] * _CHUNKS_OF_ONE_PROCESS, strict=False)]
+    first = list(islice(parts, _CHUNKS_OF_ONE_PROCESS))
     if processes == 1 or len(first) < _CHUNKS_OF_ONE_PROCESS:
         for part in (*first, *parts):
             yield _replay_part(part, engine)
