@@ -23,6 +23,7 @@ from ledger.stream.verified import StreamFile
 from mirror import clock, config, web
 from mirror.errors import OperatorError
 from mirror.management.display import shown
+from mirror.values.timestamp import NANOS_PER_SECOND
 
 if TYPE_CHECKING:
     from ledger.stream.demo.network import Network
@@ -34,6 +35,7 @@ _TPS, _LIVE_TPS = 25, 5
 _SECONDS_PER_BLOCK = 36
 # What is loaded is not needed any more; an auditor may want to look at the last of it.
 _KEPT_BLOCKS = 1_000
+_BLOCKS_REMEMBERED = 100
 
 Say = Callable[[str], None]
 
@@ -125,6 +127,7 @@ def live(say: Say) -> None:
     Errors: OperatorError.
     """
     # What only this process needs is imported here.
+    from ledger.stream.demo.forgetting import forget
     from ledger.stream.demo.history import BLOCK_SECONDS, next_block
     from mirror.following import stopped_by_signals
 
@@ -139,8 +142,12 @@ def live(say: Say) -> None:
             yield None
             if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
                 return
-            network.skip(max(0, clock.now_ns() - network.now))
-            yield publisher.publish(network, next_block(network, _LIVE_TPS))
+            # A block tells of the two seconds before it.
+            network.skip(max(0, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND - network.now))
+            block = next_block(network, _LIVE_TPS)
+            if block.number % _BLOCKS_REMEMBERED == 0:
+                forget(network)
+            yield publisher.publish(network, block)
             publisher.forget(_KEPT_BLOCKS)
 
     say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")

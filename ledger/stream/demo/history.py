@@ -14,6 +14,7 @@ from ledger.stream.node_key import SigningNode
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 BLOCK_SECONDS = 2
+_ACTIVE = 1_900_000_000  # ns of them
 
 
 @dataclass(frozen=True)
@@ -41,5 +42,5 @@ class History:
 def next_block(network: Network, tps: float) -> Block:
     """Let the network act for the time of a block. Without anything happening there would be no block."""
     usual = tps * BLOCK_SECONDS
-    network.act(max(1, round(network.choose.gauss(usual, usual / 5))))
+    network.act(max(1, round(network.choose.gauss(usual, usual / 5))), within=_ACTIVE)
     return network.close()

@@ -8,6 +8,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -20,8 +21,9 @@ from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceip
 HBAR = 100_000_000
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
-# A turn in so many goes to what has happened least, so that a long run has some of everything.
-_RARE = 20
+# A turn in so many goes to what has happened least, so that a long run has some of everything: many among the
+# first transactions, so that a short one has, too.
+_RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
 _ATTEMPTS = 500
 _ASKED = 12  # people, for one that is able
 _USUAL_FEE = 120_000
@@ -52,7 +54,7 @@ class Action:
     perform: Callable[["Network"], bool]
     weight: int
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{self.perform.__module__.rpartition('.')[2]}.{self.perform.__name__}"
 
@@ -90,19 +92,26 @@ class Network:
 
     # WHAT HAPPENS
 
-    def act(self, transactions: int) -> None:
-        """Let people act until at least so many more transactions are submitted."""
-        enough = self.counts.total() + transactions
+    def act(self, transactions: int, within: int = 0) -> None:
+        """Let people act until at least so many more transactions are submitted, spread over less than
+        `within` ns.
+        """
+        done = self.counts.total()
+        enough = done + transactions
+        pause = within // transactions
         for _ in range(_ATTEMPTS * transactions):
-            if self.counts.total() >= enough:
-                return
             self._keep_appointments()
-            if self.choose.randrange(_RARE) == 0:
+            if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
                 rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
-                any(self._perform(action) for action in rarest)
+                happened = any(self._perform(action) for action in rarest)
             else:
                 (action,) = self.choose.choices(self._actions, self._weights)
-                self._perform(action)
+                happened = self._perform(action)
+            done = self.counts.total()
+            if done >= enough:
+                return
+            if happened and pause:
+                self.skip(self.choose.randrange(pause))
         raise RuntimeError("none of the actions is possible in this network")
 
     def _perform(self, action: Action) -> bool:
