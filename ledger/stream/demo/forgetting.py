@@ -29,8 +29,7 @@ def forget(network: Network) -> None:
     _keep_last(world.files, lambda file: file.deleted and file.number not in world.system.deleted_files)
     for file in world.files.values():
         _forget_changes(file)
-    # A schedule that is executed or deleted is looked at again when it would have expired.
-    _keep_last(world.schedules, lambda schedule: not schedule.is_open and schedule.expires < network.now)
+    _keep_last(world.schedules, lambda schedule: not schedule.is_open)
     _keep_last(world.nodes.by_id, lambda node: node.deleted)
     for happened in (world.system.freezes, world.system.draws, world.staking.updates):
         del happened[:-_KEPT]

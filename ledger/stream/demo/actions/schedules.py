@@ -142,8 +142,8 @@ def misuse(network: Network) -> bool:
 
 def end(network: Network, number: int) -> None:
     """The time of a schedule has come: it happens if it was waiting for that, or is forgotten."""
-    schedule = network.world.schedules[number]
-    if not schedule.is_open:
+    schedule = network.world.schedules.get(number)
+    if schedule is None or not schedule.is_open:
         return
     if schedule.waits and not schedule.missing and network.can_pay(schedule.payer):
         execute(network, schedule)
