@@ -184,12 +184,58 @@ class RedisBuckets:
         return bool(answer)
 
 
+# IN ADVANCE
+
+# How much of a second a process takes at once.
+_ADVANCE = 20
+
+
+class AdvanceBuckets:
+    """Serves most requests from what it took from others' buckets before, so that those are seldom asked.
+
+    It takes a twentieth of a second's worth more than it needs, keeps at most twice as much, and gives the
+    rest back.
+    """
+
+    def __init__(self, shared: Buckets) -> None:
+        self._shared = shared
+        self._lock = threading.Lock()
+        self._kept: dict[str, int] = {}
+
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        advance = rate // _ADVANCE
+        with self._lock:
+            kept = self._kept.get(name, 0) - tokens
+            if kept < 0:
+                if advance and self._shared.take(name, rate, advance - kept):
+                    kept = advance
+                elif self._shared.take(name, rate, -kept):
+                    kept = 0
+                else:
+                    return False
+            self._kept[name] = kept
+            return True
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        advance = rate // _ADVANCE
+        with self._lock:
+            kept = self._kept.get(name, 0) + tokens
+            if kept > 2 * advance:
+                self._shared.give_back(name, rate, kept - advance)
+                kept = advance
+            self._kept[name] = kept
+
+    def count(self, name: str, most: int) -> bool:
+        return self._shared.count(name, most)
+
+
 def configured() -> Buckets:
     """In the Redis of the settings, else in the node's data folder."""
     shared = SharedBuckets(settings.DATA_DIR / "throttle" if settings.DATA_DIR.is_dir() else None)
     if config.value("rest.redis.uri") is None:
-        return shared
+        return AdvanceBuckets(shared)
     from django_redis import get_redis_connection
 
     namespace = f"ledger-mirror:{config.value('network')}:web3"
-    return RedisBuckets(get_redis_connection("default"), Circuit("redis"), shared, namespace)
+    client = get_redis_connection("default")
+    return AdvanceBuckets(RedisBuckets(client, Circuit("redis"), shared, namespace))

@@ -3,6 +3,7 @@
 import socket
 
 _LENGTH_BYTES = 4
+_PIECE_BYTES = 1 << 16
 
 
 class Closed(OSError):
@@ -30,3 +31,28 @@ def _exactly(connection: socket.socket, size: int) -> bytes | bytearray:
     if len(message) < size:
         raise Closed("the other side is gone")
     return message
+
+
+class Inbox:
+    """Receives messages with as few calls as it can; what a call brings too much stays for the next message.
+
+    With a timeout of the socket itself (SO_RCVTIMEO) nothing is lost when it passes within a message.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._held = bytearray()
+
+    def receive(self) -> bytes:
+        """The next message. Errors: Closed, and OSError such as BlockingIOError."""
+        held = self._held
+        while True:
+            end = _LENGTH_BYTES + int.from_bytes(held[:_LENGTH_BYTES], "big")
+            if len(held) >= max(end, _LENGTH_BYTES):
+                message = bytes(held[_LENGTH_BYTES:end])
+                del held[:end]
+                return message
+            piece = self._connection.recv(max(end - len(held), _PIECE_BYTES))
+            if not piece:
+                raise Closed("the other side is gone")
+            held += piece

@@ -8,9 +8,9 @@ node answers keeps its speed.
 import logging
 import os
 import pickle
-import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config
-from web3sim.wire import receive, send
+from web3sim.wire import Inbox, receive, send
 
 log = logging.getLogger("mirror.web3")
 
@@ -226,6 +226,11 @@ class _Worker:
 
     def __init__(self, connection: socket.socket, pid: int) -> None:
         self._connection, self.pid = connection, pid
+        self._inbox = Inbox(connection)
+        # The kernel ends a wait that is over; Python would make three calls of each.
+        connection.settimeout(None)
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(_LOOK_SECONDS))
         # A number that stays this process's after its end, when another may have its pid.
         self._process = os.pidfd_open(pid)
         # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
@@ -253,7 +258,6 @@ class _Worker:
             return 0.0
 
     def ask(self, message: bytes) -> None:
-        self._connection.settimeout(_GRACE_SECONDS)
         send(self._connection, message)
 
     def answer(self, deadline: float) -> Any:
@@ -262,18 +266,14 @@ class _Worker:
 
     def piece(self, last: float) -> bytes:
         """Errors: as `answer`."""
-        last += _GRACE_SECONDS
-        while not self._said_something(min(last - time.monotonic(), _LOOK_SECONDS)):
-            if time.monotonic() >= last:
-                raise TimeoutError
-            if self.is_long and not self.slowed:
-                self._slow_down()
-        return receive(self._connection)
-
-    def _said_something(self, seconds: float) -> bool:
-        waiting = select.poll()
-        waiting.register(self._connection, select.POLLIN)
-        return bool(waiting.poll(max(seconds, 0) * 1000))
+        while True:
+            try:
+                return self._inbox.receive()
+            except BlockingIOError:
+                if time.monotonic() >= last + _GRACE_SECONDS:
+                    raise TimeoutError from None
+                if self.is_long and not self.slowed:
+                    self._slow_down()
 
     def _slow_down(self) -> None:
         self.slowed = True
@@ -285,6 +285,10 @@ class _Worker:
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
         os.close(self._process)
         self._connection.close()
+
+
+def _timeval(seconds: float) -> bytes:
+    return struct.pack("@ll", int(seconds), int(seconds % 1 * 1_000_000))
 
 
 class Starter:

@@ -10,7 +10,7 @@ import redis
 from mirror.rest.stores import Circuit
 from tests.mirror.rest.redis_server import running
 from web3sim import buckets
-from web3sim.buckets import Buckets, RedisBuckets, SharedBuckets
+from web3sim.buckets import AdvanceBuckets, Buckets, RedisBuckets, SharedBuckets
 
 
 class Clock:
@@ -160,8 +160,63 @@ def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
 
 def test_without_redis_the_file_is_in_the_data_folder(settings, tmp_path):
     settings.DATA_DIR = tmp_path
-    assert isinstance(buckets.configured(), SharedBuckets)
+    first, second = buckets.configured(), buckets.configured()
+    assert first.take("a", 5, 5)
+    assert not second.take("a", 5, 5)
     assert (tmp_path / "throttle").exists()
+
+
+class Asked(SharedBuckets):
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(None, lambda: 1.0)
+        self.times = 0
+
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        self.times += 1
+        return super().take(name, rate, tokens)
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        self.times += 1
+        super().give_back(name, rate, tokens)
+
+
+def test_a_process_takes_some_tokens_in_advance():
+    shared = Asked()
+    process = AdvanceBuckets(shared)
+    assert sum(process.take("a", 1000, 1) for _ in range(900)) == 900
+    assert shared.times < 20
+    assert sum(process.take("a", 1000, 1) for _ in range(900)) == 100
+    first, second = AdvanceBuckets(shared), AdvanceBuckets(shared)
+    assert sum(each.take("b", 1000, 1) for _ in range(1000) for each in (first, second)) == 1000
+
+
+def test_calls_that_give_back_what_they_took_leave_the_others_alone():
+    shared = Asked()
+    process = AdvanceBuckets(shared)
+    for _ in range(100):
+        assert process.take("gas", 10**9, 15_000_000)
+        process.give_back("gas", 10**9, 14_999_000)
+    assert shared.times == 1
+
+
+def test_what_a_process_keeps_is_bounded():
+    shared = Asked()
+    process = AdvanceBuckets(shared)
+    assert process.take("a", 1000, 900)
+    process.give_back("a", 1000, 900)
+    # It keeps fifty.
+    assert shared.take("a", 1000, 950)
+    assert not shared.take("a", 1000, 1)
+    assert process.take("a", 1000, 50)
+    assert not process.take("a", 1000, 1)
+
+
+def test_few_tokens_are_not_taken_in_advance():
+    shared = SharedBuckets(None, lambda: 1.0)
+    assert AdvanceBuckets(shared).take("a", 5, 1)
+    assert shared.take("a", 5, 4)
 
 
 def test_without_a_data_folder_nothing_is_made(settings, tmp_path):
