@@ -3,20 +3,15 @@
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from eth.vm import opcode_values as op
 
-from web3sim.engine.seam import AccountRecord, Address, BlockEnvironment, CallRequest, Profile
+from tests.web3sim.engine.world import SENDER, World
+from web3sim.engine.seam import AccountRecord, CallRequest, Profile
 
-SENDER, SELF, OTHER, THIRD = (bytes([number]) * 20 for number in (0xEE, 0xA1, 0xB2, 0xC3))
-RICH, MISSING = bytes([0xD4]) * 20, bytes([0x5F]) * 20
-BLOCK = BlockEnvironment(
-    number=1000, timestamp=1_700_000_000, coinbase=b"\x98" * 20, prevrandao=b"\x77" * 32,
-    gas_limit=30_000_000, chain_id=298,
-)  # fmt: skip
+SELF, OTHER, THIRD, RICH, MISSING = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4, 0x5F))
 COMPILED = Path(__file__).parents[2] / "benchmarks" / "evm_contracts" / "compiled.json"
 
 _INTERESTING = (0, 1, 2, 3, 7, 31, 32, 33, 64, 127, 128, 255, 256, 257, 1023, 2**16, 2**64, 2**128)
@@ -31,23 +26,6 @@ _VALUES = (
     op.SELFBALANCE, op.BASEFEE, op.BLOBBASEFEE, op.PC, op.MSIZE, op.GAS,
 )  # fmt: skip
 _OF_ADDRESS = (op.BALANCE, op.EXTCODESIZE, op.EXTCODEHASH)
-
-
-@dataclass
-class World:
-    """A state in memory."""
-
-    accounts: dict[Address, AccountRecord]
-    slots: dict[tuple[Address, int], int] = field(default_factory=dict)
-
-    def account(self, address: Address) -> AccountRecord | None:
-        return self.accounts.get(address)
-
-    def slot(self, address: Address, slot: int) -> int:
-        return self.slots.get((address, slot), 0)
-
-    def block_hash(self, number: int) -> bytes:
-        return number.to_bytes(32, "big")
 
 
 def program(seed: int) -> tuple[World, CallRequest]:

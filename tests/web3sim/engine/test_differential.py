@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.web3sim.engine.programs import BLOCK, program
+from tests.web3sim.engine.programs import program
+from tests.web3sim.engine.world import BLOCK
 from web3sim.engine.plain import ENGINE as PLAIN
 from web3sim.engine.seam import Status
 from web3sim.engine.translation import TranslatedEngine

@@ -11,8 +11,9 @@ from typing import Any
 import pyrevm as _pyrevm
 import pytest
 
-from tests.web3sim.engine import programs
-from tests.web3sim.engine.programs import World, program
+from tests.web3sim.engine.programs import program
+from tests.web3sim.engine.world import BLOCK as LATER
+from tests.web3sim.engine.world import World
 from web3sim.engine.plain import ENGINE
 from web3sim.engine.seam import CallRequest, CallResult, Log, Profile, Status
 
@@ -21,7 +22,7 @@ pyrevm: Any = _pyrevm
 PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "300"))
 SLICES = 5
 # The first one: revm makes up the hashes of earlier blocks.
-BLOCK = replace(programs.BLOCK, number=0)
+BLOCK = replace(LATER, number=0)
 
 
 def _hex(address: bytes) -> str:
