@@ -4,17 +4,15 @@ Source: contract_result, with its ethereum_transaction, contract and transaction
 before the transaction, as web3sim.state tells it for a time. Amounts are tinybars.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from contracts.queries.contracts import file_content
 from mirror import config
 from mirror.db.sql import Row
-from mirror.values import entity_id, rlp
-from mirror.values.hapi import ContractFunctionResult, DecodeError
-from mirror.values.hashes import keccak256
+from mirror.values import entity_id
+from mirror.values.ethereum import created_address
 from mirror.values.result_codes import NAMES
-from mirror.values.rlp import Element
 from mirror.values.transaction_types import NUMBERS
 from web3sim.engine.seam import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
 from web3sim.gas_price import gas_price
@@ -27,8 +25,6 @@ from web3sim.state.tables import ADDRESS_LENGTH
 
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]
 _INVALID_SIGNATURE = "INVALID_SIGNATURE"
-# How many contracts a contract may have created in one transaction before the first that stayed.
-_MOST_LOST_CREATIONS = 64
 
 _COLUMNS = """
     r.consensus_timestamp, r.payer_account_id, r.contract_id, r.sender_id, r.function_parameters, r.gas_limit,
@@ -205,7 +201,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
     return Rerun(
         request,
         selected.environment(request.gas),
-        RecordedState(ledger, past, request, addresses.nonces()),
+        RecordedState(ledger, past, request),
         NetworkContracts(ledger),
         ledger,
     )
@@ -252,40 +248,6 @@ class _Addresses:
             return created_address(self.sender, past.ethereum.nonce)
         return self._ledger.next_contract_address()
 
-    def nonces(self) -> Mapping[Address, int]:
-        """The nonces that contracts had which created others, from those they have since; versions of an
-        entity don't tell them.
-        """
-        past = self._past
-        if not past.function_result or not past.created_contract_ids:
-            return {}
-        try:
-            told = ContractFunctionResult.FromString(past.function_result).contract_nonces
-        except DecodeError:
-            return {}
-        since = {entity_id.of_contract(one.contract_id): int(one.nonce) for one in told}
-        known = addresses_of([*since, *past.created_contract_ids], self._reading)
-        created = {known[id] for id in past.created_contract_ids}
-        return {
-            known[id]: nonce
-            for id, after in since.items()
-            if id not in past.created_contract_ids
-            and (nonce := _nonce_before(known[id], after, created)) is not None
-        }
-
-
-def created_address(creator: Address, nonce: int) -> Address:
-    """Where a contract is put by its creator's address and nonce (EIP-161 of Ethereum's rules)."""
-    number = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
-    pair = b"".join(rlp.encode(Element(False, each)) for each in (creator, number))
-    return keccak256(rlp.encode(Element(True, pair)))[12:]
-
-
-def _nonce_before(creator: Address, after: int, created: set[Address]) -> int | None:
-    """The least nonce that leads to one of the new contracts; None if none does, as by CREATE2."""
-    candidates = range(max(after - _MOST_LOST_CREATIONS, 0), after)
-    return next((nonce for nonce in candidates if created_address(creator, nonce) in created), None)
-
 
 def _value(past: PastTransaction) -> int:
     if past.ethereum is not None and past.ethereum.value:
@@ -329,10 +291,8 @@ class RecordedState:
     result says otherwise.
     """
 
-    def __init__(
-        self, ledger: LedgerState, past: PastTransaction, request: CallRequest, nonces: Mapping[Address, int]
-    ) -> None:
-        self._ledger, self._request, self._nonces = ledger, request, nonces
+    def __init__(self, ledger: LedgerState, past: PastTransaction, request: CallRequest) -> None:
+        self._ledger, self._request = ledger, request
         self._signed = past.result != _INVALID_SIGNATURE
         self._least: int = config.value("web3.evm.minimumAccountBalance")
 
@@ -341,8 +301,6 @@ class RecordedState:
         sends = address == self._request.sender and self._request.value > 0
         if found is None:
             return AccountRecord(balance=self._least) if sends else None
-        if address in self._nonces:
-            found = replace(found, nonce=self._nonces[address])
         if found.receiver_signature_required and self._signed:
             found = replace(found, receiver_signature_required=False)
         if sends and found.balance < self._request.value:

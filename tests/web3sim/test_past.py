@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.hapi import ContractFunctionResult
+from mirror.values.ethereum import created_address
 from tests.build import SECOND, START, Build, insert
 from tests.web3sim import past_rows
 from tests.web3sim.past_rows import AT, CREATE, ETHEREUM
@@ -171,15 +171,11 @@ def test_the_sender_can_pay_what_it_sent(build):
 
 
 def test_the_nonce_of_a_contract_that_created_others_is_the_one_it_had_then(build):
-    contract(build, 5005, ANSWERS, ethereum_nonce=40)
+    contract(build, 5005, ANSWERS, ethereum_nonce=5)
     creator = long_zero(5005)
-    children = [past.created_address(creator, nonce) for nonce in (3, 4)]
-    for child, address in zip((5006, 5007), children, strict=True):
-        contract(build, child, ANSWERS, evm_address=address, since=AT)
-    told = ContractFunctionResult(contract_nonces=[{"contract_id": {"contractNum": 5005}, "nonce": 5}])
-    past_rows.result(
-        contract_id=5005, created_contract_ids=[5006, 5007], function_result=told.SerializeToString()
-    )
+    for child, nonce in ((5006, 3), (5007, 4)):
+        contract(build, child, ANSWERS, evm_address=created_address(creator, nonce), since=AT)
+    past_rows.result(contract_id=5005, created_contract_ids=[5006, 5007])
     account = rerun().state.account(creator)
     assert account is not None
     assert account.nonce == 3
