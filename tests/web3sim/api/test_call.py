@@ -164,6 +164,7 @@ def test_requests_beyond_the_limits_are_refused(client, settings_of):
     answer = post(client, call_)
     assert answer.status == 429
     assert problems(answer) == [("Too Many Requests", "Gas per second rate limit exceeded.", "")]
+    call._buckets.cache_clear()
     settings_of({"web3.throttle.requestsPerSecond": 1})
     answer = [post(client, call_), post(client, call_)][-1]
     assert problems(answer) == [("Too Many Requests", "Requests per second rate limit exceeded", "")]
