@@ -234,7 +234,8 @@ class _Addresses:
         past = self._past
         if past.ethereum is None or not past.ethereum.to_address:
             return self._ledger.address_of(past.contract_id)
-        to = past.ethereum.to_address
+        # Whoever signs may write any bytes there.
+        to = past.ethereum.to_address.rjust(ADDRESS_LENGTH, b"\0")[-ADDRESS_LENGTH:]
         entity = None if entity_id.num_of_long_zero(to) is None else self._ledger.entity_of_any_address(to)
         return to if entity is None else entity.address
 

@@ -92,6 +92,13 @@ def test_a_receiver_named_by_number_is_one_with_an_address_of_its_own(build):
     assert rerun().request.to == OWN_ADDRESS
 
 
+@pytest.mark.parametrize("given", [b"\x13\x89", bytes(30) + long_zero(TO)])
+def test_a_receiver_of_any_length_is_an_address(build, given):
+    past_rows.result(type=ETHEREUM)
+    past_rows.ethereum(to_address=given)
+    assert rerun().request.to == long_zero(TO)
+
+
 def test_the_call_data_may_lie_in_a_file(build):
     past_rows.file(3333, b"0xaabbcc")
     past_rows.result(type=ETHEREUM)
