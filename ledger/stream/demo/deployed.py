@@ -4,10 +4,9 @@ Contracts and accounts are keyed by their number; the account side of a contract
 is an `Account` of the world.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass, field
 
-_RESULTS_KEPT = 1_000
 MOST_HOOKS_OF_ONE = 3
 
 
@@ -106,7 +105,7 @@ class Result:
 
 @dataclass
 class Contracts:
-    """All contracts, hooks by owner and id, and the latest results.
+    """All contracts, hooks by owner and id, and results.
 
     `living` are the numbers of the contracts of a kind that are called, `made` is how many of it there ever
     were; `relay` is the account that submits Ethereum transactions for those who sign them.
@@ -117,7 +116,7 @@ class Contracts:
     made: Counter[str] = field(default_factory=Counter)
     by_address: dict[bytes, int] = field(default_factory=dict)
     hooks: dict[tuple[int, int], Hook] = field(default_factory=dict)
-    results: deque[Result] = field(default_factory=lambda: deque(maxlen=_RESULTS_KEPT))
+    results: list[Result] = field(default_factory=list)
     relay: int | None = None
 
     def add(self, contract: Contract) -> None:

@@ -60,6 +60,8 @@ class Computation(CancunComputation):
     def __init__(self, *given: Any) -> None:
         # Past the constructor that warms the coinbase.
         super(ShanghaiComputation, self).__init__(*given)
+        # Each instruction asks for gas: without a call in between.
+        self.consume_gas = self._gas_meter.consume_gas  # type: ignore[method-assign]
         code: Any = self.code
         code.valid_positions, code.invalid_positions = _positions(self.msg.code)
 

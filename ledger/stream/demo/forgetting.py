@@ -31,10 +31,14 @@ def forget(network: Network) -> None:
         _forget_changes(file)
     _keep_last(world.schedules, lambda schedule: not schedule.is_open)
     _keep_last(world.nodes.by_id, lambda node: node.deleted)
-    for happened in (world.system.freezes, world.system.draws, world.staking.updates):
+    for happened in (
+        world.contracts.results,
+        world.system.freezes,
+        world.system.draws,
+        world.staking.updates,
+    ):
         del happened[:-_KEPT]
-    for number in [of for of in world.staking.stakes if world.accounts[of].deleted]:
-        del world.staking.stakes[number]
+    _forget_accounts(world)
 
 
 def _keep_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
@@ -47,6 +51,14 @@ def _keep_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> 
 def _keep(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> None:
     for key in [key for key, value in known.items() if not fits(key, value)]:
         del known[key]
+
+
+def _forget_accounts(world: World) -> None:
+    """Forget accounts closed so long ago that no schedule pays them any more."""
+    closed = set(world.closed)
+    _keep(world.accounts, lambda number, account: not account.deleted or number in closed)
+    _keep(world.files, lambda number, file: file.owner in world.accounts)
+    _keep(world.staking.stakes, lambda number, stake: number in world.accounts)
 
 
 def _forget_changes(file: File) -> None:
@@ -79,5 +91,6 @@ def _forget_contracts(world: World) -> None:
         del accounts[contract.number]
     _keep(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)
     for contract in contracts.deployed.values():
+        # Of others the places of their parties count.
         if contract.kind in ("Coin", "Exchange"):
             contract.parties = [one for one in contract.parties if not accounts[one].deleted]

@@ -20,7 +20,7 @@ from mirror.values import entity_id
 
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
 
-_CLOSED_KEPT = 20
+_CLOSED_KEPT = 500
 
 
 @dataclass(slots=True)

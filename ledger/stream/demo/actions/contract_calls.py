@@ -90,8 +90,8 @@ def _hand_over(network: Network, art: Contract) -> bool:
     if not art.parties:
         return False
     place = network.choose.randrange(len(art.parties))
-    holder, receiver = network.world.accounts[art.parties[place]], network.person()
-    if receiver is None or holder.deleted or holder is receiver:
+    holder, receiver = network.world.accounts.get(art.parties[place]), network.person()
+    if receiver is None or holder is None or holder.deleted or holder is receiver:
         return False
     sender = holder
     if network.choose.random() < 0.3:
@@ -186,8 +186,8 @@ def _pay_from_locker(network: Network, factory: Contract) -> bool:
     if not factory.parties:
         return False
     label = network.choose.randrange(len(factory.parties))
-    holder, receiver = network.world.accounts[factory.parties[label]], receiver_of_money(network)
-    if receiver is None or holder.deleted:
+    holder, receiver = network.world.accounts.get(factory.parties[label]), receiver_of_money(network)
+    if receiver is None or holder is None or holder.deleted:
         return False
     if network.choose.random() < 0.3:
         call(network, holder, factory, 120_000, "unlock(uint256)", label)

@@ -10,6 +10,7 @@ from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _FEWEST_PEOPLE = 20
 _SHORT = 1_000 * HBAR
+_LEAVING = 0.2
 _CENT = HBAR // 100
 _MEMOS = ("Lunch", "Rent", "Thanks!", "Invoice {}", "Coffee", "Order {}", "", "", "", "Ticket {}")
 
@@ -52,8 +53,11 @@ def overdraw(network: Network) -> bool:
 def open_account(network: Network) -> bool:
     """Somebody opens an account for somebody new."""
     payer = network.person(at_least=1_000 * HBAR)
-    if payer is None or not people.has_room(network):
+    if payer is None:
         return False
+    if not people.has_room(network):
+        # Somebody has to go first.
+        return network.choose.random() < _LEAVING and close_account(network)
     name, ecdsa = people.next_name(network), network.choose.random() < 0.5
     people.open_account(network, name=name, ecdsa=ecdsa, payer=payer.number)
     return True
