@@ -9,8 +9,9 @@ import pytest
 
 from ledger.stream.demo import abi
 from ledger.stream.demo.deployed import Contract
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.solidity import compiled
+from ledger.stream.demo.units import HBAR
 from tests.api import Api
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.replay.lives import lived

@@ -15,14 +15,13 @@ from ledger.stream.demo.evm import Execution, Log, Request, execute
 from ledger.stream.demo.evm_state import Place
 from ledger.stream.demo.network import Network
 from ledger.stream.demo.solidity import kinds
-from ledger.stream.demo.world import Account, World
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD, Account, World
 from mirror.values import entity_id, log_bloom
 from mirror.values.hapi import ContractID, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # Tinybars; 852 tinycents at 12 cents for an hbar.
 GAS_PRICE = 71
-AUTO_RENEW_SECONDS = 7_776_000
 
 _NO_BLOOM = bytes(log_bloom.BLOOM_LENGTH)
 
@@ -220,7 +219,7 @@ class Run:
         network.world.accounts[child.number].balance_timestamp = network.now
         composed = network.submit(
             "contractCreateInstance",
-            {"autoRenewPeriod": {"seconds": AUTO_RENEW_SECONDS}},
+            {"autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD}},
             payer=payer,
             receipt={"contractID": contract_id(child.number)},
             record={
@@ -260,7 +259,7 @@ class Run:
             if address not in own:
                 contract.creator = self._number(creations[address].caller)
             opened = Account(number, self.network.now, is_contract=True, key=implicit_key(number))
-            opened.auto_renew_period = AUTO_RENEW_SECONDS
+            opened.auto_renew_period = AUTO_RENEW_PERIOD
             if entity_id.num_of_long_zero(address) is None:
                 opened.evm_address = address
             world.accounts[number] = opened

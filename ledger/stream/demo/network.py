@@ -13,12 +13,12 @@ from random import Random
 from typing import Any
 
 from ledger.stream.compose import Block, ComposedTransaction, Composer, account, timestamp
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.world import Account, World
 from ledger.stream.node_key import SigningNode
 from mirror.values import result_codes
 from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceipt, TransactionRecord
 
-HBAR = 100_000_000
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
 # A turn in so many goes to what has happened least, so that a long run has some of everything: many among the

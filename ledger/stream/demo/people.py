@@ -5,9 +5,10 @@ from typing import Any
 
 from ledger.stream.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
 from ledger.stream.demo import joining, periods, system_files
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
-from ledger.stream.demo.world import FREEZE_ADMIN, SYSTEM_ADMIN, Account
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD, FREEZE_ADMIN, SYSTEM_ADMIN, Account
 from mirror.values.hapi import Key
 
 SUPPLY = 50_000_000_000 * HBAR
@@ -111,7 +112,7 @@ def open_account(
     if payer != TREASURY:
         endowment //= 200
     opened = Account(number, network.now, memo=name, max_automatic_token_associations=-1 if ecdsa else 0)
-    opened.auto_renew_period = 7_776_000
+    opened.auto_renew_period = AUTO_RENEW_PERIOD
     body: dict[str, Any] = {
         "initialBalance": endowment,
         "memo": name,

@@ -3,9 +3,10 @@
 from typing import Any
 
 from ledger.stream.compose import STAKING_REWARDS, timestamp
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.nodes import nodes
 from ledger.stream.demo.staking import MOST_REWARD_RATE, NodeStake
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.world import SYSTEM_ADMIN
 from mirror.values.timestamp import NANOS_PER_DAY
 

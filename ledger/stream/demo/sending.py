@@ -10,7 +10,8 @@ from ledger.stream.demo.contract_run import GAS_PRICE, Run, contract_id
 from ledger.stream.demo.deployed import Result
 from ledger.stream.demo.ethereum import EthereumTransaction, SignedTransaction
 from ledger.stream.demo.evm import Request
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.wallet import EcdsaWallet
 from ledger.stream.demo.world import Account
 from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY, created_address

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ledger.stream.demo.units import HBAR
 from mirror.values.timestamp import NANOS_PER_DAY
 
 if TYPE_CHECKING:
     from ledger.stream.demo.world import Account
 
-HBAR = 100_000_000
 # Tinybars a day for each hbar: 2.5 % a year.
 MOST_REWARD_RATE = 6_849
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from ledger.stream.compose import account
 from ledger.stream.demo.files import APPEND, CREATE, UPDATE, Change, File
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.nodes import nodes
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.wallet import Ed25519Wallet
 from ledger.stream.demo.world import SYSTEM_ADMIN
 from mirror.values.hapi import (

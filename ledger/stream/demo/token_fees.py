@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from ledger.stream.demo import traders
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
+from ledger.stream.demo.units import HBAR
 
 _SHARE_OF_OTHERS = 0.4  # how often somebody else than the treasury collects
 

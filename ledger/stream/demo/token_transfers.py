@@ -3,12 +3,13 @@
 from typing import Any
 
 from ledger.stream.compose import transfer_list
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
+from ledger.stream.demo.refusals import refuses
 from ledger.stream.demo.token_messages import Move, assessed_fee, association, serials, units
 from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
+from ledger.stream.demo.units import HBAR
 
 _MARGIN = 2 * HBAR  # what is left for the fee of the transaction
-_STUBBORN = 0.15  # how often something is submitted although it will be refused
 
 
 class Transfers:
@@ -205,11 +206,6 @@ def begin_relationship(network: Network, token: Token, of: int, *, automatic: bo
     """Associate an account now; it stays, as it holds a token."""
     network.world.tokens.associate(token, of, network.now, automatic=automatic)
     network.world.bound.add(of)
-
-
-def refuses(network: Network, refusal: str | None) -> bool:
-    """Whether somebody rather gives up than to submit what will be refused."""
-    return refusal is not None and network.choose.random() >= _STUBBORN
 
 
 def transfer(

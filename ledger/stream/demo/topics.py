@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from struct import Struct
 
+from ledger.stream.demo.wallet import NO_KEY
 from mirror.values.hashes import SHA_384_LENGTH, sha384
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 RUNNING_HASH_VERSION = 3
-NO_KEY = b"\x32\x00"  # a Key with an empty list: it takes a key away
 
 # The network hashes what Java's object serialization makes of the values: the stream's header, an array of
 # bytes described once and referred to the next time, and between them a block of plain values.
@@ -65,6 +65,11 @@ class Topic:
     @property
     def is_public(self) -> bool:
         return self.submit_key in (None, NO_KEY)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether anybody may write to it now, for nothing."""
+        return self.is_public and not self.deleted and not self.fee
 
     def add(
         self,

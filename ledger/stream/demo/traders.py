@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.tokens import Token
+from ledger.stream.demo.units import HBAR
 
 _AT_LEAST = 20 * HBAR
 _ATTEMPTS = 6

@@ -13,6 +13,8 @@ from mirror.values.alias import evm_address_of_key
 from mirror.values.hapi import Key, SignatureMap
 from mirror.values.hashes import keccak256
 
+NO_KEY = b"\x32\x00"  # a Key with an empty list: it takes a key away
+
 
 class Ed25519Wallet:
     """An Ed25519 key pair."""

@@ -20,6 +20,8 @@ from mirror.values import entity_id
 
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
 
+AUTO_RENEW_PERIOD = 7_776_000  # seconds, 90 days: what most entities ask for
+
 _CLOSED_KEPT = 500
 
 

@@ -6,8 +6,9 @@ from ledger.stream.compose import account
 from ledger.stream.demo import traders
 from ledger.stream.demo.actions.transfers import amount_of
 from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.refusals import refuses
 from ledger.stream.demo.token_messages import airdrop_id, token_id
-from ledger.stream.demo.token_transfers import Transfers, can_associate, refuses
+from ledger.stream.demo.token_transfers import Transfers, can_associate
 from ledger.stream.demo.tokens import Airdrop, AirdropKey, RoyaltyFee, Token
 
 _MOST_RECEIVERS = 4

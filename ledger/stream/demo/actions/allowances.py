@@ -5,10 +5,12 @@ from typing import Any
 from ledger.stream.compose import account
 from ledger.stream.demo import traders
 from ledger.stream.demo.actions.transfers import receiver_of
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.refusals import refuses
 from ledger.stream.demo.token_messages import token_id
-from ledger.stream.demo.token_transfers import Transfers, refuses, transfer
+from ledger.stream.demo.token_transfers import Transfers, transfer
 from ledger.stream.demo.tokens import Allowance, AllowanceForAll, Token
+from ledger.stream.demo.units import HBAR
 from mirror.values.hapi import AccountAmount, TransferList
 
 _REVOKED = 0.12  # how often an allowance granted anew is one of nothing
@@ -71,12 +73,16 @@ def allow_units(network: Network) -> bool:
 
 def allow_serials(network: Network) -> bool:
     """Somebody may take some serials of somebody else's."""
+    found = _owner_of_serials(network)
+    return found is not None and _allow_serials(network, *found)
+
+
+def _owner_of_serials(network: Network) -> tuple[Token, int, int] | None:
+    """A token, somebody with serials of it, and somebody else."""
     token = traders.token(network, lambda one: not one.fungible and one.supply and not one.paused)
     owner = traders.holder(network, token) if token else None
     spender = traders.trader(network, other_than=(owner,)) if owner else None
-    if token is None or owner is None or spender is None:
-        return False
-    return _allow_serials(network, token, owner, spender)
+    return None if token is None or owner is None or spender is None else (token, owner, spender)
 
 
 def allow_serials_for_another(network: Network) -> bool:
@@ -113,11 +119,10 @@ def _allow_serials(
 
 def allow_all_serials(network: Network) -> bool:
     """Somebody may take all serials of a token of somebody else's, or no longer."""
-    token = traders.token(network, lambda one: not one.fungible and one.supply and not one.paused)
-    owner = traders.holder(network, token) if token else None
-    spender = traders.trader(network, other_than=(owner,)) if owner else None
-    if token is None or owner is None or spender is None:
+    found = _owner_of_serials(network)
+    if found is None:
         return False
+    token, owner, spender = found
     allowances, approved = network.world.tokens.nft_allowances, True
     given = [key for key, allowance in allowances.items() if allowance.approved]
     if given and network.choose.random() < 0.3:
@@ -181,15 +186,7 @@ def take_hbars(network: Network) -> bool:
         amount, refusal = allowance.amount + HBAR, "AMOUNT_EXCEEDS_ALLOWANCE"
     else:
         allowance.amount -= amount
-    debit = AccountAmount(accountID=account(owner), amount=-amount, is_approval=True)
-    credit = AccountAmount(accountID=account(spender), amount=amount)
-    network.submit(
-        "cryptoTransfer",
-        {"transfers": TransferList(accountAmounts=[debit, credit])},
-        payer=spender,
-        transfers={owner: -amount, spender: amount},
-        result=refusal or "SUCCESS",
-    )
+    _take_hbars(network, owner, spender, amount, refusal)
     return True
 
 
@@ -247,15 +244,20 @@ def take_in_vain(network: Network) -> bool:
     spender = traders.trader(network, other_than=(owner,)) if owner else None
     if owner is None or spender is None or (owner, spender) in network.world.tokens.hbar_allowances:
         return False
-    debit = AccountAmount(accountID=account(owner), amount=-HBAR, is_approval=True)
-    credit = AccountAmount(accountID=account(spender), amount=HBAR)
+    _take_hbars(network, owner, spender, HBAR, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    return True
+
+
+def _take_hbars(network: Network, owner: int, spender: int, amount: int, refusal: str | None) -> None:
+    debit = AccountAmount(accountID=account(owner), amount=-amount, is_approval=True)
+    credit = AccountAmount(accountID=account(spender), amount=amount)
     network.submit(
         "cryptoTransfer",
         {"transfers": TransferList(accountAmounts=[debit, credit])},
         payer=spender,
-        result="SPENDER_DOES_NOT_HAVE_ALLOWANCE",
+        transfers={owner: -amount, spender: amount},
+        result=refusal or "SUCCESS",
     )
-    return True
 
 
 def allow_in_vain(network: Network) -> bool:

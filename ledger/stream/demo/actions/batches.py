@@ -7,9 +7,11 @@ from typing import Any
 from ledger.stream.compose import account, timestamp, transfer_list
 from ledger.stream.demo import people
 from ledger.stream.demo.actions import texts
+from ledger.stream.demo.actions.files import some_file
 from ledger.stream.demo.actions.topics import receipt as message_receipt
 from ledger.stream.demo.files import APPEND, Change
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.units import HBAR
 from mirror.values.hapi import Key, SignedTransaction
 
 _DURATION = 120  # seconds
@@ -115,8 +117,6 @@ def _signed(body: Any) -> bytes:
 
 
 # WHAT A BATCH IS MADE OF
-
-
 def _make(network: Network, count: int) -> list[Inner]:
     """So many transactions of different kinds, or what is possible of them."""
     makers = network.choose.sample(_MAKERS, count)
@@ -133,9 +133,7 @@ def _payment(network: Network) -> Inner | None:
 
 
 def _message(network: Network) -> Inner | None:
-    topics = [
-        one for one in network.world.topics.values() if one.is_public and not one.deleted and not one.fee
-    ]
+    topics = [topic for topic in network.world.topics.values() if topic.is_free]
     payer = network.person()
     if not topics or payer is None:
         return None
@@ -164,14 +162,9 @@ def _memo(network: Network) -> Inner | None:
 
 
 def _line(network: Network) -> Inner | None:
-    files = [
-        file
-        for number, file in network.world.files.items()
-        if number > 1_000 and not file.deleted and network.can_pay(file.owner)
-    ]
-    if not files:
+    file = some_file(network)
+    if file is None:
         return None
-    file = network.choose.choice(files)
     contents = f"# together, {network.choose.randrange(1_000)}\n".encode()
 
     def happen(network: Network) -> dict[str, Any]:

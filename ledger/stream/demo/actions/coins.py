@@ -4,7 +4,8 @@ from ledger.stream.demo import abi
 from ledger.stream.demo.actions.contracts import COIN_UNIT
 from ledger.stream.demo.actions.plays import call, play
 from ledger.stream.demo.deployed import Contract, Result
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.world import Account
 from mirror.values.hashes import keccak256
 
@@ -22,12 +23,7 @@ def use_exchange(network: Network) -> bool:
     return play(network, "Exchange", (_buy, _sell, _provide, _withdraw), (5, 4, 2, 1))
 
 
-ACTIONS = (Action(use_coin, 6), Action(use_exchange, 3))
-
-
 # COINS
-
-
 def _pay_coins(network: Network, coin: Contract) -> bool:
     sender, receiver = _holder(network, coin), network.person(at_least=0)
     if sender is None or receiver is None or sender is receiver:
@@ -110,8 +106,6 @@ def _now_holds(coin: Contract, holder: Account, result: Result | None) -> None:
 
 
 # EXCHANGES
-
-
 def _buy(network: Network, exchange: Contract) -> bool:
     buyer = network.person()
     if buyer is None or not network.world.accounts[exchange.number].balance:
@@ -174,3 +168,6 @@ def _trader(network: Network, exchange: Contract) -> Account | None:
 def _coin(network: Network, exchange: Contract) -> Contract:
     assert exchange.trades is not None
     return network.world.contracts.deployed[exchange.trades]
+
+
+ACTIONS = (Action(use_coin, 6), Action(use_exchange, 3))

@@ -4,7 +4,8 @@ from ledger.stream.demo import abi, sending
 from ledger.stream.demo.actions.contracts import COIN_UNIT
 from ledger.stream.demo.actions.plays import call, ethereum_sender, play, receiver_of_money, some
 from ledger.stream.demo.deployed import Contract
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.units import HBAR
 
 # A contract that holds so much is left alone, and another one deployed.
 _MOST_COLLECTED, _MOST_LOCKERS = 150, 100
@@ -59,20 +60,7 @@ def overdraw_by_ethereum(network: Network) -> bool:
     return True
 
 
-ACTIONS = (
-    Action(use_collectible, 2),
-    Action(use_counter, 2),
-    Action(use_factory, 1),
-    Action(fail, 0),
-    Action(pay_by_ethereum, 2),
-    Action(come_out_of_turn, 0),
-    Action(overdraw_by_ethereum, 0),
-)
-
-
 # COLLECTIBLES
-
-
 def _collect(network: Network, art: Contract) -> bool:
     sender = network.person()
     if sender is None:
@@ -125,8 +113,6 @@ def _appoint(network: Network, art: Contract) -> bool:
 
 
 # COUNTERS
-
-
 def _count(network: Network, counter: Contract) -> bool:
     sender = network.person()
     if sender is None:
@@ -158,8 +144,6 @@ def _look_around(network: Network, counter: Contract) -> bool:
 
 
 # LOCKERS
-
-
 def _make_locker(network: Network, factory: Contract) -> bool:
     """Somebody gets a locker, mostly with money in it."""
     sender = network.person(at_least=500 * HBAR)
@@ -208,8 +192,6 @@ def _pay_from_locker(network: Network, factory: Contract) -> bool:
 
 
 # WHAT GOES WRONG
-
-
 def _fault(network: Network, faults: Contract) -> bool:
     sender, choose = network.person(), network.choose
     if sender is None:
@@ -230,3 +212,14 @@ def _fault(network: Network, faults: Contract) -> bool:
     )
     call(network, sender, faults, 50_000, signature, *arguments)
     return True
+
+
+ACTIONS = (
+    Action(use_collectible, 2),
+    Action(use_counter, 2),
+    Action(use_factory, 1),
+    Action(fail, 0),
+    Action(pay_by_ethereum, 2),
+    Action(come_out_of_turn, 0),
+    Action(overdraw_by_ethereum, 0),
+)

@@ -4,13 +4,14 @@ from typing import Any
 
 from ledger.stream.compose import account
 from ledger.stream.demo import abi, hooks, people, sending
-from ledger.stream.demo.contract_run import AUTO_RENEW_SECONDS, Run, contract_id
+from ledger.stream.demo.contract_run import Run, contract_id
 from ledger.stream.demo.deployed import Contract, Result
 from ledger.stream.demo.evm import Request, intrinsic_gas
 from ledger.stream.demo.files import APPEND, CREATE, Change, File
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
 from ledger.stream.demo.solidity import compiled
-from ledger.stream.demo.world import Account
+from ledger.stream.demo.units import HBAR
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD, Account
 from mirror.values import entity_id
 from mirror.values.hapi import FileID, Key, KeyList
 
@@ -60,7 +61,7 @@ def deploy(network: Network) -> bool:
     return True
 
 
-def fail_to_deploy(network: Network) -> bool:
+def deploy_in_vain(network: Network) -> bool:
     """Somebody deploys with too little gas for the code."""
     owner = network.person()
     if owner is None:
@@ -193,7 +194,7 @@ def _create(
     body: dict[str, Any] = {
         "gas": gas,
         "initialBalance": value,
-        "autoRenewPeriod": {"seconds": AUTO_RENEW_SECONDS},
+        "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD},
         "auto_renew_account_id": account(owner.number),
         "memo": f"{kind} of {owner.memo.partition(', ')[0]}",
     }
@@ -268,4 +269,4 @@ def changeable(
     return (contract, admin) if admin.balance > HBAR else (None, None)
 
 
-ACTIONS = (Action(deploy, 2), Action(fail_to_deploy, 0), Action(change, 0), Action(delete, 0))
+ACTIONS = (Action(deploy, 2), Action(deploy_in_vain, 0), Action(change, 0), Action(delete, 0))

@@ -2,7 +2,8 @@
 
 from ledger.stream.compose import TREASURY, account, timestamp, transfer_list
 from ledger.stream.demo import people
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.wallet import Ed25519Wallet
 from ledger.stream.demo.world import Account, World
 from mirror.values.hapi import Key
@@ -57,7 +58,7 @@ def open_account(network: Network) -> bool:
         return False
     if not people.has_room(network):
         # Somebody has to go first.
-        return network.choose.random() < _LEAVING and close_account(network)
+        return network.choose.random() < _LEAVING and close(network)
     name, ecdsa = people.next_name(network), network.choose.random() < 0.5
     people.open_account(network, name=name, ecdsa=ecdsa, payer=payer.number)
     return True
@@ -81,7 +82,7 @@ def buy_hbars(network: Network) -> bool:
     return True
 
 
-def change_account(network: Network) -> bool:
+def change(network: Network) -> bool:
     """Somebody changes a memo, keys, automatic associations, when the account is to be renewed, or whether a
     signature is needed to receive.
     """
@@ -114,7 +115,7 @@ def change_account(network: Network) -> bool:
     return True
 
 
-def close_account(network: Network) -> bool:
+def close(network: Network) -> bool:
     """Somebody closes an account that owns nothing but hbars, which go to the treasury."""
     world, payer = network.world, network.person()
     closable = [one for one in world.living() if one is not payer and _may_close(world, one)]
@@ -139,7 +140,7 @@ def _may_close(world: World, one: Account) -> bool:
     return one.passing and not tied and not world.contracts.hooks_of(one.number)
 
 
-def misdirect(network: Network) -> bool:
+def pay_in_vain(network: Network) -> bool:
     """Somebody pays nobody, or an account that is closed, or with the wrong signature."""
     payer, receiver = network.person(), network.person()
     if payer is None or receiver is None or payer is receiver:
@@ -193,8 +194,8 @@ ACTIONS = (
     Action(overdraw, 1),
     Action(open_account, 2),
     Action(buy_hbars, 1),
-    Action(change_account, 2),
-    Action(close_account, 0),
-    Action(misdirect, 0),
+    Action(change, 2),
+    Action(close, 0),
+    Action(pay_in_vain, 0),
     Action(use_live_hash, 0),
 )

@@ -4,9 +4,10 @@ from typing import Any
 
 from ledger.stream.demo.actions import supply
 from ledger.stream.demo.actions.topics import receipt as message_receipt
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.schedules import Schedule
 from ledger.stream.demo.tokens import Token
+from ledger.stream.demo.units import HBAR
 from mirror.values.hapi import SchedulableTransactionBody, TransactionID
 
 

@@ -14,7 +14,7 @@ _GOODS = ("Apples", "Bread", "Coffee", "Dates", "Eggs", "Figs", "Honey", "Olives
 _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana")
 
 
-def create_file(network: Network) -> bool:
+def create(network: Network) -> bool:
     """Somebody publishes a price list, or opens a log of temperatures."""
     owner = network.person()
     if owner is None or owner.key is None or len(_living(network)) >= _MOST_FILES:
@@ -36,9 +36,9 @@ def create_file(network: Network) -> bool:
     return True
 
 
-def append_to_file(network: Network) -> bool:
+def append(network: Network) -> bool:
     """A few more lines."""
-    file = _file(network)
+    file = some_file(network)
     if file is None:
         return False
     lines = (
@@ -51,9 +51,9 @@ def append_to_file(network: Network) -> bool:
     return True
 
 
-def update_file(network: Network) -> bool:
+def update(network: Network) -> bool:
     """New contents, another memo, or a longer life."""
-    file = _file(network)
+    file = some_file(network)
     if file is None:
         return False
     body: dict[str, Any] = {"fileID": {"fileNum": file.number}}
@@ -73,9 +73,9 @@ def update_file(network: Network) -> bool:
     return True
 
 
-def delete_file(network: Network) -> bool:
+def delete(network: Network) -> bool:
     """A file is deleted; some time later somebody may still try to add to it."""
-    file = _file(network)
+    file = some_file(network)
     if file is None:
         return False
     file.deleted = True
@@ -83,7 +83,7 @@ def delete_file(network: Network) -> bool:
     return True
 
 
-def misuse_file(network: Network) -> bool:
+def change_in_vain(network: Network) -> bool:
     """Somebody adds to a deleted file, changes a file of the network, or deletes one that never was."""
     payer = network.person()
     if payer is None:
@@ -113,7 +113,8 @@ def _living(network: Network) -> list[File]:
     ]
 
 
-def _file(network: Network) -> File | None:
+def some_file(network: Network) -> File | None:
+    """A file that somebody can still change, and pay for that."""
     files = [file for file in _living(network) if network.can_pay(file.owner)]
     return network.choose.choice(files) if files else None
 
@@ -129,9 +130,9 @@ def _in_days(network: Network, days: int) -> int:
 
 
 ACTIONS = (
-    Action(create_file, 1),
-    Action(append_to_file, 1),
-    Action(update_file, 1),
-    Action(delete_file, 0),
-    Action(misuse_file, 0),
+    Action(create, 1),
+    Action(append, 1),
+    Action(update, 1),
+    Action(delete, 0),
+    Action(change_in_vain, 0),
 )

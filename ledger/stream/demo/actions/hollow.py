@@ -8,14 +8,13 @@ from typing import Any
 
 from ledger.stream.compose import account
 from ledger.stream.demo import people
-from ledger.stream.demo.network import HBAR, Action, Network
-from ledger.stream.demo.topics import NO_KEY
-from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
-from ledger.stream.demo.world import Account
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.units import HBAR
+from ledger.stream.demo.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD, Account
 from mirror.values.hapi import AccountAmount, AccountID, Key, TransactionID
 
 _MOST = 10
-_RENEWAL = 7_776_000  # seconds
 _CREATION_FEE = 60_000_000
 
 
@@ -79,7 +78,7 @@ def complete(network: Network) -> bool:
 
 def _pay(network: Network, payer: Account, opened: Account) -> None:
     """Pay to the alias of an account, which opens it."""
-    opened.max_automatic_token_associations, opened.auto_renew_period = -1, _RENEWAL
+    opened.max_automatic_token_associations, opened.auto_renew_period = -1, AUTO_RENEW_PERIOD
     network.world.accounts[opened.number] = opened
     transaction_id = network.transaction_id(payer.number)
     assert opened.key is not None
@@ -87,7 +86,7 @@ def _pay(network: Network, payer: Account, opened: Account) -> None:
         "key": Key.FromString(opened.key),
         "memo": opened.memo,
         "alias": opened.alias,
-        "autoRenewPeriod": {"seconds": _RENEWAL},
+        "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD},
         "max_automatic_token_associations": opened.max_automatic_token_associations,
     }
     network.submit(

@@ -8,7 +8,8 @@ from ledger.stream.demo.actions.contracts import changeable
 from ledger.stream.demo.contract_run import contract_id
 from ledger.stream.demo.deployed import MOST_HOOKS_OF_ONE, Hook, Result
 from ledger.stream.demo.hooks import CALLS, HOOK_CONTRACT, LIMIT
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.world import Account
 from mirror.values import log_bloom
 
@@ -146,15 +147,6 @@ def collect(network: Network) -> bool:
     return True
 
 
-ACTIONS = (
-    Action(attach, 0),
-    Action(open_account, 0),
-    Action(store, 1),
-    Action(detach, 0),
-    Action(collect, 1),
-)
-
-
 def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any) -> None:
     """Run the hook that a transfer asked for: a child of it, a call in the name of all hooks."""
     done, sidecars = hooks.run(network, hook, payer, data, _GAS)
@@ -242,3 +234,12 @@ def _some(network: Network) -> tuple[Hook | None, Account | None]:
             return None, None
         owner = accounts[admin]
     return (None, None) if owner.deleted or owner.balance < HBAR else (hook, owner)
+
+
+ACTIONS = (
+    Action(attach, 0),
+    Action(open_account, 0),
+    Action(store, 1),
+    Action(detach, 0),
+    Action(collect, 1),
+)

@@ -9,11 +9,12 @@ from ledger.stream.demo.token_messages import association, custom_fee, token_id,
 from ledger.stream.demo.token_recipes import RECIPES, Recipe
 from ledger.stream.demo.tokens import Relationship, Token
 from ledger.stream.demo.wallet import EcdsaWallet, Ed25519Wallet
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD
 from mirror.values.hapi import Key, KeyList, ThresholdKey
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 FIRST_TOKENS = len(RECIPES)
-QUARTER_YEAR, YEAR = 7_776_000, 31_536_000  # seconds
+YEAR = 31_536_000  # seconds
 # Key of a Token -> field of the bodies.
 KEY_FIELDS = {
     "admin_key": "adminKey",
@@ -96,7 +97,7 @@ def _new_token(network: Network, number: int, treasury: int) -> Token:
     if choose.random() < 0.6:
         created.metadata = token_recipes.content_address(choose).encode()
     if choose.random() < 0.7:
-        created.auto_renew_account, created.auto_renew_period = treasury, QUARTER_YEAR
+        created.auto_renew_account, created.auto_renew_period = treasury, AUTO_RENEW_PERIOD
     else:
         created.expiration = (at // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
     created.fees = token_fees.choose(network, created, recipe.fees)

@@ -2,8 +2,8 @@
 
 from ledger.stream.demo import token_recipes, traders
 from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.refusals import refuses
 from ledger.stream.demo.token_messages import token_id
-from ledger.stream.demo.token_transfers import refuses
 
 
 def change_metadata(network: Network) -> bool:

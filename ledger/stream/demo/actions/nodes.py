@@ -13,7 +13,7 @@ from mirror.values.hapi import Key
 _MOST_NODES = 12
 
 
-def create_node(network: Network) -> bool:
+def create(network: Network) -> bool:
     """A node joins, run by somebody."""
     operator, known = network.person(settled=True), network.world.nodes
     if operator is None or len(_living(network)) >= _MOST_NODES:
@@ -32,9 +32,9 @@ def create_node(network: Network) -> bool:
     return True
 
 
-def update_node(network: Network) -> bool:
+def update(network: Network) -> bool:
     """A node gets another description, account or key, declines rewards, or gives up its web proxy."""
-    if not _living(network) and not create_node(network):
+    if not _living(network) and not create(network):
         return False
     node = network.choose.choice(_living(network))
     body: dict[str, Any] = {"node_id": node.node_id}
@@ -61,9 +61,9 @@ def update_node(network: Network) -> bool:
     return True
 
 
-def delete_node(network: Network) -> bool:
+def delete(network: Network) -> bool:
     """A node leaves."""
-    if not _living(network) and not create_node(network):
+    if not _living(network) and not create(network):
         return False
     node = network.choose.choice(_living(network))
     node.deleted = True
@@ -71,7 +71,7 @@ def delete_node(network: Network) -> bool:
     return True
 
 
-def misuse_node(network: Network) -> bool:
+def change_in_vain(network: Network) -> bool:
     """Somebody changes a node that never was or has left, or one of somebody else."""
     payer = network.person()
     if payer is None:
@@ -96,8 +96,8 @@ def _living(network: Network) -> list[Node]:
 
 
 ACTIONS = (
-    Action(create_node, 0),
-    Action(update_node, 0),
-    Action(delete_node, 0),
-    Action(misuse_node, 0),
+    Action(create, 0),
+    Action(update, 0),
+    Action(delete, 0),
+    Action(change_in_vain, 0),
 )

@@ -3,8 +3,9 @@
 from ledger.stream.compose import account
 from ledger.stream.demo import traders
 from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.refusals import Refused, refuses, submit_one
 from ledger.stream.demo.token_messages import token_id, units
-from ledger.stream.demo.token_transfers import begin_relationship, refuses
+from ledger.stream.demo.token_transfers import begin_relationship
 from ledger.stream.demo.tokens import Token
 
 
@@ -136,17 +137,15 @@ def change_in_vain(network: Network) -> bool:
     token, other = traders.token(network), traders.trader(network)
     if token is None or other is None:
         return False
-    if token.freeze_key is None:
-        kind, refusal = "tokenFreeze", "TOKEN_HAS_NO_FREEZE_KEY"
-    elif token.kyc_key is None:
-        kind, refusal = "tokenGrantKyc", "TOKEN_HAS_NO_KYC_KEY"
-    elif other not in token.relationships:
-        kind, refusal = "tokenUnfreeze", "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
-    else:
-        return False
     body = {"token": token_id(token.number), "account": account(other)}
-    network.submit(kind, body, payer=token.treasury, result=refusal)
-    return True
+    refused: list[Refused] = []
+    if token.freeze_key is None:
+        refused.append(("tokenFreeze", body, "TOKEN_HAS_NO_FREEZE_KEY"))
+    elif other not in token.relationships:
+        refused.append(("tokenUnfreeze", body, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"))
+    if token.kyc_key is None:
+        refused.append(("tokenGrantKyc", body, "TOKEN_HAS_NO_KYC_KEY"))
+    return submit_one(network, refused, payer=token.treasury)
 
 
 ACTIONS = (

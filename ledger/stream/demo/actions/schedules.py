@@ -7,10 +7,11 @@ from ledger.stream.compose import account, timestamp, transfer_list
 from ledger.stream.demo import traders
 from ledger.stream.demo.actions import texts
 from ledger.stream.demo.actions.executions import execute, scheduled_body, scheduled_id
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
 from ledger.stream.demo.schedules import Schedule
 from ledger.stream.demo.signing import signature_map, signatures, wallet
 from ledger.stream.demo.token_messages import token_id
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.world import Account
 from mirror.values.hapi import Key
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -51,9 +52,7 @@ def _schedule_payment(network: Network) -> bool:
 def _schedule_message(network: Network) -> bool:
     """Somebody schedules a message, which nobody else has to sign: it is said when its time has come."""
     creator = _signer(network)
-    topics = [
-        one for one in network.world.topics.values() if one.is_public and not one.deleted and not one.fee
-    ]
+    topics = [topic for topic in network.world.topics.values() if topic.is_free]
     if creator is None or not topics or not _has_room(network):
         return False
     topic = network.choose.choice(topics)
@@ -112,7 +111,7 @@ def delete(network: Network) -> bool:
     return True
 
 
-def misuse(network: Network) -> bool:
+def change_in_vain(network: Network) -> bool:
     """Somebody signs too late, or twice, or deletes what can't be, or schedules the same again."""
     payer, schedules = network.person(), list(network.world.schedules.values())
     if payer is None or not schedules:
@@ -244,5 +243,5 @@ ACTIONS = (
     Action(create, 2),
     Action(sign, 2),
     Action(delete, 0),
-    Action(misuse, 0),
+    Action(change_in_vain, 0),
 )

@@ -60,7 +60,7 @@ def _stop_staking(network: Network) -> bool:
     return True
 
 
-def fail_to_stake(network: Network) -> bool:
+def stake_in_vain(network: Network) -> bool:
     """Somebody stakes to a node that there is not, or to their own account."""
     staker = network.person()
     if staker is None:
@@ -84,5 +84,5 @@ def _change(network: Network, staker: Account, body: dict[str, Any]) -> None:
 
 ACTIONS = (
     Action(stake, 1),
-    Action(fail_to_stake, 0),
+    Action(stake_in_vain, 0),
 )

@@ -6,8 +6,8 @@ from typing import Any
 from ledger.stream.compose import account
 from ledger.stream.demo import token_recipes, traders
 from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.refusals import Refused, refuses, submit_one
 from ledger.stream.demo.token_messages import serials, token_id, units
-from ledger.stream.demo.token_transfers import refuses
 from ledger.stream.demo.tokens import Serial, Token
 
 _MOST_SERIALS = 250
@@ -144,21 +144,17 @@ def change_in_vain(network: Network) -> bool:
     token = traders.token(network)
     if token is None:
         return False
-    number = {"token": token_id(token.number)}
-    refusals: list[tuple[str, dict[str, Any], str]] = []
+    units_of: dict[str, Any] = {"token": token_id(token.number), "amount": 1_000}
+    refused: list[Refused] = []
     if token.supply_key is None:
-        refusals.append(("tokenMint", {"amount": 1_000}, "TOKEN_HAS_NO_SUPPLY_KEY"))
-        refusals.append(("tokenBurn", {"amount": 1_000}, "TOKEN_HAS_NO_SUPPLY_KEY"))
-    wiped = {"account": account(token.treasury), "amount": 1}
+        refused.append(("tokenMint", units_of, "TOKEN_HAS_NO_SUPPLY_KEY"))
+        refused.append(("tokenBurn", units_of, "TOKEN_HAS_NO_SUPPLY_KEY"))
+    wiped = units_of | {"account": account(token.treasury)}
     if token.wipe_key is None:
-        refusals.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
+        refused.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
     elif token.fungible:
-        refusals.append(("tokenWipe", wiped, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT"))
-    if not refusals:
-        return False
-    kind, fields, refusal = network.choose.choice(refusals)
-    network.submit(kind, number | fields, payer=token.treasury, result=refusal)
-    return True
+        refused.append(("tokenWipe", wiped, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT"))
+    return submit_one(network, refused, payer=token.treasury)
 
 
 ACTIONS = (

@@ -71,7 +71,7 @@ def abort_freeze(network: Network) -> None:
     network.world.system.is_prepared = network.world.system.is_scheduled = False
 
 
-def delete_by_system(network: Network) -> bool:
+def delete_file(network: Network) -> bool:
     """The network deletes somebody's file."""
     files = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
     if not files or len(network.world.system.deleted_files) >= _MOST_DELETED:
@@ -85,10 +85,10 @@ def delete_by_system(network: Network) -> bool:
     return True
 
 
-def undelete_by_system(network: Network) -> bool:
+def undelete_file(network: Network) -> bool:
     """The network takes a deletion back; or somebody else tries to."""
     deleted = network.world.system.deleted_files
-    if not deleted and not delete_by_system(network):
+    if not deleted and not delete_file(network):
         return False
     number = network.choose.choice(deleted)
     body: dict[str, Any] = {"fileID": {"fileNum": number}}
@@ -142,8 +142,8 @@ def _upload(network: Network) -> None:
 ACTIONS = (
     Action(draw, 1),
     Action(freeze, 0),
-    Action(delete_by_system, 0),
-    Action(undelete_by_system, 0),
+    Action(delete_file, 0),
+    Action(undelete_file, 0),
     Action(submit_unchecked, 0),
     Action(publish_reference_string, 0),
 )

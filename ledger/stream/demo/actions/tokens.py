@@ -6,16 +6,17 @@ from ledger.stream.compose import account, timestamp
 from ledger.stream.demo import token_fees, token_recipes, traders
 from ledger.stream.demo.actions.issuing import (
     KEY_FIELDS,
-    QUARTER_YEAR,
     YEAR,
     deletable,
     key_for,
     may_last,
 )
 from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.refusals import Refused, refuses, submit_one
 from ledger.stream.demo.token_messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
-from ledger.stream.demo.token_transfers import begin_relationship, can_associate, refuses
+from ledger.stream.demo.token_transfers import begin_relationship, can_associate
 from ledger.stream.demo.tokens import Token
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD
 from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_SECOND
 
@@ -74,7 +75,7 @@ def _renew(network: Network, token: Token) -> _Change:
     if network.choose.random() < 0.5:
         expiration = ((token.expiration or network.now) // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
         return {"expiration": expiration}, {"expiry": timestamp(expiration)}
-    period = network.choose.choice((QUARTER_YEAR, 8_000_000))
+    period = network.choose.choice((AUTO_RENEW_PERIOD, 8_000_000))
     network.world.bound.add(token.treasury)
     columns = {"auto_renew_account": token.treasury, "auto_renew_period": period}
     return columns, {"autoRenewAccount": account(token.treasury), "autoRenewPeriod": {"seconds": period}}
@@ -200,17 +201,14 @@ def change_in_vain(network: Network) -> bool:
     token = traders.token(network)
     if token is None:
         return False
-    number, refusals = {"token": token_id(token.number)}, []
+    number: dict[str, Any] = {"token": token_id(token.number)}
+    refused: list[Refused] = []
     if token.admin_key is None:
-        refusals.append(("tokenUpdate", {"name": f"{token.name} Plus"}, "TOKEN_IS_IMMUTABLE"))
-        refusals.append(("tokenDeletion", {}, "TOKEN_IS_IMMUTABLE"))
+        refused.append(("tokenUpdate", number | {"name": f"{token.name} Plus"}, "TOKEN_IS_IMMUTABLE"))
+        refused.append(("tokenDeletion", number, "TOKEN_IS_IMMUTABLE"))
     if token.pause_key is None:
-        refusals.append(("token_pause", {}, "TOKEN_HAS_NO_PAUSE_KEY"))
-    if not refusals:
-        return False
-    kind, fields, refusal = network.choose.choice(refusals)
-    network.submit(kind, number | fields, payer=token.treasury, result=refusal)
-    return True
+        refused.append(("token_pause", number, "TOKEN_HAS_NO_PAUSE_KEY"))
+    return submit_one(network, refused, payer=token.treasury)
 
 
 ACTIONS = (

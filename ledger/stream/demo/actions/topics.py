@@ -5,19 +5,19 @@ from typing import Any
 
 from ledger.stream.compose import account, timestamp
 from ledger.stream.demo.actions import texts
-from ledger.stream.demo.network import HBAR, Action, Network
-from ledger.stream.demo.topics import NO_KEY, RUNNING_HASH_VERSION, Message, Topic
-from ledger.stream.demo.wallet import Ed25519Wallet
-from ledger.stream.demo.world import Account
+from ledger.stream.demo.network import Action, Network
+from ledger.stream.demo.topics import RUNNING_HASH_VERSION, Message, Topic
+from ledger.stream.demo.units import HBAR
+from ledger.stream.demo.wallet import NO_KEY, Ed25519Wallet
+from ledger.stream.demo.world import AUTO_RENEW_PERIOD, Account
 from mirror.values.hapi import Key
 from mirror.values.timestamp import NANOS_PER_DAY
 
 _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
 _CHUNK = 1_024
-_RENEWAL = 7_776_000  # seconds
 
 
-def create_topic(network: Network) -> bool:
+def create(network: Network) -> bool:
     """Somebody opens a topic: some for all to write to, some for the owner alone, some for a fee."""
     owner = network.person(settled=True)
     if owner is None or owner.key is None or len(_living(network)) >= _MOST_TOPICS:
@@ -25,8 +25,8 @@ def create_topic(network: Network) -> bool:
     number = network.new_number()
     subject = network.choose.randrange(len(texts.SUBJECTS))
     topic = Topic(number, network.now, owner.number, subject, texts.memo(network, subject))
-    topic.auto_renew_period = _RENEWAL
-    body: dict[str, Any] = {"memo": topic.memo, "autoRenewPeriod": {"seconds": _RENEWAL}}
+    topic.auto_renew_period = AUTO_RENEW_PERIOD
+    body: dict[str, Any] = {"memo": topic.memo, "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD}}
     key = Key.FromString(owner.key)
     if network.choose.random() < 0.9:
         topic.admin_key = owner.key
@@ -50,7 +50,7 @@ def create_topic(network: Network) -> bool:
     return True
 
 
-def submit_message(network: Network) -> bool:
+def submit(network: Network) -> bool:
     """Somebody writes to a topic."""
     found = _writable(network)
     if found is None:
@@ -60,7 +60,7 @@ def submit_message(network: Network) -> bool:
     return True
 
 
-def submit_long_message(network: Network) -> bool:
+def submit_long(network: Network) -> bool:
     """Somebody writes a message of several chunks, each a transaction."""
     found = _writable(network)
     if found is None:
@@ -126,7 +126,7 @@ def receipt(message: Message) -> dict[str, Any]:
     }
 
 
-def update_topic(network: Network) -> bool:
+def update(network: Network) -> bool:
     """Another memo, life, submit key, or fee."""
     topics = [topic for topic in _living(network) if topic.admin_key and network.can_pay(topic.owner)]
     if not topics:
@@ -161,7 +161,7 @@ def update_topic(network: Network) -> bool:
     return True
 
 
-def delete_topic(network: Network) -> bool:
+def delete(network: Network) -> bool:
     """A topic is closed; what was said stays."""
     living = _living(network)
     topics = [topic for topic in living if topic.admin_key and network.can_pay(topic.owner)]
@@ -173,7 +173,7 @@ def delete_topic(network: Network) -> bool:
     return True
 
 
-def misuse_topic(network: Network) -> bool:
+def submit_in_vain(network: Network) -> bool:
     """Somebody writes to a closed topic, without its key, too much, or for less than it costs."""
     payer, topic = network.person(), _topic(network)
     if payer is None or topic is None:
@@ -220,10 +220,10 @@ def _fee(topic: Topic) -> dict[str, Any]:
 
 
 ACTIONS = (
-    Action(submit_message, 20),
-    Action(submit_long_message, 1),
-    Action(create_topic, 1),
-    Action(update_topic, 1),
-    Action(delete_topic, 0),
-    Action(misuse_topic, 0),
+    Action(submit, 20),
+    Action(submit_long, 1),
+    Action(create, 1),
+    Action(update, 1),
+    Action(delete, 0),
+    Action(submit_in_vain, 0),
 )

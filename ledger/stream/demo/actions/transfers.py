@@ -2,9 +2,10 @@
 
 from ledger.stream.demo import traders
 from ledger.stream.demo.actions import issuing
-from ledger.stream.demo.network import HBAR, Action, Network
+from ledger.stream.demo.network import Action, Network
 from ledger.stream.demo.token_transfers import Transfers, transfer
 from ledger.stream.demo.tokens import FractionalFee, Token
+from ledger.stream.demo.units import HBAR
 
 _AMONG_HOLDERS = 0.75
 _MEMOS = ("", "", "Thanks!", "For last week", "Order {}", "Refund {}", "Share {}")

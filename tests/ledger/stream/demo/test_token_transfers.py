@@ -2,9 +2,10 @@
 
 import pytest
 
-from ledger.stream.demo.network import HBAR, Network
+from ledger.stream.demo.network import Network
 from ledger.stream.demo.token_transfers import Transfers
 from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Serial, Token
+from ledger.stream.demo.units import HBAR
 from ledger.stream.demo.world import Account
 
 TREASURY, ADA, BOB, COLLECTOR, OTHER_COLLECTOR = 1001, 1002, 1003, 1004, 1005

@@ -6,16 +6,12 @@ from mirror.values.hashes import SHA_384_LENGTH
 # A message of a topic on mainnet, and the hashes before and after it.
 TOPIC, PAYER, NUMBER = 8_994_160, 1_682_785, 17_584_325
 AT = 1_753_303_063_721_548_000
-PREVIOUS = (
-    "ae375e0d63cae7c73a643c4f8aa4f18020a85b4934101652eadb141d954cf96f11ce68815f8b6caeb61ef24a04ad431a"
-)
+PREVIOUS = "ae375e0d63cae7c73a643c4f8aa4f18020a85b4934101652eadb141d954cf96f11ce68815f8b6caeb61ef24a04ad431a"
 CONTENTS = (
     b'{"event_id":"r7xaWIi6R8+G7gkx5z2CIQ==@34893",'
     b'"hash":"H1Y0QI74TBfR9tY162TkmdZ7omsnDXDk0wsm34ii3L0v6Kr0WyC3PSqe+tbY/nsg"}'
 )
-FOLLOWING = (
-    "2d252870b626481e8f48e84e05dbd5f61261f0a3cb69ebae36c97a9fee2ae60d0d87e8f86d1efe15c98bcefce0fbb434"
-)
+FOLLOWING = "2d252870b626481e8f48e84e05dbd5f61261f0a3cb69ebae36c97a9fee2ae60d0d87e8f86d1efe15c98bcefce0fbb434"
 
 
 def test_the_running_hash_is_that_of_the_public_network() -> None:

@@ -1,0 +1,3 @@
+"""Units of amounts in the simulated network."""
+
+HBAR = 100_000_000  # tinybars
