@@ -3,6 +3,7 @@
 from random import Random
 from typing import Any
 
+from ledger.stream.compose import Block
 from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
 from ledger.stream.demo.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered
@@ -11,6 +12,7 @@ from tests.e2e.rest import Rest, same
 
 _FREEZE = {None: "NOT_APPLICABLE", True: "FROZEN", False: "UNFROZEN"}
 _KYC = {None: "NOT_APPLICABLE", True: "GRANTED", False: "REVOKED"}
+_CHANGES_OF_SUPPLY = ("tokenMint", "tokenBurn", "tokenWipe")
 _PAUSE = {None: "NOT_APPLICABLE", True: "PAUSED", False: "UNPAUSED"}
 
 
@@ -38,7 +40,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 6)):
-        _check_tokens_at(rest, moment, moments, choose)
+        _check_tokens_at(rest, life, blocks, moment, choose)
     issued = list(moments[-1].supplies)
     for token in choose.sample(issued, min(len(issued), 3)):
         time = choose.choice(moments).any_time(choose)
@@ -61,14 +63,28 @@ def same_balances(found: dict[str, int], expected: dict[str, int], *about: objec
     same({name: held for name, held in found.items() if held or name in expected}, expected, *about)
 
 
-def _check_tokens_at(rest: Rest, moment: Moment, moments: list[Moment], choose: Random) -> None:
+def supplies_since(blocks: list[Block], token: Token, since: int) -> set[int]:
+    """How much of a token there was after each time that it became more or less."""
+    return {
+        one.record.receipt.newTotalSupply
+        for block in blocks
+        for one in block.transactions
+        if one.consensus_timestamp > since
+        and (kind := one.body.WhichOneof("data")) in _CHANGES_OF_SUPPLY
+        and getattr(one.body, kind).token.tokenNum == token.number
+    }
+
+
+def _check_tokens_at(rest: Rest, life: Life, blocks: int, moment: Moment, choose: Random) -> None:
+    moments = life.known(blocks)
     tokens = list(moment.world.tokens.issued.values())
     for token in choose.sample(tokens, min(len(tokens), 4)):
         time = moment.any_time(choose)
         path, query = f"tokens/0.0.{token.number}", choose.choice(("", "lte:")) + str(at(time))
         found, expected = rest.get(path, timestamp=query), record(token)
         # A version of a token keeps one supply: the last there was of it.
-        later = [one.supplies[token.number] for one in moments if one.since >= moment.since]
+        later = {one.supplies[token.number] for one in moments if one.since >= moment.since}
+        later |= supplies_since(life.blocks[:blocks], token, moment.since)
         del expected["total_supply"]
         assert int(found.pop("total_supply")) in later, (path, query)
         same(found, expected, path, query)
