@@ -154,7 +154,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
             "transactions each.", low=1, high=100_000),
-    Setting("demo.seed", 1, "What decides all that happens in the demo network."),
+    Setting("demo.seed", 1, "What decides all that happens in the demo network.", low=0),
     Setting("common.shard", 0, "Shard filled in where an id names none.", low=0, high=1023),
     Setting("common.realm", 0, "Realm filled in where an id names none.", low=0, high=65535),
     Setting("clock.now", None,
