@@ -54,7 +54,7 @@ def _keep(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> 
 
 
 def _forget_accounts(world: World) -> None:
-    """Forget accounts closed so long ago that no schedule pays them any more."""
+    """Forget accounts that were closed long ago, with their files."""
     closed = set(world.closed)
     _keep(world.accounts, lambda number, account: not account.deleted or number in closed)
     _keep(world.files, lambda number, file: file.owner in world.accounts)

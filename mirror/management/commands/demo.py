@@ -1,8 +1,9 @@
 """`manage.py demo`: writes the stream of a simulated network, signed files as a real one publishes them."""
 
+import shlex
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
+_MOST_TPS, _MOST_HOURS = 10_000, 100_000
 _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 
@@ -42,56 +44,78 @@ class Command(BaseCommand):
         parser.add_argument("--blocks", type=_count, default=_BLOCKS, help="how many (default %(default)s)")
         parser.add_argument(
             "--tps",
-            type=_positive,
+            type=_up_to(_MOST_TPS),
             default=_TPS,
             help="transactions per second; a block is of two seconds (default %(default)s)",
         )
-        parser.add_argument("--seed", type=int, default=_SEED, help="a whole number (default %(default)s)")
+        parser.add_argument(
+            "--seed", type=_seed, default=_SEED, help="a whole number of at least 0 (default %(default)s)"
+        )
         parser.add_argument(
             "--hours",
-            type=_positive,
+            type=_up_to(_MOST_HOURS),
             default=0,
             help="spread the blocks over so many hours; without it each follows right after the one before",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder: Path = options["out"]
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise CommandError(f"{folder} is not empty: name a new folder by --out.", returncode=2)
         history = History(options["blocks"], options["tps"], options["seed"], options["hours"])
-        began, counts, made = time.monotonic(), Counter[str](), Made()
+        try:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise CommandError(f"{folder} is not an empty folder: name a new one by --out.", returncode=2)
+            self._make(history, folder)
+        except OSError as error:
+            raise CommandError(
+                f"{error.filename or folder} can't be written ({error.strerror}): name a folder by --out that "
+                "can be made, on a disk with room."
+            ) from error
+
+    def _make(self, history: History, folder: Path) -> None:
+        began, made = time.monotonic(), Made()
         with shown("Making", history.blocks, self.stdout.write) as display:
             for network, block in history.play(nodes()):
-                block.write(folder, network=demo.NETWORK)
-                made.files, made.transactions, counts = (
-                    block.number + 1,
-                    network.counts.total(),
-                    network.counts,
-                )
+                block.write(folder)
+                made.files, made.transactions = block.number + 1, network.counts.total()
                 display.show(made)
         book = folder / demo.ADDRESS_BOOK_FILE
         book.write_bytes(demo.first_book())
-        for kind, count in sorted(counts.items(), key=lambda item: -item[1]):
+        for kind, count in network.counts.most_common():
             self.stdout.write(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         self.stdout.write(
-            f"Made {made.files:,} blocks with {made.transactions:,} transactions in {folder} "
-            f"in {time.monotonic() - began:.1f} s.\nLoad them into an empty node of their own: "
+            f"Made {made.transactions:,} transactions in {made.files:,} blocks below {folder}, "
+            f"in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
             f"SVC_MIRROR_NETWORK=simulated SVC_MIRROR_DATA=data/simulated "
-            f"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK={book} manage.py ingest {folder}"
+            f"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK={shlex.quote(str(book))} "
+            f".venv/bin/python manage.py ingest {shlex.quote(str(folder))}"
         )
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    if not _is_whole(text) or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if not 0 < number < 1_000_000:
-        raise ArgumentTypeError(f"{text!r} is not a number above 0")
+def _seed(text: str) -> int:
+    if not _is_whole(text):
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def _is_whole(text: str) -> bool:
+    # Longer ones Python does not read.
+    return text.isdecimal() and len(text) < 4_000
+
+
+def _up_to(most: int) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            given = float(text)
+        except ValueError:
+            given = 0
+        if not 0 < given <= most:
+            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {most:,}")
+        return given
+
     return number

@@ -27,15 +27,15 @@ def execute(network: Network, schedule: Schedule) -> None:
         transfers = {each.accountID.accountNum: each.amount for each in amounts}
         result = _result_of_payment(network, transfers)
     elif kind == "tokenMint":
-        minted = network.world.tokens.issued[scheduled.tokenMint.token.tokenNum]
+        minted = network.world.tokens.issued.get(scheduled.tokenMint.token.tokenNum)
         amount = scheduled.tokenMint.amount
         result = _result_of_mint(minted, amount)
-        if result == "SUCCESS":
+        if minted and result == "SUCCESS":
             receipt, record = supply.receive(network, minted, amount)
     else:
-        topic = network.world.topics[scheduled.consensusSubmitMessage.topicID.topicNum]
-        if topic.deleted or not topic.is_public or topic.fee:
-            result = "INVALID_TOPIC_ID" if topic.deleted else "UNAUTHORIZED"
+        topic = network.world.topics.get(scheduled.consensusSubmitMessage.topicID.topicNum)
+        if topic is None or not topic.is_free:
+            result = "INVALID_TOPIC_ID" if topic is None or topic.deleted else "UNAUTHORIZED"
         else:
             message = topic.add(scheduled.consensusSubmitMessage.message, payer.number, network.now)
             receipt = message_receipt(message)
@@ -66,17 +66,22 @@ def scheduled_id(schedule: Schedule) -> Any:
     return transaction_id
 
 
+# What was deleted by now may be forgotten, too.
+
+
 def _result_of_payment(network: Network, transfers: dict[int, int]) -> str:
     for number, amount in transfers.items():
-        holder = network.world.accounts[number]
-        if holder.deleted:
+        holder = network.world.accounts.get(number)
+        if holder is None or holder.deleted:
             return "ACCOUNT_DELETED"
         if holder.balance + amount < HBAR:
             return "INSUFFICIENT_ACCOUNT_BALANCE"
     return "SUCCESS"
 
 
-def _result_of_mint(minted: Token, amount: int) -> str:
+def _result_of_mint(minted: Token | None, amount: int) -> str:
+    if minted is None:
+        return "TOKEN_WAS_DELETED"
     if not minted.supply_key:
         return "TOKEN_HAS_NO_SUPPLY_KEY"
     return supply.refusal(minted, amount) or "SUCCESS"

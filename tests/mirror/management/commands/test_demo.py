@@ -1,0 +1,91 @@
+"""`manage.py demo`: a stream in a folder, and what it says about it."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ledger.stream.source import find_record_files
+from tests.mirror.management.commands.test_ingest import manage
+
+
+def made(folder: Path, *options: str) -> dict[str, bytes]:
+    """The files of a stream that the command makes, by their path below its folder."""
+    call_command("demo", "--out", str(folder), "--blocks", "3", "--tps", "3", *options, verbosity=0)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_same_options_make_the_same_stream(tmp_path, capsys):
+    once, again, other = (
+        made(tmp_path / "once"),
+        made(tmp_path / "again"),
+        made(tmp_path / "x", "--seed", "2"),
+    )
+
+    assert once == again
+    assert once != other
+    assert len(find_record_files([tmp_path / "once"])) == 3
+    assert {len([name for name in once if f"record0.0.{node}/2" in name]) for node in (3, 4, 5, 6)} == {6}
+    assert " CRYPTOTRANSFER" in capsys.readouterr().out
+
+
+def test_a_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
+    made(tmp_path / "stream", "--tps", "0.1", "--hours", "3", "--seed", "9" * 40)
+
+    assert len(find_record_files([tmp_path / "stream"])) == 3
+
+
+def test_the_stream_is_loaded_by_the_command_that_is_printed(tmp_path, data_folder, capsys):
+    stream = tmp_path / "a stream"
+    made(stream)
+    *settings, _, _, command, folder = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    named = dict(setting.split("=") for setting in settings if "=" in setting)
+
+    loaded = subprocess.run(
+        [sys.executable, "manage.py", command, folder],
+        cwd=Path(__file__).parents[4],
+        env={"PATH": os.environ["PATH"]} | named | {"SVC_MIRROR_DATA": str(data_folder)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert named["SVC_MIRROR_DATA"] == "data/simulated"
+    assert loaded.returncode == 0, loaded.stderr
+    status = manage(data_folder, "status")
+    assert "The last block is number 2 of " in status.stdout
+    assert "3 files" in status.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--blocks", "0"), "--blocks: '0' is not a whole number of at least 1"),
+        (("--tps", "0"), "--tps: '0' is not a number above 0, of at most 10,000"),
+        (("--tps", "nan"), "--tps: 'nan' is not a number above 0, of at most 10,000"),
+        (("--hours", "-1"), "--hours: '-1' is not a number above 0, of at most 100,000"),
+        (("--seed", "-5"), "--seed: '-5' is not a whole number of at least 0"),
+        (("--seed", "9" * 5_000), "is not a whole number of at least 0"),
+    ],
+    ids=lambda given: "=".join(given)[:20] if isinstance(given, tuple) else "",
+)
+def test_wrong_numbers_are_told(options, problem, tmp_path):
+    with pytest.raises(CommandError, match=problem.replace("(", r"\(")):
+        call_command("demo", "--out", str(tmp_path / "stream"), *options)
+    assert not (tmp_path / "stream").exists()
+
+
+def test_a_folder_that_holds_something_stays_as_it_is(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(CommandError, match="is not an empty folder: name a new one by --out"):
+        call_command("demo", "--out", str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_place_where_nothing_can_be_written_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match=r"file/stream.* can't be written \(Not a directory\)"):
+        call_command("demo", "--out", str(tmp_path / "file" / "stream"), "--blocks", "1")
