@@ -60,6 +60,7 @@ def serve(say: Say) -> None:
     """Run the web server with the database, until a signal asks to stop."""
     with _stopping(say):
         web.check_port()
+        web.check_filters()
         with at_hand(say) as server:
             if _missing_migrations():
                 say("Some tables are missing or old: `manage.py migrate` makes them.")
@@ -78,6 +79,7 @@ def up(say: Say, *, live: bool = False) -> None:
         )
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
+        web.check_filters()
         with at_hand(say) as server:
             make_tables(say)
             access.make_admin(settings.DATA_DIR)

@@ -33,6 +33,13 @@ def url() -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def check_filters() -> None:
+    """Raise InvalidSetting when the filters of contract calls can't be used."""
+    from web3sim import request_filters
+
+    request_filters.configured()
+
+
 def check_port() -> None:
     """Raise OperatorError when the web server could not listen.
 

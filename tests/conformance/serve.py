@@ -20,7 +20,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     changed.update(NO_CACHES)
     for feature, value in json.loads(given.get("CONFORMANCE_CONFIG") or "{}").items():
         setting = feature if feature.startswith("web3.") else f"rest.{feature}"
-        changed[variable(setting)] = json.dumps(value) if isinstance(value, bool) else str(value)
+        changed[variable(setting)] = value if isinstance(value, str) else json.dumps(value)
     if now := given.get("CONFORMANCE_NOW"):
         changed[variable("clock.now")] = now
     return changed

@@ -164,3 +164,23 @@ def test_nothing_is_left_when_the_web_server_is_killed_in_the_middle_of_a_call(n
         node.process.kill()
         node.process.wait()
         node.wait_for(lambda: not node.processes())
+
+
+def test_a_web_server_with_filters_that_make_no_sense_does_not_start(data_folder):
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "serve"],
+        cwd=settings.BASE_DIR,
+        env={
+            "PATH": os.environ["PATH"],
+            "PORT": str(Node(data_folder).port),
+            "SVC_MIRROR_DATA": str(data_folder),
+            "SVC_MIRROR_WEB3_THROTTLE_REQUEST": '[{"action": "DROP"}]',
+        },
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(
+        "SVC_MIRROR_WEB3_THROTTLE_REQUEST can't be used: “DROP” is no action: choose "
+    )
