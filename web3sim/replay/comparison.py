@@ -5,7 +5,7 @@ system contract which is not simulated, is left out with the reason, and is neit
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -36,6 +36,10 @@ _TYPES = frozenset(
     NUMBERS[name] for name in ("CONTRACTCALL", "CONTRACTCREATEINSTANCE", "ETHEREUMTRANSACTION")
 )
 _SECONDS = 300.0
+# Numbers of the network's own entities: what is not stored of them is not there.
+_LAST_RESERVED_NUM = 1000
+_OLD_REFUND_QUOTIENT = 5
+_INIT_CODE_WORD = 2
 
 # What a record says of a halt, beside the response code of the transaction.
 _HALT_NAMES = {
@@ -78,9 +82,12 @@ class Replayed:
 
 
 class Replay:
-    """Replays transactions with an engine; `beginning` is when the first stored block began (ns)."""
+    """Replays transactions with an engine.
 
-    def __init__(self, engine: Engine, reading: Reading, beginning: int) -> None:
+    `beginning` is when the first stored block began (ns), None if that is the network's first.
+    """
+
+    def __init__(self, engine: Engine, reading: Reading, beginning: int | None) -> None:
         self._engine, self._reading, self._beginning = engine, reading, beginning
         self._precedes: dict[int, bool] = {}
 
@@ -91,7 +98,7 @@ class Replay:
         try:
             check_can_be_replayed(transaction, recorded)
             rerun = past.rerun(transaction, self._reading, time.monotonic() + _SECONDS)
-            state = ReadState(_StateBefore(rerun, recorded, self.precedes))
+            state = ReadState(_StateBefore(rerun, recorded, self))
             result = self._engine.execute(rerun.request, rerun.block, state, rerun.system)
         except LeftOut as reason:
             return Replayed(*name, "", left_out=str(reason))
@@ -108,8 +115,15 @@ class Replay:
         case = case_of(transaction, recorded, rerun, state, differences) if differences else None
         return Replayed(*name, function, differences, case=case)
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether what is not stored was not there."""
+        return self._beginning is None
+
     def precedes(self, contract_id: int) -> bool:
         """Whether a contract is older than what is stored, so that its first state is not known."""
+        if self._beginning is None:
+            return False
         if contract_id not in self._precedes:
             # Index: the primary key (id).
             row = self._reading.fetch_one(
@@ -133,29 +147,34 @@ def check_can_be_replayed(transaction: PastTransaction, recorded: Recorded) -> N
 class _StateBefore:
     """The state before a transaction; it refuses to tell what is not known. Errors: LeftOut."""
 
-    def __init__(
-        self,
-        rerun: Rerun,
-        recorded: Recorded,
-        precedes: Callable[[int], bool],
-    ) -> None:
-        self._rerun, self._recorded, self._precedes = rerun, recorded, precedes
+    def __init__(self, rerun: Rerun, recorded: Recorded, replay: Replay) -> None:
+        self._rerun, self._recorded, self._replay = rerun, recorded, replay
+        new = rerun.request.new_contract_address
+        self._new = recorded.created | ({new} if new else set())
+        self._contracts = recorded.contracts - self._new
+        # Nothing follows from these not being there.
+        self._indifferent = {*self._new, rerun.request.sender}
 
     def account(self, address: Address) -> AccountRecord | None:
         found = self._rerun.state.account(address)
-        if found is not None and found.kind is AccountKind.CONTRACT and not found.code:
-            raise LeftOut(f"the code of {entity_id.text(found.entity_id)} is not stored")
+        is_contract = found is not None and found.kind is AccountKind.CONTRACT
+        if (is_contract or address in self._contracts) and (found is None or not found.code):
+            raise LeftOut("the code of a contract is not stored")
+        if found is None and not self._replay.knows_all and address not in self._indifferent:
+            num = entity_id.num_of_long_zero(address)
+            if num is None or num > _LAST_RESERVED_NUM:
+                raise LeftOut("an account may be older than the first block stored")
         return found
 
     def slot(self, address: Address, slot: int) -> int:
         value = self._rerun.state.slot(address, slot)
         entity = self._rerun.ledger.entity_at(address)
-        if value or entity is None or not self._precedes(entity.id):
+        if value or entity is None or not self._replay.precedes(entity.id):
             return value
         # No change is stored: only the transaction's own record may tell what was there.
         own = self._recorded.changes.get((address, slot))
         if own is None:
-            raise LeftOut(f"the state of {entity_id.text(entity.id)} is older than the first block stored")
+            raise LeftOut("the state of a contract is older than the first block stored")
         return own.read
 
     def block_hash(self, number: int) -> bytes:
@@ -197,14 +216,19 @@ def _error(result: CallResult) -> str:
 
 
 def _gas(transaction: PastTransaction, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
-    least = rerun.request.gas * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
-    used = max(result.gas_used, least)
-    if transaction.gas_used not in (None, used):
-        yield Difference("gas used", str(transaction.gas_used), str(used))
-    # What was consumed is recorded before or after refunds, by the version of the network.
-    consumed = (None, result.gas_used, result.intrinsic_gas + result.execution_gas)
-    if transaction.gas_consumed not in consumed:
-        yield Difference("gas consumed", str(transaction.gas_consumed), str(result.gas_used))
+    """Older networks gave back at most a fifth of the limit: then the gas used is not what was consumed,
+    which is recorded before refunds, and without the words of init code.
+    """
+    limit, consumed = rerun.request.gas, result.gas_used
+    least = limit * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
+    used = (max(consumed, least), max(consumed, limit - limit // _OLD_REFUND_QUOTIENT))
+    may_be_old = transaction.gas_consumed not in (None, transaction.gas_used)
+    if transaction.gas_used is not None and transaction.gas_used not in used[: 1 + may_be_old]:
+        yield Difference("gas used", str(transaction.gas_used), str(used[0]))
+    before_refunds = result.intrinsic_gas + result.execution_gas
+    words = _INIT_CODE_WORD * ((len(rerun.request.data) + 31) // 32) if rerun.request.to is None else 0
+    if transaction.gas_consumed not in (None, consumed, before_refunds, before_refunds - words):
+        yield Difference("gas consumed", str(transaction.gas_consumed), str(consumed))
 
 
 def _log(log: Log) -> RecordedLog:

@@ -30,11 +30,14 @@ class RecordedChange:
 
 @dataclass(slots=True)
 class Recorded:
-    """Logs in order, changes by contract and slot. `has_sidecars`: something only sidecars tell is stored."""
+    """Logs in order, changes by contract and slot. `contracts` are all that took part. `has_sidecars`:
+    something that only sidecars tell is stored.
+    """
 
     logs: list[RecordedLog] = field(default_factory=list)
     changes: dict[tuple[Address, int], RecordedChange] = field(default_factory=dict)
     created: set[Address] = field(default_factory=set)
+    contracts: set[Address] = field(default_factory=set)
     has_sidecars: bool = False
 
 
@@ -56,30 +59,42 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
         """,
         (times,),
     )
-    acted = reading.fetch(
-        "select consensus_timestamp from contract_action where consensus_timestamp = any(%s) and index = 0",
+    actions = reading.fetch(
+        """
+        select distinct consensus_timestamp, case when caller_type = 'CONTRACT' then caller end,
+            recipient_contract
+        from contract_action where consensus_timestamp = any(%s)
+        """,
         (times,),
     )
     created = {each.consensus_timestamp: each.created_contract_ids or () for each in transactions}
-    addresses = addresses_of(_mentioned(logs, changes, created), reading)
+    addresses = addresses_of(_mentioned(logs, changes, actions, created), reading)
     found = {time: Recorded(created={addresses[id] for id in created[time]}) for time in times}
     for time, contract, data, *topics in logs:
         told = tuple(int.from_bytes(topic, "big") for topic in topics if topic is not None)
         found[time].logs.append(RecordedLog(addresses[contract], told, bytes(data or b"")))
+        found[time].contracts.add(addresses[contract])
     for time, contract, slot, before, after in changes:
         key = addresses[contract], int.from_bytes(slot, "big")
         written = None if after is None else int.from_bytes(after, "big")
         found[time].changes[key] = RecordedChange(int.from_bytes(before or b"", "big"), written)
+        found[time].contracts.add(addresses[contract])
         found[time].has_sidecars = True
-    for (time,) in acted:
+    for time, *parties in actions:
+        found[time].contracts |= {addresses[id] for id in parties if id}
         found[time].has_sidecars = True
     return found
 
 
 def _mentioned(
-    logs: Sequence[Row], changes: Sequence[Row], created: Mapping[int, Iterable[int]]
+    logs: Sequence[Row],
+    changes: Sequence[Row],
+    actions: Sequence[Row],
+    created: Mapping[int, Iterable[int]],
 ) -> Iterable[int]:
     yield from (row[1] for row in logs)
     yield from (row[1] for row in changes)
+    for _, *parties in actions:
+        yield from (id for id in parties if id)
     for ids in created.values():
         yield from ids

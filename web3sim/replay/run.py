@@ -136,9 +136,19 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
 
 def _replay_part(range: Range, engine: str) -> list[Replayed]:
     reading = Reading()
-    # Index: the primary key (consensus_end).
-    row = reading.fetch_one("select consensus_start from record_file order by consensus_end limit 1")
-    replay = Replay(registry.engine(engine), reading, MAX_INT64 if row is None else row[0])
+    replay = Replay(registry.engine(engine), reading, _beginning(reading))
     transactions = past.between(range.first, range.last, range.contract_id, _CHUNK, reading)
     recorded = read_recorded(transactions, reading)
     return [replay.run(each, recorded[each.consensus_timestamp]) for each in transactions]
+
+
+def _beginning(reading: Reading) -> int | None:
+    """When the first stored block began; None if no block was before it."""
+    # Index: the primary key (consensus_end).
+    row = reading.fetch_one(
+        "select consensus_start, index, prev_hash from record_file order by consensus_end limit 1"
+    )
+    if row is None:
+        return MAX_INT64
+    start, number, previous = row
+    return None if number == 0 and not previous.strip("0") else int(start)

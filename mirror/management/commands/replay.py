@@ -67,6 +67,10 @@ class Command(BaseCommand):
 
     def _sum_up(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
+        if not replayed:
+            total = totals.left_out.total()
+            self.stdout.write(f"None of {total:,} contract transactions could be replayed; above stands why.")
+            return
         what = f"{replayed:,} replayed contract transactions"
         if left_out := totals.left_out.total():
             what += f" ({left_out:,} more could not be replayed)"

@@ -22,6 +22,9 @@ from web3sim.state.database import Reading
 BLOCKS = int(os.environ.get("MIRROR_TEST_BLOCKS", "45"))
 SEED = 5
 
+# Of contract_result.
+NOT_ETHEREUM = "consensus_timestamp not in (select consensus_timestamp from ethereum_transaction)"
+
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 
@@ -126,6 +129,21 @@ def test_a_trace_of_a_simulated_transaction_is_what_its_record_says(long_stream)
     assert compared > 20
 
 
+def test_older_networks_gave_back_less_gas(stream):
+    at, limit, used = stored(
+        "contract_result",
+        "consensus_timestamp, gas_limit, gas_used",
+        f"transaction_result = 22 and gas_limit * 4 > gas_used * 5 and {NOT_ETHEREUM}",
+    )[0]
+    execute(
+        "update contract_result set gas_used = %s, gas_consumed = %s where consensus_timestamp = %s",
+        *(limit - limit // 5, used, at),
+    )
+    assert differences(at) == []
+    execute("update contract_result set gas_consumed = gas_used where consensus_timestamp = %s", at)
+    assert [each.partition(":")[0] for each in differences(at)] == ["gas used", "gas consumed"]
+
+
 # RANGES
 
 
@@ -225,10 +243,21 @@ def test_without_sidecars_nothing_can_be_said(stream):
 
 
 def test_without_code_nothing_can_be_said(stream):
-    at = transactions("transaction_result = 22")[-1]
-    execute("update contract set runtime_bytecode = null, initcode = null, file_id = null")
+    at = transactions("transaction_result = 22 and created_contract_ids = '{}' and gas_used > 22000")[-1]
+    execute("update contract set runtime_bytecode = null")
     cache.forget()
-    assert "not stored" in (left_out(at) or "")
+    assert left_out(at) == "the code of a contract is not stored"
+    execute("delete from entity where type = 'CONTRACT'")
+    execute("delete from ethereum_transaction")
+    cache.forget()
+    assert left_out(at) == "the code of a contract is not stored"
+
+
+def test_without_init_code_nothing_can_be_said(stream):
+    at = transactions(f"created_contract_ids <> '{{}}' and {NOT_ETHEREUM}")[0]
+    execute("update contract set initcode = null, file_id = null")
+    execute("update contract_result set function_parameters = ''")
+    assert left_out(at) == "its init code, or the file with its data, is not stored"
 
 
 def test_without_its_block_nothing_can_be_said(stream):
@@ -245,12 +274,23 @@ def test_before_the_first_stored_block_the_state_is_not_known(stream):
     )[-1:]
     execute("update entity set created_timestamp = 1, timestamp_range = '[1,)' where id = %s", contract)
     execute("delete from contract_state_change where consensus_timestamp < %s", at)
+    execute("delete from record_file where index = 0")
     assert left_out(at) is None
     assert differences(at) == []
     execute(
         "delete from contract_state_change where consensus_timestamp = %s and contract_id = %s", at, contract
     )
-    assert left_out(at) == f"the state of 0.0.{contract} is older than the first block stored"
+    assert left_out(at) == "the state of a contract is older than the first block stored"
+
+
+def test_an_account_that_is_not_stored_may_have_been_there_before_the_first_stored_block(stream):
+    ((at, receiver),) = stored(
+        "contract_action", "consensus_timestamp, recipient_account", "recipient_account is not null"
+    )[-1:]
+    execute("delete from entity where id = %s", receiver)
+    assert differences(at) != []
+    execute("delete from record_file where index = 0")
+    assert left_out(at) == "an account may be older than the first block stored"
 
 
 def test_what_was_never_run_and_what_is_part_of_another_is_left_out(stream):

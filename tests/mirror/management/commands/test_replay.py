@@ -77,6 +77,15 @@ def test_blocks_contracts_and_engines_can_be_chosen(stream):
     assert {line.split()[0] for line in lines if line.startswith("0.0.")} == {f"0.0.{contract}"}
 
 
+def test_what_can_not_be_replayed_is_no_failure(stream):
+    with connection.cursor() as cursor:
+        cursor.execute("delete from contract_action")
+        cursor.execute("delete from contract_state_change")
+    lines = replay().splitlines()
+    assert any(line.endswith(": its sidecars are not loaded") for line in lines)
+    assert lines[-1].startswith("None of ")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
