@@ -27,7 +27,8 @@ _RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
 _ATTEMPTS = 500
 _ASKED = 12  # people, for one that is able
 _USUAL_FEE = 120_000
-_VALID_START_BEFORE = 3_000_000_000
+# How long before its consensus a transaction was made: ns, from and until.
+_UNDER_WAY = 1_200_000_000, 6_000_000_000
 # Tinybars, where a transaction costs more than the usual one.
 _FEES = {
     "consensusCreateTopic": 12_000_000,
@@ -176,6 +177,8 @@ class Network:
             message.transactionID.CopyFrom(parent.body.transactionID)
             message.transactionID.nonce = nonce
             fee = 0
+        elif not message.HasField("transactionID"):
+            message.transactionID.CopyFrom(self.transaction_id(payer))
         fee = self.fee(kind) if fee is None else fee
         rewards = {} if parent else self._rewards(payer, fee, transfers, result, complete)
         composed = self.composer.transaction(
@@ -217,12 +220,9 @@ class Network:
         data.MergeFrom(type(data)(**body))
         return message
 
-    def transaction_id(self, payer: int, place: int = 0) -> Any:
-        """The TransactionID of a transaction that is submitted next; for those that refer to it.
-
-        Several that come together differ by their `place`.
-        """
-        valid_start = timestamp(self.now - _VALID_START_BEFORE + place)
+    def transaction_id(self, payer: int) -> Any:
+        """The TransactionID of a transaction that is submitted next; for those that refer to it."""
+        valid_start = timestamp(self.now - self.choose.randrange(*_UNDER_WAY))
         return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
 
     def fee(self, kind: str) -> int:

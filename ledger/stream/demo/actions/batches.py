@@ -70,7 +70,7 @@ def _misuse_batch(network: Network) -> bool:
     if network.choose.random() < 0.5:
         transactions, result = [], "BATCH_LIST_EMPTY"
     else:
-        body = network.body(inner.kind, inner.body, _whole(network, inner, 0, operator.key))
+        body = network.body(inner.kind, inner.body, _whole(network, inner, operator.key))
         transactions, result = [_signed(body)], "BATCH_TRANSACTION_IN_BLACKLIST"
     network.submit("atomic_batch", {"transactions": transactions}, payer=operator.number, result=result)
     return True
@@ -78,7 +78,7 @@ def _misuse_batch(network: Network) -> bool:
 
 def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], results: list[str]) -> None:
     """The batch, then what is in it, each with the batch as parent and a transaction id of its own."""
-    wholes = [_whole(network, inner, place, key) for place, inner in enumerate(batch, start=1)]
+    wholes = [_whole(network, inner, key) for inner in batch]
     bodies = [network.body(inner.kind, inner.body, whole) for inner, whole in zip(batch, wholes, strict=True)]
     happens = all(result == "SUCCESS" for result in results)
     outer = network.submit(
@@ -100,10 +100,10 @@ def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], res
         )
 
 
-def _whole(network: Network, inner: Inner, place: int, key: bytes) -> dict[str, Any]:
+def _whole(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
     """All other fields of an inner transaction: it is not sent to any node."""
     return {
-        "transactionID": network.transaction_id(inner.payer, place),
+        "transactionID": network.transaction_id(inner.payer),
         "nodeAccountID": {},
         "transactionFee": 2 * HBAR,
         "transactionValidDuration": {"seconds": _DURATION},

@@ -13,7 +13,9 @@ _FEWEST_PEOPLE = 20
 _SHORT = 1_000 * HBAR
 _LEAVING = 0.2
 _CENT = HBAR // 100
-_MEMOS = ("Lunch", "Rent", "Thanks!", "Invoice {}", "Coffee", "Order {}", "", "", "", "Ticket {}")
+_MEMOS = ("Coffee", "Lunch", "Ticket {}", "Thanks!", "", "", "")
+_MEMOS_OF_MUCH = ("Rent", "Invoice {}", "Order {}", "Deposit", "", "", "")
+_MUCH = 60 * HBAR
 
 
 def pay(network: Network) -> bool:
@@ -25,12 +27,13 @@ def pay(network: Network) -> bool:
     transfers = {to: _amount(network, payer.balance // (20 * len(chosen))) for to in chosen}
     if payer.number in transfers:
         return False
+    memos = _MEMOS_OF_MUCH if max(transfers.values()) > _MUCH else _MEMOS
     transfers[payer.number] = -sum(transfers.values())
     network.submit(
         "cryptoTransfer",
         {"transfers": transfer_list(transfers)},
         payer=payer.number,
-        whole={"memo": network.choose.choice(_MEMOS).format(network.choose.randrange(1000, 9999))},
+        whole={"memo": network.choose.choice(memos).format(network.choose.randrange(1000, 9999))},
         transfers=transfers,
     )
     return True
