@@ -16,6 +16,7 @@ from mirror.values import entity_id, timestamp
 from web3sim.replay import run
 from web3sim.replay.comparison import Replayed
 from web3sim.replay.run import Range, Totals
+from web3sim.state.database import DatabaseUnavailable
 
 _SECONDS_BETWEEN_LINES = 5
 _LONGEST_TEXT = 300
@@ -53,7 +54,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
             raise CommandError("--processes has to be at least 1.", returncode=2)
-        range = _range(options)
+        try:
+            self._replay(_range(options), options)
+        except DatabaseUnavailable as error:
+            raise CommandError(f"The database did not answer as it should: {error}.") from error
+
+    def _replay(self, range: Range, options: dict[str, Any]) -> None:
         total = run.count(range)
         if not total:
             raise CommandError("There is no contract transaction in that range.", returncode=2)

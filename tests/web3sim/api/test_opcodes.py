@@ -159,6 +159,32 @@ def test_a_precompiled_contract_has_an_entry_of_its_own(client):
     assert [(each["op"], each["gas_cost"]) for each in inside] == [("CALL", 18)]
 
 
+def test_a_system_contract_that_failed_tells_what_was_recorded_of_it(client):
+    token = Build().entity(next(NUMBERS), type="TOKEN")
+    Build().token(token)
+    # balanceOf of nobody, by the proxy code at the token's address.
+    asked = bytes.fromhex("70a08231").ljust(32, b"\0")
+    at_token = (asked, 0, "MSTORE", 0, 0, 36, 0, 0, long_zero(token), 100_000, "CALL", "STOP")
+    ran(code(*at_token), gas_limit=1_000_000)
+    insert(
+        "contract_action",
+        consensus_timestamp=AT,
+        index=2,
+        call_depth=2,
+        call_type=4,
+        gas=1,
+        gas_used=1,
+        result_data=b"INVALID_ACCOUNT_ID",
+        result_data_type=12,
+        value=0,
+        payer_account_id=CALLER,
+    )
+    (inside,) = [each for each in get(client).json()["opcodes"] if each["depth"] == 2]
+    assert (inside["op"], inside["stack"]) == ("DELEGATECALL", [])
+    assert inside["reason"].startswith("0x08c379a0")
+    assert bytes.fromhex(inside["reason"][2:]).rstrip(b"\0").endswith(b"INVALID_ACCOUNT_ID")
+
+
 def test_a_receiver_that_is_gone_since_is_named_as_it_was(client):
     to = contract(Build(), next(NUMBERS), ANSWERS, deleted=True, timestamp_range=f"[{AT + SECOND},)")
     Build().entity(to, table="entity_history", type="CONTRACT", until=AT + SECOND)
