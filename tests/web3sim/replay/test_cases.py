@@ -105,9 +105,7 @@ def test_a_kept_case_comes_to_what_was_recorded(file, engine):
 
 def test_a_kept_case_needs_no_database(ledger_tables):
     load(*lived(seed=5, blocks=12)[1])
-    recorded: dict[int, int] = {
-        at: gas for at, gas in stored("contract_result", "consensus_timestamp, gas_used")
-    }
+    recorded: dict[int, int] = dict(stored("contract_result", "consensus_timestamp, gas_used"))
     with connection.cursor() as cursor:
         # So that each is one to keep.
         cursor.execute("update contract_result set gas_used = gas_used + 1")
