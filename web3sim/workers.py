@@ -6,40 +6,21 @@ node answers keeps its speed.
 """
 
 import logging
-import os
 import pickle
-import signal
-import socket
-import struct
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from contextlib import suppress
 from typing import Any, Self
 
-from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
-
 from mirror import config
-from web3sim.wire import Inbox, receive, send
+from web3sim.worker_processes import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, Worker
+
+__all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_up_soon"]
 
 log = logging.getLogger("mirror.web3")
 
-# When a call is a long one: after so much of a processor's time, or so long by the clock.
-_LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
-# How often that is looked at.
-_LOOK_SECONDS = 0.25
-_PRIORITY_OF_LONG = 10
-# How long after its deadline a call is waited for.
-_GRACE_SECONDS = 1.0
-_START_SECONDS = 60.0
 _WARM_UP_SECONDS = 3.0
-
-
-class Unanswered(Exception):
-    """A call that came to no answer: no process was free in time, or its process was killed or died."""
 
 
 class Pool:
@@ -48,12 +29,12 @@ class Pool:
     Pools of one `starter` share what the processes have in common.
     """
 
-    def __init__(self, size: int, patient: int, starter: "Starter | None" = None) -> None:
+    def __init__(self, size: int, patient: int, starter: Starter | None = None) -> None:
         self._size, self._patient = size, patient
         self._starter = starter or Starter()
         self._lock = threading.Lock()
-        self._idle: list[_Worker] = []
-        self._busy: set[_Worker] = set()
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
         self._starting = 0
         # Those who wait, each by what wakes it, the first to come first.
         self._turns: deque[threading.Condition] = deque()
@@ -75,7 +56,7 @@ class Pool:
         self.release(worker, usable=not (ends or worker.slowed))
         return answer, None
 
-    def _ask(self, asked: Any, deadline: float) -> "tuple[_Worker, Any, bool]":
+    def _ask(self, asked: Any, deadline: float) -> tuple[Worker, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
         message = pickle.dumps(asked)
         while time.monotonic() < deadline:
@@ -99,7 +80,7 @@ class Pool:
     def warm_up(self) -> None:
         """Start a process, so that the first call need not wait for it."""
         with suppress(Unanswered):
-            self.release(self._acquire(time.monotonic() + _START_SECONDS), usable=True)
+            self.release(self._acquire(time.monotonic() + START_SECONDS), usable=True)
 
     def close(self) -> None:
         """End all processes."""
@@ -109,7 +90,7 @@ class Pool:
             self._idle.clear()
             self._starter.close()
 
-    def _acquire(self, deadline: float) -> "_Worker":
+    def _acquire(self, deadline: float) -> Worker:
         with self._lock:
             # Nobody overtakes: whoever waits would wait for ever.
             if self._turns or not self._is_free():
@@ -133,7 +114,7 @@ class Pool:
     def _is_free(self) -> bool:
         return bool(self._idle) or len(self._busy) + self._starting < self._size
 
-    def _begun(self, worker: "_Worker") -> "_Worker":
+    def _begun(self, worker: Worker) -> Worker:
         worker.begin()
         self._busy.add(worker)
         self._wake_next()
@@ -168,9 +149,9 @@ class Pool:
             and all(worker.is_long for worker in self._busy)
         ):
             raise Unanswered("all processes are busy with long calls")
-        return min(left, _LOOK_SECONDS)
+        return min(left, LOOK_SECONDS)
 
-    def release(self, worker: "_Worker", *, usable: bool) -> None:
+    def release(self, worker: Worker, *, usable: bool) -> None:
         """Let others have a process, or end it."""
         if not usable:
             worker.kill()
@@ -181,7 +162,7 @@ class Pool:
             self._wake_next()
 
 
-def _lost(worker: "_Worker", error: OSError) -> Unanswered:
+def _lost(worker: Worker, error: OSError) -> Unanswered:
     why = "took too long" if isinstance(error, TimeoutError) else "died"
     log.warning("event=call_lost worker=%d reason=%s", worker.pid, why)
     return Unanswered(why)
@@ -190,9 +171,9 @@ def _lost(worker: "_Worker", error: OSError) -> Unanswered:
 class Pieces:
     """The pieces of a long answer. Errors while they are read: Unanswered."""
 
-    def __init__(self, pool: Pool, worker: "_Worker", last: float) -> None:
+    def __init__(self, pool: Pool, worker: Worker, last: float) -> None:
         self._pool, self._last = pool, last
-        self._worker: _Worker | None = worker
+        self._worker: Worker | None = worker
 
     def __iter__(self) -> Self:
         return self
@@ -219,131 +200,6 @@ class Pieces:
         if self._worker is not None:
             worker, self._worker = self._worker, None
             self._pool.release(worker, usable=usable)
-
-
-class _Worker:
-    """One process, as its web server process sees it."""
-
-    def __init__(self, connection: socket.socket, pid: int) -> None:
-        self._connection, self.pid = connection, pid
-        self._inbox = Inbox(connection)
-        # The kernel ends a wait that is over; Python would make three calls of each.
-        connection.settimeout(None)
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(_LOOK_SECONDS))
-        # A number that stays this process's after its end, when another may have its pid.
-        self._process = os.pidfd_open(pid)
-        # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
-        self._processor = (~pid << 3) | 2
-        self._began = self._spent = 0.0
-        #: Whether it runs at a lower priority, for good.
-        self.slowed = False
-
-    def begin(self) -> None:
-        """A call begins now."""
-        self._began, self._spent = time.monotonic(), self._processor_seconds()
-
-    @property
-    def is_long(self) -> bool:
-        """Whether its call has taken much of what others need."""
-        return (
-            self._processor_seconds() - self._spent > _LONG_PROCESSOR_SECONDS
-            or time.monotonic() - self._began > _LONG_SECONDS
-        )
-
-    def _processor_seconds(self) -> float:
-        try:
-            return time.clock_gettime(self._processor)
-        except OSError:
-            return 0.0
-
-    def ask(self, message: bytes) -> None:
-        send(self._connection, message)
-
-    def answer(self, deadline: float) -> Any:
-        """Errors: OSError, TimeoutError of them."""
-        return pickle.loads(self.piece(deadline))
-
-    def piece(self, last: float) -> bytes:
-        """Errors: as `answer`."""
-        while True:
-            try:
-                return self._inbox.receive()
-            except BlockingIOError:
-                if time.monotonic() >= last + _GRACE_SECONDS:
-                    raise TimeoutError from None
-                if self.is_long and not self.slowed:
-                    self._slow_down()
-
-    def _slow_down(self) -> None:
-        self.slowed = True
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, self.pid, _PRIORITY_OF_LONG)
-
-    def kill(self) -> None:
-        with suppress(OSError):
-            signal.pidfd_send_signal(self._process, signal.SIGKILL)
-        os.close(self._process)
-        self._connection.close()
-
-
-def _timeval(seconds: float) -> bytes:
-    return struct.pack("@ll", int(seconds), int(seconds % 1 * 1_000_000))
-
-
-class Starter:
-    """The process that makes the others, started with the first of them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._control: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def worker(self) -> _Worker:
-        """A new process that is ready. Errors: Unanswered."""
-        with self._lock:
-            ours, theirs = socket.socketpair()
-            try:
-                with theirs:
-                    self._hand_over(theirs)
-                ours.settimeout(_START_SECONDS)
-                return _Worker(ours, pickle.loads(receive(ours)))
-            except OSError as error:
-                ours.close()
-                self.close()
-                log.error("event=worker_not_started error=%s", error)
-                raise Unanswered("no process could be started") from error
-
-    def _hand_over(self, connection: socket.socket) -> None:
-        if self._control is not None:
-            try:
-                socket.send_fds(self._control, [b"\0"], [connection.fileno()])
-                return
-            except OSError:
-                self.close()
-        control = self._control = self._start()
-        socket.send_fds(control, [b"\0"], [connection.fileno()])
-
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "web3sim.worker", str(theirs.fileno())],
-                cwd=settings.BASE_DIR,
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-            )
-        send(ours, pickle.dumps((config.values(), dict(connections.settings[DEFAULT_DB_ALIAS]))))
-        return ours
-
-    def close(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait()
-            self._process = None
 
 
 _pools: dict[str, Pool] = {}
