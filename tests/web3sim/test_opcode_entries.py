@@ -1,12 +1,16 @@
 """The operations of a run as JSON."""
 
 import json
+import os
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import BLOCK, CONTRACT, NOBODY, OTHER, SENDER, World, calling, code, long_zero
 from web3sim.engine.registry import engine
-from web3sim.engine.seam import AccountRecord, CallRequest, SystemAnswer
+from web3sim.engine.seam import AccountRecord, CallRequest, Status, SystemAnswer
 from web3sim.opcode_entries import OpcodeEntries, readable
 
 IDENTITY, TOKEN_SERVICE = long_zero(4), long_zero(0x167)
@@ -168,3 +172,41 @@ def test_many_entries_come_in_pieces(world):
     assert max(map(len, pieces)) < 70_000
     assert [entry["op"] for entry in entries[:4]] == ["JUMPDEST", "PUSH1", "JUMP", "JUMPDEST"]
     assert entries[-1]["gas"] < 12
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_any_program_can_be_traced_and_comes_to_the_same(part):
+    """`MIRROR_TEST_TRACES` says how many programs."""
+    for seed in range(part, int(os.environ.get("MIRROR_TEST_TRACES", "200")), 5):
+        world, request = program(seed)
+        request = replace(request, gas=min(request.gas, 120_000))
+        told = Collected()
+        result = engine("pyevm").execute(request, BLOCK, world, None, told.entries)
+        entries = told.read()
+        assert result == engine("pyevm").execute(request, BLOCK, world), seed
+        outermost = [entry for entry in entries if entry["depth"] == 0]
+        assert all(entry["gas"] >= 0 and entry["gas_cost"] >= 0 for entry in entries), seed
+        if outermost and result.status is Status.REVERT:
+            assert outermost[-1]["reason"] == f"0x{result.output.hex()}", seed
+        if outermost and result.status is not Status.HALT and request.to is not None:
+            assert outermost[-1]["gas"] == request.gas - result.intrinsic_gas - result.execution_gas, seed
+
+
+class Collected:
+    """Everything about a run."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self.entries = OpcodeEntries(
+            self._pieces.append,
+            stack=True,
+            memory=True,
+            storage=True,
+            is_system=lambda address: False,
+            reasons={},
+        )
+
+    def read(self) -> list[dict[str, Any]]:
+        self.entries.flush()
+        found: list[dict[str, Any]] = json.loads(b"[" + b"".join(self._pieces) + b"]")
+        return found
