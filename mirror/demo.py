@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -25,9 +24,6 @@ from mirror.errors import OperatorError
 from mirror.management.display import shown
 from mirror.values.timestamp import NANOS_PER_SECOND
 
-if TYPE_CHECKING:
-    from ledger.stream.demo.network import Network
-
 NETWORK = "demo"
 ADDRESS_BOOK_FILE = "addressbook.bin"
 
@@ -36,6 +32,15 @@ _SECONDS_PER_BLOCK = 36
 # What is loaded is not needed any more; an auditor may want to look at the last of it.
 _KEPT_BLOCKS = 1_000
 _BLOCKS_REMEMBERED = 100
+
+_NO_NETWORK = (
+    "There is no demo network in {folder} to go on with: --live needs a node that was started on an empty "
+    "database with SVC_MIRROR_NETWORK=demo."
+)
+_OTHER_VERSION = (
+    "The demo network in {folder} was left by another version of this program, or is damaged, and can't go "
+    "on: start without --live, or with another data folder (SVC_MIRROR_DATA), which gets a new network."
+)
 
 Say = Callable[[str], None]
 
@@ -121,6 +126,14 @@ def _made(publisher: Publisher, receiving: Connection) -> Iterator[LocalRecordFi
 # LIVE
 
 
+def check_goes_on() -> None:
+    """Whether the demo network can go on. Errors: OperatorError when it can't."""
+    publisher = Publisher(folder(), nodes())
+    if not publisher.goes_on:
+        problem = _OTHER_VERSION if publisher.complete else _NO_NETWORK
+        raise OperatorError(problem.format(folder=folder()))
+
+
 def live(say: Say) -> None:
     """Go on producing a block every two seconds, and load it, until a signal asks to stop.
 
@@ -131,8 +144,9 @@ def live(say: Say) -> None:
     from ledger.stream.demo.history import BLOCK_SECONDS, next_block
     from mirror.following import stopped_by_signals
 
+    check_goes_on()
     publisher = Publisher(folder(), nodes())
-    network, last = _resumed(publisher)
+    network, last = publisher.resume()
     web.end_with_parent()
     stopping = stopped_by_signals()
 
@@ -155,19 +169,3 @@ def live(say: Say) -> None:
         Pipeline(trust=Trust(first_book())).run(blocks())
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
-
-
-def _resumed(publisher: Publisher) -> "tuple[Network, LocalRecordFile]":
-    try:
-        resumed = publisher.resume()
-    except Exception as error:
-        raise OperatorError(
-            f"The state of the demo network in {publisher.folder} can't be read ({error}), perhaps because "
-            "another version of this program wrote it: a new data folder gets a new network."
-        ) from error
-    if resumed is None:
-        raise OperatorError(
-            f"There is no demo network in {publisher.folder} to go on with: --live needs a node that was "
-            "started on an empty database with SVC_MIRROR_NETWORK=demo."
-        )
-    return resumed

@@ -89,6 +89,7 @@ def up(say: Say, *, live: bool = False) -> None:
             elif config.value("network") == demo.NETWORK:
                 demo.load(say)
                 if live:
+                    demo.check_goes_on()
                     parts["demo network"] = partial(demo.live, say)
             _run(say, server, lambda: say(_whereabouts(server)), parts)
 

@@ -74,6 +74,13 @@ def test_a_database_with_another_stream_gets_no_demo(folder, tmp_path):
     assert not folder.exists()
 
 
-def test_a_network_whose_state_is_lost_can_not_go_on(folder):
-    with pytest.raises(OperatorError, match="There is no demo network in .* to go on with"):
-        demo.live(print)
+@pytest.mark.parametrize(
+    ("left", "problem"),
+    [(None, "There is no demo network in .* to go on with"), (b"old", "was left by another version of this")],
+)
+def test_a_network_without_a_state_to_go_on_from_can_not_go_on(folder, left, problem):
+    if left is not None:
+        folder.mkdir()
+        (folder / "network.state").write_bytes(left)
+    with pytest.raises(OperatorError, match=problem):
+        demo.check_goes_on()

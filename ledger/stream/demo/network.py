@@ -94,12 +94,9 @@ class Network:
     # WHAT HAPPENS
 
     def act(self, transactions: int, within: int = 0) -> None:
-        """Let people act until at least so many more transactions are submitted, spread over less than
-        `within` ns.
-        """
+        """Let people act until at least so many more transactions are submitted, spread over `within` ns."""
         done = self.counts.total()
-        enough = done + transactions
-        pause = within // transactions
+        enough, end = done + transactions, self.now + within
         for _ in range(_ATTEMPTS * transactions):
             self._keep_appointments()
             if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
@@ -111,8 +108,9 @@ class Network:
             done = self.counts.total()
             if done >= enough:
                 return
-            if happened and pause:
-                self.skip(self.choose.randrange(pause))
+            left = end - self.now
+            if happened and left > 0:
+                self.skip(min(left, self.choose.randrange(1 + 2 * left // (enough - done))))
         raise RuntimeError("none of the actions is possible in this network")
 
     def _perform(self, action: Action) -> bool:

@@ -1,8 +1,11 @@
 """The network's files in a bucket folder, and what it takes to go on from where the network was left."""
 
 import pickle
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,10 @@ from ledger.stream.source import LocalRecordFile
 if TYPE_CHECKING:
     # Whoever only looks at the files need not load what makes them.
     from ledger.stream.demo.network import Network
+
+# Of what the state of a network is compressed by, the fastest: it is written with each block.
+_COMPRESSION = 1
+_VERSION_BYTES = 32
 
 
 class Publisher:
@@ -34,16 +41,17 @@ class Publisher:
         block.write(self._pending)
         written = self._state.with_suffix(".new")
         # Read back as Python objects: the folder has to be the node's own.
-        written.write_bytes(pickle.dumps((network, block.name)))
+        kept = zlib.compress(pickle.dumps((network, block.name)), _COMPRESSION)
+        written.write_bytes(_version() + kept)
         written.replace(self._state)
         self._move()
         return self.published(block.name)
 
-    def resume(self) -> "tuple[Network, LocalRecordFile] | None":
-        """The network as it was left and its last block; None if there is none."""
-        if not self._state.is_file():
-            return None
-        network, name = pickle.loads(self._state.read_bytes())
+    def resume(self) -> "tuple[Network, LocalRecordFile]":
+        """The network as it was left and its last block. Errors: LookupError if it can't go on."""
+        if not self.goes_on:
+            raise LookupError(f"no network of this version was left in {self.folder}")
+        network, name = pickle.loads(zlib.decompress(self._state.read_bytes()[_VERSION_BYTES:]))
         for path in self._pending.rglob("*.rcd*"):
             if names.parse(path.name).time != names.parse(name).time:
                 path.unlink()
@@ -52,8 +60,16 @@ class Publisher:
 
     @property
     def complete(self) -> bool:
-        """Whether there is a network to go on with."""
+        """Whether a network was left here."""
         return self._state.is_file()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether this version of the program left the network: another one's world may be another."""
+        if not self.complete:
+            return False
+        with self._state.open("rb") as state:
+            return state.read(_VERSION_BYTES) == _version()
 
     def newest(self) -> str:
         """The name of the last record file that is published; empty if there is none."""
@@ -86,3 +102,14 @@ class Publisher:
             target = self.folder / path.relative_to(self._pending)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
+
+
+@cache
+def _version() -> bytes:
+    """A digest of the modules whose objects the state of a network holds."""
+    digest, package = sha256(), Path(__file__).parent
+    for path in sorted(
+        [*package.rglob("*.py"), package.parent / "compose.py", package.parent / "node_key.py"]
+    ):
+        digest.update(path.read_bytes())
+    return digest.digest()

@@ -67,8 +67,8 @@ class Command(BaseCommand):
             self._make(history, folder)
         except OSError as error:
             raise CommandError(
-                f"{error.filename or folder} can't be written ({error.strerror}): name a folder by --out that "
-                "can be made, on a disk with room."
+                f"{error.filename or folder} can't be written ({error.strerror}): name a folder by --out "
+                "that can be made, on a disk with room."
             ) from error
 
     def _make(self, history: History, folder: Path) -> None:

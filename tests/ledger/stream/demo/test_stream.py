@@ -71,9 +71,7 @@ def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost):
                 (tmp_path / "bucket" / name).rename(tmp_path / "bucket" / "pending" / name)
     assert (lost == "state") == ((tmp_path / "bucket" / "network.state").read_bytes() == kept)
 
-    resumed = Publisher(tmp_path / "bucket", NODES).resume()
-    assert resumed is not None
-    network, last = resumed
+    network, last = Publisher(tmp_path / "bucket", NODES).resume()
 
     assert last.name == (block if lost == "state" else fourth).name
     following = next_block(network, 5)
@@ -88,5 +86,11 @@ def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost):
     assert not list((tmp_path / "bucket" / "pending").rglob("*.rcd*"))
 
 
-def test_without_a_kept_state_there_is_nothing_to_resume(tmp_path):
-    assert Publisher(tmp_path, NODES).resume() is None
+@pytest.mark.parametrize("left", [None, b"", b"what another version of the program has left"])
+def test_only_a_network_that_this_version_left_goes_on(tmp_path, left):
+    publisher = Publisher(tmp_path, NODES)
+    if left is not None:
+        (tmp_path / "network.state").write_bytes(left)
+    assert not publisher.goes_on
+    with pytest.raises(LookupError):
+        publisher.resume()
