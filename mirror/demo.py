@@ -141,7 +141,7 @@ def live(say: Say) -> None:
     """
     # What only this process needs is imported here.
     from ledger.stream.demo.forgetting import forget
-    from ledger.stream.demo.history import BLOCK_SECONDS, next_block
+    from ledger.stream.demo.history import BLOCK_SECONDS, next_block, wait
     from mirror.following import stopped_by_signals
 
     check_goes_on()
@@ -157,7 +157,8 @@ def live(say: Say) -> None:
             if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
                 return
             # A block tells of the two seconds before it.
-            network.skip(max(0, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND - network.now))
+            for block in wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND):
+                yield publisher.publish(network, block)
             block = next_block(network, _LIVE_TPS)
             if block.number % _BLOCKS_REMEMBERED == 0:
                 forget(network)

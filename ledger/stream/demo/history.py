@@ -11,10 +11,11 @@ from ledger.stream.compose import Block
 from ledger.stream.demo import actions, people
 from ledger.stream.demo.network import START, Network
 from ledger.stream.node_key import SigningNode
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 BLOCK_SECONDS = 2
 _ACTIVE = 1_900_000_000  # ns of them
+_MONTH = 30 * NANOS_PER_DAY
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,23 @@ class History:
             else:
                 network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
             yield network, next_block(network, self.tps)
+
+
+def wait(network: Network, until: int) -> Iterator[Block]:
+    """Let time pass until a time in ns.
+
+    A network that is off for days ends its last one at midnight, in a block that holds nothing else, and then
+    gives a sign of life each month: who counts what stakes earn counts by days, and from balances that are no
+    older than a month.
+    """
+    while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
+        network.skip(midnight - network.now)
+        network.keep_appointments()
+        yield network.close()
+        if until < network.now + _MONTH:
+            break
+        network.skip(_MONTH - NANOS_PER_DAY)
+    network.skip(max(0, until - network.now))
 
 
 def next_block(network: Network, tps: float) -> Block:

@@ -98,7 +98,7 @@ class Network:
         done = self.counts.total()
         enough, end = done + transactions, self.now + within
         for _ in range(_ATTEMPTS * transactions):
-            self._keep_appointments()
+            self.keep_appointments()
             if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
                 rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
                 happened = any(self._perform(action) for action in rarest)
@@ -126,7 +126,8 @@ class Network:
         self._appointments += 1
         heapq.heappush(self._due, (time, self._appointments, happening))
 
-    def _keep_appointments(self) -> None:
+    def keep_appointments(self) -> None:
+        """Let happen what is due."""
         while self._due and self._due[0][0] <= self.now:
             _, _, happening = heapq.heappop(self._due)
             happening(self)

@@ -15,6 +15,7 @@ from ledger.stream.demo.actions import (
     system,
     topics,
 )
+from ledger.stream.demo.history import wait
 from ledger.stream.demo.network import Network
 from mirror.values.timestamp import NANOS_PER_SECOND
 
@@ -29,7 +30,8 @@ def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[
     for _ in range(blocks):
         network.act(transactions)
         yield network, network.close()
-        network.skip(pause)
+        for block in wait(network, network.now + pause):
+            yield network, block
 
 
 def life(seed: int, blocks: int, transactions: int, pause: int = 0) -> tuple[Network, list[Block]]:

@@ -253,6 +253,21 @@ def test_the_tables_are_as_the_network_is(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("ledger_tables")
+@pytest.mark.parametrize(("days", "updates"), [(3, 11), (100, 29)])
+def test_the_tables_are_as_a_network_is_that_was_off_for_days_each_time(days: int, updates: int) -> None:
+    network, blocks = life(seed=3, blocks=6, transactions=80, pause=days * 24 * HOUR)
+
+    load(*blocks)
+
+    assert len(network.world.staking.updates) == updates
+    accounts_match(network)
+    files_match(network)
+    schedules_match(network)
+    staking_matches(network)
+    system_matches(network)
+
+
+@pytest.mark.usefixtures("ledger_tables")
 def test_the_address_book_lists_the_nodes_that_sign() -> None:
     _, blocks = life(seed=0, blocks=1, transactions=1)
 
