@@ -1,7 +1,7 @@
 """How fast calls are simulated: `python -m tests.benchmarks.evm [--node FOLDER]`.
 
 One run: each case with the plain engine, with block translation (its programs translated before), and with
-@ethereumjs/evm where Node and its packages are found: after `npm install` in tests/benchmarks/evm_node, or in
+@ethereumjs/evm where Node and its packages are found: after `npm install` in tests/benchmarks/ethereumjs, or in
 a folder named by `--node`. State is in memory; times are medians of whole calls, gas is the execution's.
 """
 
@@ -31,7 +31,7 @@ from web3sim.engine.translation import TranslatedEngine
 
 FOLDER = Path(__file__).parent
 CONTRACTS = FOLDER / "evm_contracts" / "compiled.json"
-NODE = FOLDER / "evm_node"
+NODE = FOLDER / "ethereumjs"
 GAS = 30_000_000
 # What is asked of block translation against the plain engine.
 TOKEN_RATIO, LOOP_RATIO = 4, 10
