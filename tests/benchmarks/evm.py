@@ -1,8 +1,8 @@
 """How fast calls are simulated: `python -m tests.benchmarks.evm [--node FOLDER]`.
 
 One run: each case with the plain engine, with block translation (its programs translated before), and with
-@ethereumjs/evm where Node and its packages are found: after `npm install` in tests/benchmarks/ethereumjs, or in
-a folder named by `--node`. State is in memory; times are medians of whole calls, gas is the execution's.
+@ethereumjs/evm where Node and its packages are found: after `npm install` in tests/benchmarks/ethereumjs, or
+in a folder named by `--node`. State is in memory; times are medians of whole calls, gas is the execution's.
 """
 
 import argparse
