@@ -166,6 +166,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
     Setting("web.threads", 4, "Threads of each web server process, with a database connection each.", low=1,
             high=64),
+    Setting("web.stalledTimeout", "30s",
+            "How long a client may take nothing of its answer before its connection is closed.",
+            unit="duration", low=1, high=3600),
     Setting("web.allowedHosts", ("*",), "Host names the node answers to; * is any."),
     Setting("web.secretKey", "", "Signs admin sessions. Made and kept in the data folder when empty.",
             secret=True),
@@ -441,8 +444,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("web3.opcode.tracer.enabled", True,
             "Serve the operations of past transactions; without it that path is unknown."),
     Setting("web3.opcode.tracer.timeout", "120s",
-            "Longest time of such an answer once it has begun, which web3.requestTimeout limits; beyond it the "
-            "answer breaks off.", unit="duration", low=1, high=3600),
+            "Longest time of such an answer once it has begun, which web3.requestTimeout limits; beyond it "
+            "the answer breaks off.", unit="duration", low=1, high=3600),
     Setting("web3.throttle.requestsPerSecond", 500, "Contract calls per second.", low=1),
     Setting("web3.throttle.gasPerSecond", 1_000_000_000, "Gas of contract calls per second.",
             unit="units of gas", low=1, high=1_000_000_000),

@@ -19,9 +19,10 @@ from django.conf import settings
 from django.db import connection
 
 from tests.build import Build
+from tests.web3sim.engine.world import code
 from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
 
-FEW, LOOPS = 5201, 5202
+FEW, LOOPS, MUCH = 5201, 5202, 5203
 PATIENCE_SECONDS = 60
 
 
@@ -104,12 +105,21 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+def _is_served(client: socket.socket) -> bool:
+    """Whether the server still has the other end of a connection."""
+    (_, port), (_, server_port) = client.getsockname(), client.getpeername()
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ends = {tuple(address.partition(":")[2] for address in line[1:3]) for line in lines}
+    return (f"{server_port:04X}", f"{port:04X}") in ends
+
+
 @pytest.fixture
 def node(ledger_tables: None, data_folder: Path) -> Iterator[Node]:
     build = Build()
     network(build)
     contract(build, FEW, ANSWERS)
     contract(build, LOOPS, ENDLESS)
+    contract(build, MUCH, code(2_700_000, 0, "RETURN"))
     made = Node(data_folder)
     yield made
     if made.process and made.process.poll() is None:
@@ -164,6 +174,23 @@ def test_nothing_is_left_when_the_web_server_is_killed_in_the_middle_of_a_call(n
         node.process.kill()
         node.process.wait()
         node.wait_for(lambda: not node.processes())
+
+
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
+    node.start(SVC_MIRROR_WEB_STALLEDTIMEOUT="1s")
+    body = json.dumps({"to": hex_address(MUCH)}).encode()
+    head = (
+        "POST /api/v1/contracts/call HTTP/1.1\r\nHost: node\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    # Of the answer little fits into what the kernel keeps for such a client.
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", node.port))
+        client.sendall(head.encode() + body)
+        assert _is_served(client)
+        node.wait_for(lambda: not _is_served(client))
+    assert node.call(FEW) == 200
 
 
 def test_a_web_server_with_filters_that_make_no_sense_does_not_start(data_folder):
