@@ -170,4 +170,4 @@ def _coin(network: Network, exchange: Contract) -> Contract:
     return network.world.contracts.deployed[exchange.trades]
 
 
-ACTIONS = (Action(use_coin, 6), Action(use_exchange, 3))
+ACTIONS = (Action(use_coin, 6), Action(use_exchange, 2))
