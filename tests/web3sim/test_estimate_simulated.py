@@ -27,7 +27,7 @@ NEVER = {
         *("reason(string)", "silent()", "writeAndFail(uint256)"),
     },
 }
-# It catches the failure of its inner call: with less gas that one may fail for the lack of it, to the same end.
+# It catches the failure of its inner call: with less gas that may fail for the lack of it, to the same end.
 CATCHES = {("Faults", "undone(uint256)")}
 
 
