@@ -96,8 +96,13 @@ class Worker:
             os.setpriority(os.PRIO_PROCESS, self.pid, _PRIORITY_OF_LONG)
 
     def kill(self) -> None:
+        """End the process; whoever waits for its answer gets an OSError."""
         with suppress(OSError):
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process, and let go of it: nobody may be waiting for its answer."""
+        self.kill()
         os.close(self._process)
         self._connection.close()
 

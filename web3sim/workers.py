@@ -85,9 +85,11 @@ class Pool:
     def close(self) -> None:
         """End all processes."""
         with self._lock:
-            for worker in (*self._idle, *self._busy):
+            while self._idle:
+                self._idle.pop().close()
+            # Their threads let go of them.
+            for worker in self._busy:
                 worker.kill()
-            self._idle.clear()
             self._starter.close()
 
     def _acquire(self, deadline: float) -> Worker:
@@ -154,7 +156,7 @@ class Pool:
     def release(self, worker: Worker, *, usable: bool) -> None:
         """Let others have a process, or end it."""
         if not usable:
-            worker.kill()
+            worker.close()
         with self._lock:
             self._busy.discard(worker)
             if usable:

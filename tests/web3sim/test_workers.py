@@ -222,6 +222,21 @@ def test_nothing_is_left_when_a_pool_is_closed(ledger):
     eventually(lambda: not any(Path("/proc", str(pid)).exists() for pid in [first, *others]))
 
 
+def test_a_call_ends_with_the_pool_that_runs_it(ledger):
+    pool = Pool(1, 1)
+    ask(pool)
+    descriptors = Path("/proc/self/fd")
+    open_before = len([*descriptors.iterdir()])
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask, pool, LOOPS, seconds=60)
+        eventually(lambda: pool._busy)
+        pool.close()
+        with pytest.raises(Unanswered):
+            call.result()
+    # Of both processes a socket, of the one for calls also its number.
+    assert len([*descriptors.iterdir()]) == open_before - 3
+
+
 def test_a_call_without_time_is_not_begun(pool):
     with pytest.raises(Unanswered):
         ask(pool, seconds=-1)
