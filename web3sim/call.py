@@ -33,12 +33,11 @@ from web3sim.gas_price import gas_price
 from web3sim.precompiles.contracts import NetworkContracts
 from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
-from web3sim.state.payer import TREASURY_ADDRESS, Payer, find_payer
+from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
 from web3sim.state.reader import LedgerState
 
 log = logging.getLogger("mirror.web3")
 
-ZERO_ADDRESS = bytes(20)
 _WORD = 32
 _REASON_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ESTIMATE_BYTES = 8
@@ -122,7 +121,7 @@ def answer(call: Call) -> Answer:
     except DeadlinePassed:
         return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
     except (DatabaseUnavailable, DatabaseError, psycopg.Error) as error:
-        log.error("event=database_error error=%s", str(error).strip())
+        log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
         connection.close()
         return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
 
@@ -190,7 +189,11 @@ class _Simulation:
             raise _Refused(_INSUFFICIENT_BALANCE) from None
 
     def suffices(self, gas: int) -> bool:
-        result = self.run(gas)
+        try:
+            result = self.run(gas)
+        except NotSupported:
+            # With other gas a contract may do other things.
+            return False
         return result.status is Status.SUCCESS and result.gas_used > 0
 
     def used(self, result: CallResult, gas: int) -> int:

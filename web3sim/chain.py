@@ -10,7 +10,7 @@ from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.values.hapi import ServicesConfigurationList
 from network.queries import files
-from web3sim.state.cache import Absent, caches
+from web3sim.state.cache import caches
 
 _PROPERTIES, _NAME = 121, "contracts.chainId"
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -22,12 +22,7 @@ def chain_id() -> int:
     known = _CHAIN_IDS.get(config.value("web3.evm.network"))
     if known is not None:
         return known
-    kept = caches().chain
-    found: int | Absent = kept.get(None)
-    if isinstance(found, Absent):
-        found = _read()
-        kept.put(None, found)
-    return found
+    return caches().system_files.get_or_put("chain id", _read)
 
 
 def _read() -> int:

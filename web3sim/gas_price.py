@@ -3,14 +3,12 @@
 Source: the fee schedule 0.0.111 and the exchange rates 0.0.112.
 """
 
-from functools import cache
-
-from mirror import clock, config
+from mirror import clock
 from mirror.db.bounds import Bounds
 from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
 from mirror.values.timestamp import NANOS_PER_SECOND
 from network.queries import files
-from web3sim.state.cache import Absent, ExpiringCache
+from web3sim.state.cache import caches
 
 # HederaFunctionality of a contract call.
 _CONTRACT_CALL = 6
@@ -24,16 +22,7 @@ _SCHEDULE_UNITS_PER_TINYCENT = 1000
 
 def gas_price() -> int:
     """Tinybars per unit of gas, at least one. Errors: psycopg.Error."""
-    found: int | Absent = _kept().get(None)
-    if isinstance(found, Absent):
-        found = _read()
-        _kept().put(None, found)
-    return found
-
-
-@cache
-def _kept() -> ExpiringCache[None, int]:
-    return ExpiringCache(config.value("web3.cache.fee.expireAfterWrite"), 1)
+    return caches().system_files.get_or_put("gas price", _read)
 
 
 def _read() -> int:

@@ -8,7 +8,6 @@ from tests.build import START
 from tests.network.files import fee_schedule, part, rates
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, CALLER, REVERTS, TREASURY, asked, contract, long_zero, network
-from web3sim import gas_price
 from web3sim.call import Problem, answer, reason
 from web3sim.state.blocks import parse_block
 
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.usefixtures("ledger")
 
 @pytest.fixture
 def ledger(build):
-    gas_price._kept.cache_clear()
     network(build)
     return build
 
@@ -173,6 +171,16 @@ def test_an_estimate_is_eight_bytes_and_suffices(ledger):
 def test_an_estimate_of_a_failing_call_tells_why(ledger):
     contract(ledger, 5001, REVERTS)
     assert problem(to=long_zero(5001), estimate=True) == Problem("CONTRACT_REVERT_EXECUTED", "", "0x")
+
+
+def test_what_can_not_be_simulated_with_less_gas_does_not_spoil_an_estimate(ledger):
+    # With less than a million left it asks for a random number.
+    enough = code("GAS", 1_000_000, "GT", 11, "JUMPI", "STOP")
+    asks = code("JUMPDEST", *calling(long_zero(0x169), data=bytes.fromhex("d83bf9a1")), "STOP")
+    contract(ledger, 5001, enough.ljust(11, b"\0") + asks)
+    least = int.from_bytes(result(to=long_zero(5001), estimate=True), "big")
+    assert least >= 1_021_000
+    assert answer(asked(to=long_zero(5001), gas=1_000_000)).status is HTTPStatus.NOT_IMPLEMENTED
 
 
 def test_a_share_of_the_limit_may_count_as_used(ledger, settings_of):

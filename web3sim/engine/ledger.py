@@ -19,7 +19,7 @@ from web3sim.engine.state import EngineState, LedgerState, is_system_account, lo
 _GRANDFATHERED = frozenset({1_062_787, 1_461_860})
 
 # The functions of the token service that create tokens: value sent with them pays the fee.
-_TOKEN_CREATIONS = frozenset(
+TOKEN_CREATIONS = frozenset(
     bytes.fromhex(selector)
     for selector in (
         *("7812a04b", "c23baeb6", "0fb65bf3", "4c381ae7", "b937581a", "2af0c59a"),
@@ -126,7 +126,7 @@ def _why_not_sent(state: LedgerState, message: MessageAPI) -> Halt | None:
     if not (message.should_transfer_value and message.value):
         return None
     if state.system is not None and state.system.at(message.code_address):
-        return None if message.data_as_bytes[:4] in _TOKEN_CREATIONS else Halt.INVALID_CONTRACT
+        return None if message.data_as_bytes[:4] in TOKEN_CREATIONS else Halt.INVALID_CONTRACT
     if is_system_account(message.code_address):
         return Halt.INVALID_CONTRACT
     recipient = message.storage_address

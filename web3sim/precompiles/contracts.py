@@ -12,7 +12,7 @@ from web3sim.state.proxies import (
     REDIRECT_FOR_TOKEN,
     SCHEDULE_SERVICE,
     TOKEN_SERVICE,
-    account_proxy_code,
+    proxy_code,
 )
 from web3sim.state.reader import LedgerState
 
@@ -61,7 +61,8 @@ class NetworkContracts:
         return address in _SERVICES
 
     def account_code(self, address: Address, data: bytes) -> bytes:
-        return account_proxy_code(address, data)
+        is_for_proxy = data[:SELECTOR_LENGTH] in functions.ACCOUNT_PROXY
+        return proxy_code(AccountKind.ACCOUNT, address) if is_for_proxy else b""
 
     def tied_to_tokens(self, address: Address) -> bool:
         account = self._state.account_id_at(address)

@@ -41,10 +41,8 @@ def _by_selector(*signatures: str) -> dict[bytes, str]:
     return {selector_of(signature): signature for signature in signatures}
 
 
-REDIRECT_FOR_TOKEN = "redirectForToken(address,bytes)"
-
 TOKEN_SERVICE = _by_selector(
-    REDIRECT_FOR_TOKEN,
+    "redirectForToken(address,bytes)",
     # Views
     "allowance(address,address,address)",
     "getApproved(address,uint256)",

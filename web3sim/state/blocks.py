@@ -11,7 +11,7 @@ from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.chain import chain_id
 from web3sim.engine.seam import BlockEnvironment
-from web3sim.state.cache import ABSENT, Absent, caches
+from web3sim.state.cache import caches
 from web3sim.state.database import Reading
 
 WORD = 32
@@ -122,10 +122,7 @@ def find_block(selector: BlockSelector, reading: Reading) -> SelectedBlock:
     # What asks for no block in particular gets the current state, whatever else is asked of the same block.
     is_latest = selector.number is None and selector.hash is None and not selector.earliest
     key = (selector.number, selector.hash, selector.earliest)
-    found: StoredBlock | None | Absent = caches().blocks.get(key)
-    if isinstance(found, Absent):
-        found = _read(selector, reading)
-        caches().blocks.put(key, found)
+    found: StoredBlock | None = caches().blocks.get_or_put(key, lambda: _read(selector, reading))
     if found is None:
         raise UnknownBlock if selector.hash is None else InvalidBlock(selector.text)
     return SelectedBlock(found, None if is_latest else found.consensus_end)
@@ -147,11 +144,10 @@ def block_hash(number: int, reading: Reading) -> bytes:
     if number > MAX_INT64:
         return NO_HASH
     key = (number, None, False)
-    found: StoredBlock | None | Absent = caches().blocks.get(key)
-    if found is ABSENT:
-        found = _read(BlockSelector(number=number), reading)
-        caches().blocks.put(key, found)
-    return found.hash[:WORD] if isinstance(found, StoredBlock) else NO_HASH
+    found: StoredBlock | None = caches().blocks.get_or_put(
+        key, lambda: _read(BlockSelector(number=number), reading)
+    )
+    return NO_HASH if found is None else found.hash[:WORD]
 
 
 def _read(selector: BlockSelector, reading: Reading) -> StoredBlock | None:

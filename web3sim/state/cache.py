@@ -14,6 +14,10 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
+# More than are read.
+_SYSTEM_FILES = 20
+
+
 class Absent:
     """The type of ABSENT, which a cache answers for what it does not have; None is a value."""
 
@@ -49,6 +53,14 @@ class ExpiringCache(Generic[Key, Value]):
             self._entries.move_to_end(key)
             return value
 
+    def get_or_put(self, key: Key, read: Callable[[], Value]) -> Value:
+        """What is kept, or else what `read` finds, which is kept from now on."""
+        found = self.get(key)
+        if isinstance(found, Absent):
+            found = read()
+            self.put(key, found)
+        return found
+
     def put(self, key: Key, value: Value) -> None:
         if not self._seconds:
             return
@@ -66,8 +78,8 @@ class Caches:
     slots it used lately. batches: (time, contract id) -> None while the values of those are kept.
     used_entities: what was called, an id or address -> the contracts and tokens it used lately, likewise.
     entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what
-    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None. chain: None ->
-    the chain id.
+    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None. system_files: the
+    name of what one of them says -> its number.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -90,8 +102,8 @@ class Caches:
         self.entities = kept("entity")
         self.tokens = kept("token")
         self.blocks = kept("block")
-        self.chain: ExpiringCache[None, int] = ExpiringCache(
-            config.value(f"{setting}fee.expireAfterWrite"), 1, clock=clock
+        self.system_files: ExpiringCache[str, int] = ExpiringCache(
+            config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )
 
 

@@ -9,7 +9,7 @@ from web3sim.state.reader import LedgerState
 # The treasury, 0.0.2, pays for calls that name no sender.
 _TREASURY_NUM = 2
 TREASURY_ADDRESS = entity_id.long_zero(_TREASURY_NUM)
-_ZERO_ADDRESS = bytes(20)
+ZERO_ADDRESS = bytes(20)
 _TYPES = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
 
 
@@ -29,7 +29,7 @@ def find_payer(state: LedgerState, sender: Address | None, *, value: int) -> Pay
     Its long-zero address names it also if it has an address of its own. Without sender, or with the zero
     address, and without value it is the treasury, which then need not be stored.
     """
-    if not value and (sender is None or sender == _ZERO_ADDRESS):
+    if not value and (sender is None or sender == ZERO_ADDRESS):
         found = state.entity_of_any_address(TREASURY_ADDRESS)
         balance = 0 if found is None else found.balance
         treasury = state.encoded(_TREASURY_NUM)

@@ -27,16 +27,8 @@ _REDIRECTS = {
     AccountKind.ACCOUNT: (ACCOUNT_SERVICE, REDIRECT_FOR_ACCOUNT),
 }
 
-# hbarAllowance(address), hbarApprove(address,int256), setUnlimitedAutomaticAssociations(bool)
-_ACCOUNT_FUNCTIONS = frozenset(bytes.fromhex(selector) for selector in ("bbee989e", "86aff07c", "f5677e99"))
-
 
 def proxy_code(kind: AccountKind, address: Address) -> bytes:
     """The runtime code at the address of a token, schedule or account."""
     service, redirect = _REDIRECTS[kind]
     return _BEFORE_SERVICE + service[-2:] + _BEFORE_REDIRECT + redirect + address + _AFTER_ADDRESS
-
-
-def account_proxy_code(address: Address, data: bytes) -> bytes:
-    """What runs when an account without code is called: its proxy for these functions, otherwise nothing."""
-    return proxy_code(AccountKind.ACCOUNT, address) if data[:4] in _ACCOUNT_FUNCTIONS else b""

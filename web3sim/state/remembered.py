@@ -45,7 +45,15 @@ class RememberedTables:
         contracts = [entity.id for entity in entities if entity.type == AccountKind.CONTRACT.name]
         self._read_codes(contracts)
         if self._in_batches:
-            self._read_slots([key for contract_id in contracts for key in self._batch(contract_id)])
+            self._read_batches(contracts)
+
+    def _read_batches(self, contract_ids: list[int]) -> None:
+        """The slots that the first ones used lately, not many more than one may; the rest when it is used."""
+        keys: list[SlotKey] = []
+        for contract_id in contract_ids:
+            if len(keys) < self._most_slots:
+                keys += self._batch(contract_id)
+        self._read_slots(keys)
 
     def entity(self, key: EntityKey) -> Entity | None:
         if key not in self._entities:
@@ -150,22 +158,14 @@ class RememberedTables:
     def other(self, key: tuple[Hashable, ...], read: Callable[[Tables], Answer]) -> Answer:
         """Anything else the tables answer, by a key of its own."""
         if key not in self._others:
-            kept = caches().tokens.get((self._time, *key))
-            if isinstance(kept, Absent):
-                kept = read(self._tables)
-                caches().tokens.put((self._time, *key), kept)
-            self._others[key] = kept
+            self._others[key] = caches().tokens.get_or_put((self._time, *key), lambda: read(self._tables))
         answer: Answer = self._others[key]
         return answer
 
 
 def _used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:
     """What is remembered as used of something; it may be added to."""
-    used = cache.get(key)
-    if isinstance(used, Absent):
-        used = {}
-        cache.put(key, used)
-    return used
+    return cache.get_or_put(key, dict)
 
 
 def _use(used: dict[Use, None], what: Use, *, most: int) -> None:

@@ -239,6 +239,25 @@ def test_what_a_contract_used_lately_is_read_with_it(build):
     assert statements(call) == 0
 
 
+def test_a_call_does_not_read_more_slots_in_advance_than_one_contract_may_use(build, settings_of):
+    settings_of({"web3.cache.slotsPerContract.maximumSize": 2})
+    called = range(2002, 2007)
+    for number in called:
+        contract(build, number)
+    read = []
+
+    def call():
+        state = current()
+        state.begin(long_zero(2002))
+        read.append(set(state._tables._slots))
+        return [state.slot(long_zero(number), slot) for number in called for slot in (1, 2)]
+
+    assert call() == [0] * 10
+    values_expire()
+    assert call() == [0] * 10
+    assert len(read[-1]) == 2
+
+
 def values_expire():
     """What was read is forgotten, but not which it was, nor code."""
     now = cache.caches()

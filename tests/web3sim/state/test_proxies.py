@@ -1,6 +1,6 @@
 from tests.web3sim.state.states import long_zero
 from web3sim.engine.seam import AccountKind
-from web3sim.state.proxies import account_proxy_code, proxy_code
+from web3sim.state.proxies import proxy_code
 
 BEFORE, AFTER = (
     "6080604052348015600f57600080fd5b506000610167905077618dc65e",
@@ -23,13 +23,3 @@ def test_schedules_and_accounts_have_services_of_their_own():
     assert proxy_code(AccountKind.ACCOUNT, address).hex() == token.replace(
         "0167905077618dc65e", "016a905077e4cbd3a7"
     )
-
-
-def test_an_account_has_code_only_for_the_functions_of_its_proxy():
-    address = long_zero(5)
-    for selector in ("bbee989e", "86aff07c", "f5677e99"):
-        assert account_proxy_code(address, bytes.fromhex(selector)) == proxy_code(
-            AccountKind.ACCOUNT, address
-        )
-    for data in ("", "bbee98", "70a08231" + "00" * 32):
-        assert account_proxy_code(address, bytes.fromhex(data)) == b""
