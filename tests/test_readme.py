@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client, override_settings
@@ -27,7 +28,7 @@ def demo_network(_test_database, django_db_blocker, tmp_path_factory) -> Iterato
         empty_tables()
 
 
-def ask(stop: Stop) -> object:
+def ask(stop: Stop) -> Any:
     client = Client()
     if stop.body:
         answer = client.post(stop.path, stop.body, content_type="application/json")

@@ -1,5 +1,6 @@
 """The simulated network's life: the same for the same seed, without forks whenever it is killed."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_a_published_block_is_signed_by_every_node(tmp_path):
     publisher = Publisher(tmp_path, NODES)
     for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
         file = publisher.publish(network, block)
-        voters = electorate([n.address_book_node for n in NODES], {}, ConsensusMode.EQUAL, 1)
+        voters = electorate([n.address_book_node for n in NODES], {}, ConsensusMode.EQUAL, Fraction(1))
         verified = file.verified(voters, sidecars=True)
         assert verified.record_file().hash == block.hash.hex()
         assert set(verified.signed_by) == {0, 1}
