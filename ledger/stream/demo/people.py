@@ -87,11 +87,12 @@ def has_room(network: Network) -> bool:
 
 
 def welcome(network: Network, opened: Account) -> None:
-    """Let somebody act from now on."""
+    """Let somebody act from now on. The first people stay, and so do most others while there is room."""
     world = network.world
     settled = sum(not one.passing for one in world.living())
     world.people.append(opened.number)
-    opened.passing = settled >= _MOST_SETTLED or len(world.people) % _PASSING == 0
+    later = world.named > len(_NAMES)
+    opened.passing = settled >= _MOST_SETTLED or (later and len(world.people) % _PASSING == 0)
 
 
 def open_account(

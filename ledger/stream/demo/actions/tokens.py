@@ -54,7 +54,7 @@ _Change = tuple[dict[str, Any], dict[str, Any]]  # fields of Token, of the body
 def _rename(network: Network, token: Token) -> _Change:
     called, _, _ = token.name.partition(" (")
     columns: dict[str, Any] = {"name": f"{called} ({network.choose.choice(_SERIES)})"}
-    if network.choose.random() < 0.3:
+    if network.choose.random() < 0.1:
         columns["symbol"] = f"{token.symbol.removesuffix('.N')}.N"
     return columns, dict(columns)
 
