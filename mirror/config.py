@@ -419,6 +419,10 @@ SETTINGS: tuple[Setting, ...] = (
             unit="duration", low=0),
     Setting("web3.requestTimeout", "10s", "Longest time of a contract call; beyond it the answer is 503.",
             unit="duration", low=1, high=600),
+    Setting("web3.maxResultSize", 1024,
+            "Longest result or revert data of a contract call; beyond it the answer is 400. An answer has "
+            "two characters for each byte, and stays in memory until its client has taken it.", unit="KB",
+            low=1, high=1_000_000),
     Setting("web3.maxPayloadLogSize", 300, "Most characters of a request that a filter writes to the log.",
             unit="characters", low=0),
     Setting("web3.evm.engine", "pyevm-blocks",

@@ -135,7 +135,10 @@ def _answered(call: Call) -> Answer:
     simulation = _Simulation(call, selected, state)
     first = simulation.run(call.gas)
     used = simulation.used(first, call.gas)
-    if first.status is not Status.SUCCESS:
+    succeeded = first.status is Status.SUCCESS
+    if too_long := _too_long(first.output) if not (succeeded and call.estimate) else None:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(too_long,), used=used)
+    if not succeeded:
         return Answer(HTTPStatus.BAD_REQUEST, problems=_failure(first), used=used)
     if not call.estimate:
         return Answer(HTTPStatus.OK, first.output, used=used)
@@ -246,6 +249,13 @@ class _Funded:
 
 
 # FAILURES
+
+
+def _too_long(output: bytes) -> Problem | None:
+    most: int = config.value("web3.maxResultSize") << 10
+    if len(output) <= most:
+        return None
+    return Problem("Bad Request", f"The call returns {len(output)} bytes, this node answers at most {most}")
 
 
 def _failure(result: CallResult) -> tuple[Problem, ...]:

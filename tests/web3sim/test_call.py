@@ -238,6 +238,21 @@ def test_revert_data_is_shown_and_its_reason_decoded(ledger):
     assert problem(to=long_zero(5001)) == Problem("CONTRACT_REVERT_EXECUTED", "not today", f"0x{data.hex()}")
 
 
+@pytest.mark.parametrize("ends", ["RETURN", "REVERT"])
+def test_a_node_answers_no_more_than_its_setting_says(ledger, settings_of, ends):
+    settings_of({"web3.maxResultSize": 1})
+    contract(ledger, 5001, code(1024, 0, ends))
+    contract(ledger, 5002, code(1025, 0, ends))
+    fits, does_not = answer(asked(to=long_zero(5001))), answer(asked(to=long_zero(5002)))
+    assert len(fits.result or fits.problems[0].data) in (1024, 2050)
+    told = Problem("Bad Request", "The call returns 1025 bytes, this node answers at most 1024")
+    assert (does_not.status, does_not.problems) == (HTTPStatus.BAD_REQUEST, (told,))
+    # It ran, and its gas is gone.
+    assert does_not.used is not None
+    is_estimated = answer(asked(to=long_zero(5002), estimate=True)).status is HTTPStatus.OK
+    assert is_estimated == (ends == "RETURN")
+
+
 def test_a_failing_call_inside_is_the_contracts_own_matter(ledger):
     contract(ledger, 5001, code(*calling(long_zero(5002)), *RETURN_TOP))
     contract(ledger, 5002, REVERTS)

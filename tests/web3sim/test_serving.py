@@ -177,7 +177,7 @@ def test_nothing_is_left_when_the_web_server_is_killed_in_the_middle_of_a_call(n
 
 
 def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
-    node.start(SVC_MIRROR_WEB_STALLEDTIMEOUT="1s")
+    node.start(SVC_MIRROR_WEB_STALLEDTIMEOUT="1s", SVC_MIRROR_WEB3_MAXRESULTSIZE="4096")
     body = json.dumps({"to": hex_address(MUCH)}).encode()
     head = (
         "POST /api/v1/contracts/call HTTP/1.1\r\nHost: node\r\nContent-Type: application/json\r\n"

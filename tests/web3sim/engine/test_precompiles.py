@@ -208,6 +208,12 @@ def test_pairings_are_checked_or_refused_as_by_the_library(data):
     same_as_the_library(PAIRING, data)
 
 
+@pytest.mark.parametrize(("number", "point"), [(ADD, g1(3) + g1(5)), (MULTIPLY, g1(3) + words(9))])
+def test_data_behind_curve_points_does_not_count(number, point):
+    found = same_as_the_library(number, point + b"\1" * 1000)
+    assert found.output == same_as_the_library(number, point).output != b""
+
+
 def test_a_point_outside_of_the_subgroup_is_refused_in_a_pairing():
     # On the twisted curve, of another order: x = 1, found by taking the root of x³ + b.
     b2 = bn128.b2
