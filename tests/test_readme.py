@@ -47,7 +47,7 @@ def test_the_answers_of_the_tour_are_those_of_the_demo_network(demo_network, sto
 @pytest.mark.parametrize("stop", stops(README.read_text()), ids=lambda stop: stop.path)
 def test_the_requests_of_the_readme_find_something_in_the_demo_network(demo_network, stop):
     answer = ask(stop)
-    assert all(answer[name] != [] for name in answer), answer
+    assert all(answer[name] != [] for name in answer if f"{name}=false" not in stop.path), answer
 
 
 def test_the_readme_goes_the_way_of_the_tour():
