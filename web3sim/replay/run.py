@@ -18,7 +18,7 @@ from web3sim.replay.recorded import read_recorded
 from web3sim.state.database import Reading
 
 # Transactions that are read, and given to a process, together.
-_CHUNK = 50
+_CHUNK = 25
 # Fewer chunks than these are not worth starting processes.
 _CHUNKS_OF_ONE_PROCESS = 4
 

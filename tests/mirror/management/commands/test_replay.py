@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 @pytest.fixture(scope="module")
 def life():
-    return lived(seed=8, blocks=4)
+    return lived(seed=8, blocks=8)
 
 
 @pytest.fixture
