@@ -308,7 +308,7 @@ def test_what_was_never_run_and_what_is_part_of_another_is_left_out(stream):
 
 
 def test_a_system_contract_that_is_not_simulated_is_named(stream):
-    at = transactions("transaction_result = 22 and gas_limit > 50000")[0]
+    at = transactions("transaction_result = 22 and gas_limit > 50000 and created_contract_ids = '{}'")[0]
     execute(
         "update contract_result set contract_id = %s, function_parameters = '\\xeca36917', amount = 0 "
         "where consensus_timestamp = %s",
