@@ -139,15 +139,11 @@ def block_at(timestamp: int, reading: Reading) -> StoredBlock | None:
     return block if block is not None and block.consensus_start <= timestamp else None
 
 
-def block_hash(number: int, reading: Reading) -> bytes:
-    """32 bytes of the hash of a block; zero bytes when it isn't stored."""
-    if number > MAX_INT64:
-        return NO_HASH
-    key = (number, None, False)
-    found: StoredBlock | None = caches().blocks.get_or_put(
-        key, lambda: _read(BlockSelector(number=number), reading)
-    )
-    return NO_HASH if found is None else found.hash[:WORD]
+def block_hashes(first: int, last: int, reading: Reading) -> dict[int, bytes]:
+    """32 bytes of the hash of each block that is stored between two numbers."""
+    # Index: record_file__index (index).
+    rows = reading.fetch("select index, hash from record_file where index between %s and %s", (first, last))
+    return {number: bytes.fromhex(hash_text)[:WORD] for number, hash_text in rows}
 
 
 def _read(selector: BlockSelector, reading: Reading) -> StoredBlock | None:

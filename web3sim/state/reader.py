@@ -17,6 +17,9 @@ from web3sim.state.tables import Entity, Nft, Tables, Token
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
 
+# BLOCKHASH costs next to nothing, a statement does not.
+_HASHES_AT_ONCE = 256
+
 _KINDS = {kind.name: kind for kind in AccountKind}
 _PROXIED = frozenset({AccountKind.TOKEN, AccountKind.SCHEDULE})
 _ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
@@ -35,7 +38,8 @@ class LedgerState:
         tables: Tables = CurrentTables(reading) if time is None else HistoricalTables(time, reading)
         self._tables = RememberedTables(tables, reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
-        self._block_hashes: dict[int, bytes] = {}
+        # By the first of the numbers that are read together.
+        self._block_hashes: dict[int, dict[int, bytes]] = {}
         self._allow_long_zero: bool = config.value("web3.evm.allowLongZeroAddresses")
         self._shard: int = config.value("common.shard")
         self._realm: int = config.value("common.realm")
@@ -65,9 +69,11 @@ class LedgerState:
         """That of any stored block up to the call's own; none in block 0."""
         if not 0 < self.block.number >= number:
             return blocks.NO_HASH
-        if number not in self._block_hashes:
-            self._block_hashes[number] = blocks.block_hash(number, self._reading)
-        return self._block_hashes[number]
+        first = number - number % _HASHES_AT_ONCE
+        if first not in self._block_hashes:
+            last = first + _HASHES_AT_ONCE - 1
+            self._block_hashes[first] = blocks.block_hashes(first, last, self._reading)
+        return self._block_hashes[first].get(number, blocks.NO_HASH)
 
     def _record(self, address: Address, entity: Entity) -> AccountRecord | None:
         kind = _KINDS.get(entity.type)

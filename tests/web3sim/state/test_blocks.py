@@ -10,7 +10,7 @@ from web3sim.state.blocks import (
     StoredBlock,
     UnknownBlock,
     block_at,
-    block_hash,
+    block_hashes,
     chain_id,
     find_block,
     parse_block,
@@ -156,8 +156,7 @@ def test_the_block_of_a_transaction_is_found_by_its_time(build):
     assert numbers == [7, None, 8, 8, None]
 
 
-def test_a_block_hash_is_32_bytes_or_zero(build):
-    build.block(7)
-    assert block_hash(7, Reading()) == hash_of(7)[:32]
-    assert block_hash(8, Reading()) == bytes(32)
-    assert block_hash(1 << 70, Reading()) == bytes(32)
+def test_block_hashes_are_the_first_32_bytes(build):
+    for number in (6, 7, 9, 10):
+        build.block(number)
+    assert block_hashes(7, 9, Reading()) == {7: hash_of(7)[:32], 9: hash_of(9)[:32]}

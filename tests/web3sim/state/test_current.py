@@ -151,6 +151,12 @@ def test_a_block_hash_is_known_up_to_the_block_of_the_call(build):
     assert {len(found) for found in hashes} == {32}
 
 
+def test_hashes_of_many_blocks_are_read_together(build):
+    build.block(9)
+    state = current()
+    assert statements(lambda: [state.block_hash(number) for number in (9, 8, 1, 0, 9)]) == 1
+
+
 def test_in_the_first_block_no_hash_is_known(build):
     build.block(0)
     first = SelectedBlock(StoredBlock(0, bytes(48), 0, 0), None)

@@ -7,7 +7,7 @@ from tests.contract.filled import ACCOUNTS, CONTRACTS, TOKENS, fill
 from tests.contract.plans import large_tables, prepared
 from tests.web3sim.state.states import at, current, long_zero
 from web3sim.state import cache
-from web3sim.state.blocks import block_at, block_hash, find_block, parse_block
+from web3sim.state.blocks import block_at, block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
 from web3sim.state.reader import LedgerState
 from web3sim.state.tables import Token
@@ -38,7 +38,7 @@ def read_blocks() -> None:
         except ValueError:
             assert text.endswith("ab")
     block_at(START, Reading())
-    block_hash(9, Reading())
+    block_hashes(9, 264, Reading())
 
 
 def test_no_read_of_the_state_goes_through_a_large_table(db):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.life import Life
 from tests.ledger.ingest.load import load, stored
-from web3sim.state.blocks import block_hash, find_block, parse_block
+from web3sim.state.blocks import block_hashes, find_block, parse_block
 from web3sim.state.current import CurrentTables
 from web3sim.state.database import Reading
 from web3sim.state.historical import HistoricalTables
@@ -79,7 +79,8 @@ def test_the_state_at_a_block_is_what_was_current_then(seed: int) -> None:
         latest = find_block(parse_block(f"{block.number}"), reading)
         assert latest.state_time is not None
         then[latest.state_time] = everything(CurrentTables(reading))
-        assert block_hash(block.number, reading) == latest.block.hash[:32]
+        hashes = block_hashes(block.number, block.number, reading)
+        assert hashes == {block.number: latest.block.hash[:32]}
     for time, expected in then.items():
         answers = everything(HistoricalTables(time, reading))
         wrong = {
