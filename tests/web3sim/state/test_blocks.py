@@ -3,6 +3,7 @@ import hashlib
 import pytest
 
 from tests.build import SECOND, START
+from web3sim.chain import chain_id
 from web3sim.engine.seam import BlockEnvironment
 from web3sim.state.blocks import (
     BlockSelector,
@@ -11,7 +12,6 @@ from web3sim.state.blocks import (
     UnknownBlock,
     block_at,
     block_hashes,
-    chain_id,
     find_block,
     parse_block,
 )

@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -120,7 +121,8 @@ def _tokens_match(issued: dict[int, Token]) -> None:
     }
     columns = "id, key, memo, deleted, auto_renew_account_id, auto_renew_period, expiration_timestamp"
     entities = stored("entity", columns, "type = 'TOKEN'")
-    assert {row[0]: keys_of(row[1:2]) + row[2:] for row in entities} == {
+    of_entities: dict[int, tuple[Any, ...]] = {row[0]: keys_of(row[1:2]) + row[2:] for row in entities}
+    assert of_entities == {
         t.number: (
             t.admin_key,
             t.memo,
