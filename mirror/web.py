@@ -5,27 +5,20 @@ The static files of the admin are served by granian itself, straight from the in
 
 import ctypes
 import errno
-import logging
 import os
 import signal
 import socket
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.contrib.staticfiles.finders import AppDirectoriesFinder
 
-from mirror import config
+from mirror import config, stalls
 from mirror.errors import OperatorError
 
-log = logging.getLogger("mirror.web")
-
 _STOP_SECONDS = 5
-_START_SECONDS, _LOOK_SECONDS = 60, 0.05
 _PR_SET_PDEATHSIG = 1
-_DESCRIPTORS = Path("/proc/self/fd")
 
 
 def address() -> tuple[str, int]:
@@ -113,44 +106,8 @@ def _application() -> Callable[..., Any]:
     from mirror.wsgi import application
     from web3sim import workers
 
-    threading.Thread(target=_close_stalled_connections, daemon=True).start()
     workers.warm_up_soon()
-    return application
-
-
-def _close_stalled_connections() -> None:
-    """Have the kernel close connections of clients that take nothing of their answers for a while.
-
-    Granian waits for them without end, with the answer in memory, or with a thread that streams it. It begins
-    to listen only after the application is loaded; connections inherit the options of their listening socket.
-    """
-    milliseconds = int(config.value("web.stalledTimeout") * 1000)
-    deadline = time.monotonic() + _START_SECONDS
-    while not [each for each in _DESCRIPTORS.iterdir() if _limit_stalls(int(each.name), milliseconds)]:
-        if time.monotonic() > deadline:
-            log.warning("event=stalled_connections_not_closed")
-            return
-        time.sleep(_LOOK_SECONDS)
-
-
-def _limit_stalls(descriptor: int, milliseconds: int) -> bool:
-    """Whether the descriptor is a socket that listens for TCP, which then has the limit."""
-    try:
-        each = socket.socket(fileno=descriptor)
-    except OSError:
-        return False
-    try:
-        listens = each.family in (socket.AF_INET, socket.AF_INET6) and each.getsockopt(
-            socket.SOL_SOCKET, socket.SO_ACCEPTCONN
-        )
-        if listens:
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
-        return bool(listens)
-    except OSError:
-        return False
-    finally:
-        # It stays its owner's.
-        each.detach()
+    return stalls.guarded(application)
 
 
 def _static_folders() -> dict[str, Path]:

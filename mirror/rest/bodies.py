@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from mirror import config
-from mirror.rest.errors import BadRequest, TooLarge, UnsupportedMediaType
+from mirror.rest.errors import BadRequest, TooLarge, Unavailable, UnsupportedMediaType
 
 #: What a body is that nobody has named (RFC 9110, section 8.3).
 _UNNAMED = "application/octet-stream"
@@ -15,7 +15,8 @@ UNREADABLE = "Failed to read request"
 
 
 def read_body(request: Request, media_types: Container[str]) -> bytes:
-    """The body of the request. Errors: UnsupportedMediaType, TooLarge, BadRequest for one that breaks off."""
+    """The body of the request. Errors: UnsupportedMediaType, TooLarge, BadRequest for one that breaks off,
+    Unavailable while others keep all threads waiting for theirs."""
     return body_of(request._request, media_types)
 
 
@@ -30,6 +31,8 @@ def body_of(received: HttpRequest, media_types: Container[str]) -> bytes:
         raise TooLarge(most)
     try:
         body: bytes = received.META["wsgi.input"].read(size)
+    except TimeoutError:
+        raise Unavailable from None
     except OSError:
         raise BadRequest(UNREADABLE) from None
     if len(body) > most:

@@ -24,6 +24,7 @@ from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
 
 FEW, LOOPS, MUCH = 5201, 5202, 5203
 PATIENCE_SECONDS = 60
+ESTABLISHED = "01"
 
 
 class Node:
@@ -109,7 +110,9 @@ def _is_served(client: socket.socket) -> bool:
     """Whether the server still has the other end of a connection."""
     (_, port), (_, server_port) = client.getsockname(), client.getpeername()
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    ends = {tuple(address.partition(":")[2] for address in line[1:3]) for line in lines}
+    ends = {
+        tuple(address.partition(":")[2] for address in line[1:3]) for line in lines if line[3] == ESTABLISHED
+    }
     return (f"{server_port:04X}", f"{port:04X}") in ends
 
 
@@ -191,6 +194,24 @@ def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
         assert _is_served(client)
         node.wait_for(lambda: not _is_served(client))
     assert node.call(FEW) == 200
+
+
+def test_bodies_that_do_not_come_hold_up_nobody_else(node):
+    node.start(
+        SVC_MIRROR_WEB_WORKERS="1",
+        SVC_MIRROR_WEB_THREADS="2",
+        SVC_MIRROR_WEB_BODYTIMEOUT="4s",
+    )
+    head = b"POST /api/v1/contracts/call HTTP/1.1\r\nHost: node\r\nContent-Type: application/json\r\n"
+    stalled = [socket.create_connection(("127.0.0.1", node.port)) for _ in range(3)]
+    for client in stalled:
+        client.sendall(head + b"Content-Length: 100\r\n\r\n{")
+    assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
+    # One of them was waited for, the others were refused.
+    assert node.call(FEW) in (200, 503)
+    node.wait_for(lambda: node.call(FEW) == 200)
+    for client in stalled:
+        client.close()
 
 
 def test_a_web_server_with_filters_that_make_no_sense_does_not_start(data_folder):

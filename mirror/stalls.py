@@ -1,0 +1,155 @@
+"""Clients that stall: who sends the body of a request slowly, or takes nothing of an answer, holds up nobody.
+
+Granian gives a thread to a request before its body is there, waits for the rest without end, and keeps an
+answer until its client has taken it. The WSGI environment does not say which socket a request came by, so the
+kernel is asked which ones may be meant.
+"""
+
+import logging
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mirror import config
+
+log = logging.getLogger("mirror.web")
+
+Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+_DESCRIPTORS = Path("/proc/self/fd")
+_START_SECONDS, _START_LOOK_SECONDS, _LOOK_SECONDS = 60, 0.05, 0.5
+# How long a request may wait for others' bodies: one that is there is read in much less.
+_TURN_SECONDS = 0.1
+# Where tcp_info has the milliseconds since something was sent.
+_LAST_SENT = struct.Struct("=44xI")
+_WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def guarded(application: Application) -> Application:
+    """The application, with bodies that are read within `web.bodyTimeout`, and never by all threads."""
+    readers = _Readers(max(config.value("web.threads") - 1, 1), config.value("web.bodyTimeout"))
+    threading.Thread(target=readers.watch, daemon=True).start()
+    threading.Thread(target=_limit_answers, daemon=True).start()
+
+    def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] not in _WITHOUT_BODY:
+            environ["wsgi.input"] = _Body(environ["wsgi.input"], readers, environ["REMOTE_ADDR"])
+        return application(environ, start_response)
+
+    return serve
+
+
+# BODIES
+
+
+class _Body:
+    """A body of WSGI. Errors of all methods: OSError, of them TimeoutError while too many wait for theirs."""
+
+    def __init__(self, body: Any, readers: "_Readers", client: str) -> None:
+        self._body, self._readers, self._client = body, readers, client
+
+    def read(self, *size: int) -> bytes:
+        with self._readers.one_more(self._client):
+            return bytes(self._body.read(*size))
+
+    def readline(self, *size: int) -> bytes:
+        with self._readers.one_more(self._client):
+            return bytes(self._body.readline(*size))
+
+
+class _Readers:
+    """The threads that read a body: at most so many, none for longer than it may."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._free = threading.BoundedSemaphore(most)
+        self._seconds = seconds
+        # Thread -> when it began, and the address of its client.
+        self._reading: dict[int, tuple[float, str]] = {}
+
+    @contextmanager
+    def one_more(self, client: str) -> Iterator[None]:
+        """While this thread reads. Errors: TimeoutError."""
+        if not self._free.acquire(timeout=_TURN_SECONDS):
+            raise TimeoutError("all threads that may wait for bodies do")
+        try:
+            self._reading[threading.get_ident()] = time.monotonic(), client
+            yield
+        finally:
+            self._reading.pop(threading.get_ident(), None)
+            self._free.release()
+
+    def watch(self) -> None:
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            overdue = time.monotonic() - self._seconds
+            for began, client in list(self._reading.values()):
+                if began < overdue:
+                    closed = _close_connections(client, self._seconds)
+                    log.warning("event=body_took_too_long client=%s connections_closed=%d", client, closed)
+
+
+def _close_connections(client: str, seconds: float) -> int:
+    """Close those connections of a client by which nothing was sent for so long, and count them.
+
+    One of them is meant; the others rest between two requests, or wait for an answer that takes as long.
+    """
+    port, closed = config.value("web.port"), 0
+    for each in _own_sockets():
+        try:
+            if each.getsockname()[1] != port or each.getpeername()[0] != client:
+                continue
+            info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_SENT.size)
+            if _LAST_SENT.unpack(info)[0] >= seconds * 1000:
+                each.shutdown(socket.SHUT_RDWR)
+                closed += 1
+        except OSError:
+            # It listens, or is no longer connected.
+            continue
+    return closed
+
+
+# ANSWERS
+
+
+def _limit_answers() -> None:
+    """Have the kernel close connections of clients that take nothing of their answers for a while.
+
+    Granian begins to listen only after the application is loaded; connections inherit the options of their
+    listening socket.
+    """
+    milliseconds = int(config.value("web.stalledTimeout") * 1000)
+    deadline = time.monotonic() + _START_SECONDS
+    while not _listening_limited(milliseconds):
+        if time.monotonic() > deadline:
+            log.warning("event=stalled_connections_not_closed")
+            return
+        time.sleep(_START_LOOK_SECONDS)
+
+
+def _listening_limited(milliseconds: int) -> int:
+    """How many sockets listen, and have the limit now."""
+    found = 0
+    for each in _own_sockets():
+        if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+            found += 1
+    return found
+
+
+def _own_sockets() -> Iterator[socket.socket]:
+    """The TCP sockets of this process, each until the next one: they stay their owners'."""
+    for descriptor in list(_DESCRIPTORS.iterdir()):
+        try:
+            each = socket.socket(fileno=int(descriptor.name))
+        except OSError:
+            continue
+        try:
+            if each.family in (socket.AF_INET, socket.AF_INET6) and each.type == socket.SOCK_STREAM:
+                yield each
+        finally:
+            each.detach()
