@@ -80,7 +80,9 @@ class Worker:
         return pickle.loads(self.piece(deadline))
 
     def piece(self, last: float) -> bytes:
-        """Errors: as `answer`."""
+        """Errors: as `answer`; TimeoutError also for one that is there, but was asked for too late."""
+        if time.monotonic() >= last + _GRACE_SECONDS:
+            raise TimeoutError
         while True:
             try:
                 return self._inbox.receive()

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +17,9 @@ from tests.build import Build
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
 from web3sim import workers
-from web3sim.workers import Pool, Unanswered
+from web3sim.wire import send
+from web3sim.worker_processes import Worker
+from web3sim.workers import Pieces, Pool, Unanswered
 
 WORD_42 = (42).to_bytes(32, "big")
 FEW, LOOPS, DEEP = 5001, 5002, 5003
@@ -235,6 +239,20 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
             call.result()
     # Of both processes a socket, of the one for calls also its number.
     assert len([*descriptors.iterdir()]) == open_before - 3
+
+
+def test_pieces_end_in_time_also_if_they_are_taken_slowly():
+    process = subprocess.Popen(["sleep", "60"])
+    ours, theirs = socket.socketpair()
+    with theirs:
+        send(theirs, b"first")
+        send(theirs, b"second")
+        pieces = Pieces(Pool(1, 0), Worker(ours, process.pid), soon(0.5))
+        assert next(pieces) == b"first"
+        time.sleep(1.6)
+        with pytest.raises(Unanswered):
+            next(pieces)
+    assert process.wait(10) == -signal.SIGKILL
 
 
 def test_a_call_without_time_is_not_begun(pool):
