@@ -245,7 +245,6 @@ class TestOne:
             ("1234567890123", 400, "Invalid parameter: contractid"),
             ("0.0.0x" + EVM_ADDRESS, 400, "Invalid parameter: contractid"),
             ("1.0." + f"{CONTRACT:040x}", 400, "Invalid parameter: contractid"),
-            ("call", 400, "Invalid parameter: contractid"),
             ("x?foo=1", 400, "Invalid parameter: contractid"),
             (f"{CONTRACT}?timestamp=x", 400, "Invalid parameter: timestamp"),
             (f"{CONTRACT}?limit=1", 400, "Unknown query parameter: limit"),
