@@ -12,6 +12,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
@@ -227,6 +228,12 @@ class AdvanceBuckets:
 
     def count(self, name: str, most: int) -> bool:
         return self._shared.count(name, most)
+
+
+@cache
+def of_process() -> Buckets:
+    """Those that all requests to a process use."""
+    return configured()
 
 
 def configured() -> Buckets:

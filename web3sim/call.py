@@ -57,6 +57,7 @@ _INSUFFICIENT_GAS = "INSUFFICIENT_GAS"
 _INSUFFICIENT_BALANCE = "INSUFFICIENT_PAYER_BALANCE"
 _NO_PAYER = "PAYER_ACCOUNT_NOT_FOUND"
 _OVERSIZE = "TRANSACTION_OVERSIZE"
+DATABASE_FAILURES = (DatabaseUnavailable, DatabaseError, psycopg.Error)
 # Failures of children that are none.
 _CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
 
@@ -120,10 +121,15 @@ def answer(call: Call) -> Answer:
         return Answer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
     except DeadlinePassed:
         return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
-    except (DatabaseUnavailable, DatabaseError, psycopg.Error) as error:
-        log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
-        connection.close()
-        return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
+    except DATABASE_FAILURES as error:
+        return without_database(error)
+
+
+def without_database(error: Exception) -> Answer:
+    """What is told when the database fails or takes too long; the next call gets a new connection."""
+    log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
+    connection.close()
+    return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _answered(call: Call) -> Answer:

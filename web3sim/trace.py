@@ -4,28 +4,23 @@ Source: the transaction and its state of web3sim.past; contract_action for why s
 JSON is made in pieces: however many operations there are, no process holds them all.
 """
 
-import logging
 from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
 
 import orjson
-import psycopg
-from django.db import Error as DatabaseError
-from django.db import connection
 
 from mirror import config
 from mirror.values import entity_id
 from web3sim import past
-from web3sim.call import Answer, Problem
+from web3sim.call import DATABASE_FAILURES, Answer, Problem, without_database
 from web3sim.engine import registry
 from web3sim.engine.seam import CallResult, DeadlinePassed, NotSupported, Status
 from web3sim.opcode_entries import Emit, OpcodeEntries
 from web3sim.past import BlockMissing, CodeMissing, PastTransaction, Rerun
-from web3sim.state.database import DatabaseUnavailable, Reading
+from web3sim.state.database import Reading
 from web3sim.state.tables import ADDRESS_LENGTH
 
-log = logging.getLogger("mirror.web3")
 
 # The engine that tells a tracer what it does.
 _TRACING = "pyevm"
@@ -78,10 +73,8 @@ def answer(asked: Trace, emit: Emit) -> Answer:
         return _failed(HTTPStatus.NOT_IMPLEMENTED, str(error))
     except DeadlinePassed:
         return _failed(HTTPStatus.SERVICE_UNAVAILABLE)
-    except (DatabaseUnavailable, DatabaseError, psycopg.Error) as error:
-        log.error("event=database_error error=%s", str(error).strip())
-        connection.close()
-        return _failed(HTTPStatus.SERVICE_UNAVAILABLE)
+    except DATABASE_FAILURES as error:
+        return without_database(error)
     _tell(asked, rerun, reasons, _head(found, rerun, result), result, emit)
     return Answer(HTTPStatus.OK)
 

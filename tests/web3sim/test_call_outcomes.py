@@ -125,9 +125,9 @@ def test_what_system_contracts_refused_is_told_once_behind_the_failure_itself(le
         Problem("INVALID_ACCOUNT_ID"),
     )
     question = bytes.fromhex(OWNER_OF)
-    asks = (question[:32], 0, "MSTORE", question[32:] + bytes(28), 32, "MSTORE")
-    asks += (0, 0, len(question), 0, 0, long_zero(UNIQUE), 20_000, "CALL", "POP")
-    contract(ledger, 5001, code(*asks, *asks, 0, 0, "REVERT"))
+    stored = (question[:32], 0, "MSTORE", question[32:] + bytes(28), 32, "MSTORE")
+    asks = (0, 0, len(question), 0, 0, long_zero(UNIQUE), 20_000, "CALL", "POP")
+    contract(ledger, 5001, code(*stored, *asks, *stored, *asks, 0, 0, "REVERT"))
     assert called(engine, long_zero(5001)).problems == (
         Problem("CONTRACT_REVERT_EXECUTED", "", "0x"),
         Problem("INVALID_TOKEN_NFT_SERIAL_NUMBER"),

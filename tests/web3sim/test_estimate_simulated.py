@@ -15,7 +15,7 @@ from ledger.stream.demo.units import HBAR
 from tests.api import Api
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.replay.lives import lived
-from web3sim import call, workers
+from web3sim import buckets, call, workers
 from web3sim.api import call as endpoint
 from web3sim.state.blocks import BlockSelector
 
@@ -50,7 +50,7 @@ def life():
 def network(life, ledger_tables, tmp_path, settings) -> Iterator[Network]:
     """Of all kinds of contracts there is one; all is loaded."""
     settings.DATA_DIR = tmp_path
-    endpoint._buckets.cache_clear()
+    buckets.of_process.cache_clear()
     endpoint._filters.cache_clear()
     load(*life[1])
     yield life[0]

@@ -177,11 +177,6 @@ _JSON_TYPES = _JsonTypes()
 
 
 @cache
-def _buckets() -> buckets.Buckets:
-    return buckets.configured()
-
-
-@cache
 def _filters() -> request_filters.Filters:
     return request_filters.Filters()
 
@@ -192,7 +187,7 @@ def _answer(request: HttpRequest) -> tuple[HTTPStatus, Mapping[str, Any]]:
     if request.method != "POST":
         raise WrongMethod(str(request.method))
     body = parse(body_of(request, _JSON_TYPES))
-    shared = _buckets()
+    shared = buckets.of_process()
     # What is beyond the limit is refused for that, however little gas is left for others.
     gas = body.gas if body.gas <= config.value("web3.evm.maxGasLimit") else 0
     throttle.admit(shared, gas)

@@ -9,7 +9,6 @@ when it takes too long, or another trace is being made. A long answer that takes
 import re
 import time
 import zlib
-from functools import cache
 from http import HTTPStatus
 from typing import Any, Self, TypedDict
 
@@ -163,7 +162,7 @@ class Opcodes(NewerReadView):
     def read(self, given: OpcodeParameters, name: bytes | TransactionId) -> Any:
         begin = time.monotonic()
         try:
-            throttle.admit_trace(_buckets())
+            throttle.admit_trace(buckets.of_process())
             consensus_timestamp = find(name)
             deadline = begin + config.value("web3.requestTimeout")
             last = begin + config.value("web3.opcode.tracer.timeout")
@@ -210,11 +209,6 @@ class Opcodes(NewerReadView):
     @property
     def default_response_headers(self) -> dict[str, str]:
         return {"access-control-allow-origin": "*", "is-modularized": "true"}
-
-
-@cache
-def _buckets() -> buckets.Buckets:
-    return buckets.configured()
 
 
 class _Gzipped:

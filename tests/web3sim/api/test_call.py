@@ -10,7 +10,7 @@ from tests.api import Answer, Api
 from tests.build import Build
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
-from web3sim import workers
+from web3sim import buckets, workers
 from web3sim.api import call
 from web3sim.models import ContractCallFilter
 
@@ -28,7 +28,7 @@ def _processes() -> Iterator[None]:
 def _fresh(tmp_path, settings) -> None:
     """Full buckets and no filters."""
     settings.DATA_DIR = tmp_path
-    call._buckets.cache_clear()
+    buckets.of_process.cache_clear()
     call._filters.cache_clear()
 
 
@@ -164,7 +164,7 @@ def test_requests_beyond_the_limits_are_refused(client, settings_of):
     answer = post(client, call_)
     assert answer.status == 429
     assert problems(answer) == [("Too Many Requests", "Gas per second rate limit exceeded.", "")]
-    call._buckets.cache_clear()
+    buckets.of_process.cache_clear()
     settings_of({"web3.throttle.requestsPerSecond": 1})
     answer = [post(client, call_), post(client, call_)][-1]
     assert problems(answer) == [("Too Many Requests", "Requests per second rate limit exceeded", "")]

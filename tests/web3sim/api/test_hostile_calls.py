@@ -17,7 +17,7 @@ from tests.api import Answer, Api
 from tests.build import Build
 from tests.web3sim.engine.programs import Writer, call_data, mutated, nonsense
 from tests.web3sim.rows import ANSWERS, CALLER, contract, hex_address, network
-from web3sim import workers
+from web3sim import buckets, workers
 from web3sim.api import call
 
 CALLS = int(os.environ.get("MIRROR_TEST_CALLS", "400"))
@@ -56,7 +56,7 @@ def _processes() -> Iterator[None]:
 def client(ledger_tables: None, settings_of, settings, tmp_path) -> Api:
     settings.DATA_DIR = tmp_path
     settings_of({"web3.throttle.requestsPerSecond": 10**9, "web3.throttle.gasUnit": 10**9})
-    call._buckets.cache_clear()
+    buckets.of_process.cache_clear()
     call._filters.cache_clear()
     build = Build()
     network(build)

@@ -17,8 +17,7 @@ from tests.web3sim import past_rows
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.past_rows import AT, CREATE, REVERTED, digest, transaction_id
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, contract, hex_address, long_zero
-from web3sim import workers
-from web3sim.api import opcodes
+from web3sim import buckets, workers
 
 URL = "/api/v1/contracts/results"
 WORD_42 = f"0x{42:064x}"
@@ -36,7 +35,7 @@ def _processes() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _full_buckets(tmp_path, settings) -> None:
     settings.DATA_DIR = tmp_path
-    opcodes._buckets.cache_clear()
+    buckets.of_process.cache_clear()
 
 
 @pytest.fixture
