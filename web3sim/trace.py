@@ -21,7 +21,6 @@ from web3sim.past import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
 from web3sim.state.tables import ADDRESS_LENGTH
 
-
 # The engine that tells a tracer what it does.
 _TRACING = "pyevm"
 _NOBODY = bytes(ADDRESS_LENGTH)
