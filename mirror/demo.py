@@ -3,7 +3,7 @@
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile, find_record_files
 from ledger.stream.verified import StreamFile
 from mirror import clock, config, web
+from mirror.db.place import place
 from mirror.errors import OperatorError
 from mirror.management.display import shown
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -47,8 +48,8 @@ Say = Callable[[str], None]
 
 def folder() -> Path:
     """The bucket of the node's own demo network."""
-    place: Path = settings.DATA_DIR / "demo-stream"
-    return place
+    bucket: Path = settings.DATA_DIR / "demo-stream"
+    return bucket
 
 
 def first_book() -> bytes:
@@ -59,43 +60,70 @@ def first_book() -> bytes:
 # HISTORY
 
 
-def load(say: Say) -> None:
-    """Make the history and load it; what an interrupted run has left, goes on. Nothing is done where the
-    database has another stream. Errors: OperatorError.
+class Maker:
+    """Makes the history in a child process: making and loading take a core each. `end` has to be called."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._receiving, sending = multiprocessing.Pipe(duplex=False)
+        context = multiprocessing.get_context("fork")
+        self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
+        self._process.start()
+        sending.close()
+
+    def files(self) -> Iterator[LocalRecordFile]:
+        """The files as they are made. Errors: OperatorError when they can't be."""
+        with suppress(EOFError):
+            while True:
+                yield self._publisher.published(self._receiving.recv())
+        self._process.join()
+        if self._process.exitcode:
+            raise OperatorError("The demo network could not be made; what was printed above says why.")
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self._receiving.close()
+
+
+@contextmanager
+def made_ahead() -> Iterator[Maker | None]:
+    """Begin to make the history if there is no database yet, for `load` once there is."""
+    is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+    publisher = Publisher(folder(), nodes())
+    maker = Maker(publisher) if is_new and not publisher.complete else None
+    try:
+        yield maker
+    finally:
+        if maker:
+            maker.end()
+
+
+def load(say: Say, maker: Maker | None = None) -> None:
+    """Make the history, unless `maker` does, and load it; what an interrupted run has left, goes on.
+
+    Nothing is done where the database has another stream. Errors: OperatorError.
     """
     stored, publisher = Position.stored(), Publisher(folder(), nodes())
     if stored and (not folder().is_dir() or publisher.newest() <= stored.name):
         return
     began = time.monotonic()
-    if not publisher.complete:
-        say(f"Making a demo network with hours of history in {folder()} and loading it.")
-    with _history(publisher) as files, shown("Loading", config.value("demo.blocks"), say) as display:
-        done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
+    with ExitStack() as ending:
+        files: Iterable[StreamFile]
+        if maker is None and publisher.complete:
+            files = find_record_files([publisher.folder])
+        else:
+            say(f"Making a demo network with hours of history in {folder()} and loading it.")
+            if maker is None:
+                maker = Maker(publisher)
+                ending.callback(maker.end)
+            files = maker.files()
+        with shown("Loading", config.value("demo.blocks"), say) as display:
+            done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     say(
         f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by "
         f"{len(done.signed_by)} nodes, in {time.monotonic() - began:.1f} s."
     )
-
-
-@contextmanager
-def _history(publisher: Publisher) -> Iterator[Iterable[StreamFile]]:
-    """The files of the history, if need be as a child process makes them: each of the two takes a core."""
-    if publisher.complete:
-        yield find_record_files([publisher.folder])
-        return
-    receiving, sending = multiprocessing.Pipe(duplex=False)
-    context = multiprocessing.get_context("fork")
-    maker = context.Process(target=_make, args=(publisher, sending), name="demo")
-    maker.start()
-    sending.close()
-    try:
-        yield _made(publisher, receiving)
-        maker.join()
-        if maker.exitcode:
-            raise OperatorError("The demo network could not be made; what was printed above says why.")
-    finally:
-        maker.kill()
-        maker.join()
 
 
 def _make(publisher: Publisher, sending: Connection) -> None:
@@ -113,14 +141,6 @@ def _make(publisher: Publisher, sending: Connection) -> None:
             block.write(publisher.folder)
         sending.send(block.name)
     sending.close()
-
-
-def _made(publisher: Publisher, receiving: Connection) -> Iterator[LocalRecordFile]:
-    while True:
-        try:
-            yield publisher.published(receiving.recv())
-        except EOFError:
-            return
 
 
 # LIVE

@@ -12,7 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from multiprocessing.context import ForkProcess as Process
 from pathlib import Path
@@ -72,7 +72,8 @@ def up(say: Say, *, live: bool = False) -> None:
 
     Errors: OperatorError.
     """
-    if live and (follows() or config.value("network") != demo.NETWORK):
+    has_demo = config.value("network") == demo.NETWORK and not follows()
+    if live and not has_demo:
         raise OperatorError(
             "--live lets the demo network go on, and this node is for the network "
             f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
@@ -80,14 +81,14 @@ def up(say: Say, *, live: bool = False) -> None:
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
         web.check_filters()
-        with at_hand(say) as server:
+        with demo.made_ahead() if has_demo else nullcontext() as maker, at_hand(say) as server:
             make_tables(say)
             access.make_admin(settings.DATA_DIR)
             parts = {}
             if follows():
                 parts["loader"] = partial(_loader_process, say)
-            elif config.value("network") == demo.NETWORK:
-                demo.load(say)
+            elif has_demo:
+                demo.load(say, maker)
                 if live:
                     demo.check_goes_on()
                     parts["demo network"] = partial(demo.live, say)
