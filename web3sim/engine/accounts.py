@@ -5,6 +5,7 @@ is warm (EIP-2929), transient storage (EIP-1153). Each write notes what was ther
 checkpoint undoes the notes made since. A checkpoint costs nothing, a revert only what was written.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from eth.abc import AccountDatabaseAPI, MetaWitnessAPI
@@ -74,6 +75,16 @@ class Accounts(AccountDatabaseAPI):
     def _know(self, address: Address) -> None:
         if address not in self._records:
             self._load(address)
+
+    def begin(self, sender: Address, warm: Iterable[Address]) -> int:
+        """What is true before the first frame, and so never undone: these accounts are warm, and the sender
+        has sent one more message. Gives the nonce of that one.
+        """
+        self._know(sender)
+        nonce = self._nonces[sender]
+        self._nonces[sender] = nonce + 1
+        self._warm_addresses.update(dict.fromkeys(warm, True))
+        return nonce
 
     # CHECKPOINTS
 
