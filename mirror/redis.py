@@ -6,6 +6,7 @@ What it holds can be had again from the database, so nobody waits for it.
 from typing import Any
 
 from mirror import config
+from mirror.setting import InvalidSetting
 
 _SCHEMES = ("redis://", "rediss://", "unix://")
 
@@ -19,7 +20,7 @@ def caches() -> dict[str, Any]:
     if address is None:
         return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     if not address.startswith(_SCHEMES):
-        raise config.InvalidSetting("REDIS_URL is not the address of a Redis such as redis://host:6379/0.")
+        raise InvalidSetting("REDIS_URL is not the address of a Redis such as redis://host:6379/0.")
     from redis.backoff import NoBackoff
     from redis.exceptions import ConnectionError
     from redis.retry import Retry

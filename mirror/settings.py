@@ -9,6 +9,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from mirror import access, config, redis
 from mirror.db.place import place
+from mirror.setting import InvalidSetting
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
@@ -117,7 +118,7 @@ def _database(url: str | None) -> dict[str, Any]:
     except ProgrammingError:
         given = {}
     if not given.get("dbname"):
-        raise config.InvalidSetting(
+        raise InvalidSetting(
             "DATABASE_URL is not the address of a database such as postgresql://user:password@host:5432/name."
         )
     names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from django.db import DatabaseError
 
 from mirror import config
+from mirror.setting import InvalidSetting
 from web3sim.api.body import CallBody
 from web3sim.buckets import Buckets
 from web3sim.conditions import FIELDS, Condition, InvalidCondition, condition, conditions_of
@@ -89,7 +90,7 @@ def configured() -> tuple[RequestFilter, ...]:
             raise InvalidCondition("it must be a JSON list of filters")
         return tuple(_configured(f"setting:{number}", each) for number, each in enumerate(given))
     except (InvalidCondition, json.JSONDecodeError) as error:
-        raise config.InvalidSetting(f"{setting.variable} can't be used: {error}") from None
+        raise InvalidSetting(f"{setting.variable} can't be used: {error}") from None
 
 
 def _configured(name: str, given: Any) -> RequestFilter:

@@ -1,7 +1,8 @@
 import pytest
 
 from mirror import config
-from mirror.config import InvalidSetting, Setting, load
+from mirror.config import load
+from mirror.setting import InvalidSetting, Setting
 
 
 @pytest.mark.parametrize(

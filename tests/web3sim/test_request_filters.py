@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from mirror.config import InvalidSetting
+from mirror.setting import InvalidSetting
 from web3sim import request_filters
 from web3sim.api.body import CallBody
 from web3sim.buckets import SharedBuckets
