@@ -126,7 +126,7 @@ def _expected(transaction: PastTransaction, recorded: Recorded) -> dict[str, obj
         "logs": [
             {
                 "address": _hex(log.address),
-                "topics": [f"0x{topic:064x}" for topic in log.topics],
+                "topics": [f"0x{topic.hex()}" for topic in log.topics],
                 "data": _hex(log.data),
             }
             for log in recorded.logs

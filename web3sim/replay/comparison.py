@@ -24,12 +24,13 @@ from web3sim.engine.seam import (
     Halt,
     Log,
     NotSupported,
+    SlotChange,
     Status,
 )
 from web3sim.past import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.replay.cases import ReadState, case_of
 from web3sim.replay.functions import function_of
-from web3sim.replay.recorded import Recorded, RecordedChange, RecordedLog
+from web3sim.replay.recorded import Recorded
 from web3sim.state.database import Reading
 
 _TYPES = frozenset(
@@ -196,7 +197,7 @@ def compare(
     elif not _same_error(transaction.error_message, result):
         yield Difference("error", repr(transaction.error_message), _error(result))
     yield from _gas(transaction, rerun, result)
-    yield from _in_order("log", recorded.logs, [_log(each) for each in result.logs])
+    yield from _in_order("log", recorded.logs, result.logs)
     if recorded.created != set(result.created):
         yield Difference("created contracts", _listed(recorded.created), _listed(result.created))
     yield from _changes(recorded, rerun, result)
@@ -231,24 +232,14 @@ def _gas(transaction: PastTransaction, rerun: Rerun, result: CallResult) -> Iter
         yield Difference("gas consumed", str(transaction.gas_consumed), str(consumed))
 
 
-def _log(log: Log) -> RecordedLog:
-    return RecordedLog(log.address, tuple(int.from_bytes(topic, "big") for topic in log.topics), log.data)
-
-
-def _in_order(
-    what: str, recorded: Sequence[RecordedLog], replayed: Sequence[RecordedLog]
-) -> Iterator[Difference]:
+def _in_order(what: str, recorded: Sequence[Log], replayed: Sequence[Log]) -> Iterator[Difference]:
     for place, (theirs, ours) in enumerate(zip_longest(recorded, replayed)):
         if theirs != ours:
             yield Difference(f"{what} {place}", _log_text(theirs), _log_text(ours))
 
 
 def _changes(recorded: Recorded, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
-    replayed = {
-        key: RecordedChange(change.read, change.written)
-        for key, change in result.slots.items()
-        if _is_told(key[0], recorded, rerun)
-    }
+    replayed = {key: change for key, change in result.slots.items() if _is_told(key[0], recorded, rerun)}
     for address, slot in sorted(recorded.changes.keys() | replayed.keys()):
         theirs, ours = recorded.changes.get((address, slot)), replayed.get((address, slot))
         if theirs is None or ours is None or _settled(theirs) != _settled(ours):
@@ -260,18 +251,18 @@ def _is_told(address: Address, recorded: Recorded, rerun: Rerun) -> bool:
     return address in recorded.created or rerun.ledger.entity_at(address) is not None
 
 
-def _settled(change: RecordedChange) -> RecordedChange:
+def _settled(change: SlotChange) -> SlotChange:
     """Writing what was there already may be recorded or not."""
-    return RecordedChange(change.read, None if change.written == change.read else change.written)
+    return SlotChange(change.read, None if change.written == change.read else change.written)
 
 
-def _log_text(log: RecordedLog | None) -> str:
+def _log_text(log: Log | None) -> str:
     if log is None:
         return "none"
-    return f"{_hex(log.address)} [{', '.join(map(hex, log.topics))}] {_hex(log.data)}"
+    return f"{_hex(log.address)} [{', '.join(map(_hex, log.topics))}] {_hex(log.data)}"
 
 
-def _change_text(change: RecordedChange | None) -> str:
+def _change_text(change: SlotChange | None) -> str:
     if change is None:
         return "untouched"
     return f"{change.read:#x}" if change.written is None else f"{change.read:#x} -> {change.written:#x}"

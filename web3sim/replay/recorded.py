@@ -1,31 +1,17 @@
 """What was recorded of contract transactions beyond their results: logs, storage, and whether sidecars came.
 
-Contracts are named by the address the EVM knows them by; numbers and topics lack leading zeros in the tables,
-and are numbers here.
+Contracts are named by the address the EVM knows them by; numbers and topics lack leading zeros in the tables.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mirror.db.sql import Row
-from web3sim.engine.seam import Address
+from web3sim.engine.seam import Address, Log, SlotChange
 from web3sim.past import PastTransaction, addresses_of
 from web3sim.state.database import Reading
 
-
-@dataclass(frozen=True, slots=True)
-class RecordedLog:
-    address: Address
-    topics: tuple[int, ...]
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedChange:
-    """A slot that was touched; `written` is None if it was only read."""
-
-    read: int
-    written: int | None
+_WORD = 32
 
 
 @dataclass(slots=True)
@@ -34,8 +20,8 @@ class Recorded:
     something that only sidecars tell is stored.
     """
 
-    logs: list[RecordedLog] = field(default_factory=list)
-    changes: dict[tuple[Address, int], RecordedChange] = field(default_factory=dict)
+    logs: list[Log] = field(default_factory=list)
+    changes: dict[tuple[Address, int], SlotChange] = field(default_factory=dict)
     created: set[Address] = field(default_factory=set)
     contracts: set[Address] = field(default_factory=set)
     has_sidecars: bool = False
@@ -71,13 +57,13 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
     addresses = addresses_of(_mentioned(logs, changes, actions, created), reading)
     found = {time: Recorded(created={addresses[id] for id in created[time]}) for time in times}
     for time, contract, data, *topics in logs:
-        told = tuple(int.from_bytes(topic, "big") for topic in topics if topic is not None)
-        found[time].logs.append(RecordedLog(addresses[contract], told, bytes(data or b"")))
+        told = tuple(topic.rjust(_WORD, b"\0") for topic in topics if topic is not None)
+        found[time].logs.append(Log(addresses[contract], told, bytes(data or b"")))
         found[time].contracts.add(addresses[contract])
     for time, contract, slot, before, after in changes:
         key = addresses[contract], int.from_bytes(slot, "big")
         written = None if after is None else int.from_bytes(after, "big")
-        found[time].changes[key] = RecordedChange(int.from_bytes(before or b"", "big"), written)
+        found[time].changes[key] = SlotChange(int.from_bytes(before or b"", "big"), written)
         found[time].contracts.add(addresses[contract])
         found[time].has_sidecars = True
     for time, *parties in actions:
