@@ -23,7 +23,7 @@ from web3sim.replay.run import Range
 
 FOLDER = os.environ.get("MIRROR_REPLAY_CASES")
 NONE = pytest.param(Path("none"), marks=pytest.mark.skip(reason="no saved cases (MIRROR_REPLAY_CASES)"))
-KEPT = (sorted(Path(FOLDER).glob("*.json")) if FOLDER else []) or [NONE]
+KEPT: list[Any] = sorted(Path(FOLDER).glob("*.json")) if FOLDER else [NONE]
 
 
 def number(text: str) -> int:
