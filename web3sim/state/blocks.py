@@ -10,8 +10,8 @@ from mirror.db.sql import MAX_INT64, Row
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.chain import chain_id
-from web3sim.engine.seam import BlockEnvironment
-from web3sim.state.cache import caches
+from web3sim.engine.seam import BlockEnvironment, NotSupported
+from web3sim.state.cache import Absent, caches
 from web3sim.state.database import Reading
 
 WORD = 32
@@ -26,6 +26,9 @@ _HASH = re.compile(r"0x([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _MOST_DIGITS = 1000
 
 _COINBASE_NUM = 98
+
+_HASHES_AT_ONCE = 256
+_MOST_READS_OF_HASHES = 100
 
 _COLUMNS = "index, hash, consensus_start, consensus_end"
 
@@ -139,8 +142,43 @@ def block_at(timestamp: int, reading: Reading) -> StoredBlock | None:
     return block if block is not None and block.consensus_start <= timestamp else None
 
 
+class BlockHashes:
+    """The hashes of blocks for one call.
+
+    BLOCKHASH costs next to nothing, a statement does not: one reads 256 hashes, which the process remembers
+    when all of them are stored, and a call makes only so many.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        # By the first of the numbers that are read together.
+        self._hashes: dict[int, bytes] = {}
+        self._reads = 0
+
+    def of(self, number: int) -> bytes:
+        """The first 32 bytes of the hash of a block; zeros if it is not stored. Errors: NotSupported."""
+        first = number - number % _HASHES_AT_ONCE
+        hashes = self._hashes.get(first)
+        if hashes is None:
+            remembered = caches().block_hashes.get(first)
+            hashes = self._hashes[first] = self._read(first) if isinstance(remembered, Absent) else remembered
+        start = (number - first) * WORD
+        return hashes[start : start + WORD]
+
+    def _read(self, first: int) -> bytes:
+        self._reads += 1
+        if self._reads > _MOST_READS_OF_HASHES:
+            blocks = _MOST_READS_OF_HASHES * _HASHES_AT_ONCE
+            raise NotSupported(f"A call may read the hashes of up to {blocks:,} blocks")
+        stored = block_hashes(first, first + _HASHES_AT_ONCE - 1, self._reading)
+        hashes = b"".join(stored.get(first + place, NO_HASH) for place in range(_HASHES_AT_ONCE))
+        if len(stored) == _HASHES_AT_ONCE:
+            caches().block_hashes.put(first, hashes)
+        return hashes
+
+
 def block_hashes(first: int, last: int, reading: Reading) -> dict[int, bytes]:
-    """32 bytes of the hash of each block that is stored between two numbers."""
+    """Return 32 bytes of the hash of each block that is stored between two numbers."""
     # Index: record_file__index (index).
     rows = reading.fetch("select index, hash from record_file where index between %s and %s", (first, last))
     return {number: bytes.fromhex(hash_text)[:WORD] for number, hash_text in rows}

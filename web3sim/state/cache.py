@@ -78,8 +78,9 @@ class Caches:
     slots it used lately. batches: (time, contract id) -> None while the values of those are kept.
     used_entities: what was called, an id or address -> the contracts and tokens it used lately, likewise.
     entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what
-    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None. system_files: the
-    name of what one of them says -> its number.
+    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None. block_hashes: the
+    first of 256 numbers -> the hashes of these blocks, one after the other; like code, they never change.
+    system_files: the name of what one of them says -> its number.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -102,6 +103,12 @@ class Caches:
         self.entities = kept("entity")
         self.tokens = kept("token")
         self.blocks = kept("block")
+        self.block_hashes: ExpiringCache[int, bytes] = ExpiringCache(
+            config.value(f"{setting}contract.expireAfterAccess"),
+            config.value(f"{setting}block.maximumSize"),
+            by_access=True,
+            clock=clock,
+        )
         self.system_files: ExpiringCache[str, int] = ExpiringCache(
             config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )

@@ -6,7 +6,7 @@ from mirror import config
 from mirror.values import entity_id
 from web3sim.engine.seam import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
-from web3sim.state.blocks import SelectedBlock
+from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.current import CurrentTables
 from web3sim.state.database import Reading
 from web3sim.state.historical import HistoricalTables
@@ -17,9 +17,6 @@ from web3sim.state.tables import Entity, Nft, Tables, Token
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
 
-# BLOCKHASH costs next to nothing, a statement does not.
-_HASHES_AT_ONCE = 256
-
 _KINDS = {kind.name: kind for kind in AccountKind}
 _PROXIED = frozenset({AccountKind.TOKEN, AccountKind.SCHEDULE})
 _ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
@@ -28,7 +25,7 @@ _ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
 class LedgerState:
     """A StateReader of the seam, and what the system contracts ask beyond it. It serves one request.
 
-    Errors of all methods: DeadlinePassed, DatabaseUnavailable.
+    Errors of all methods: DeadlinePassed, DatabaseUnavailable; of `block_hash` also NotSupported.
     """
 
     def __init__(self, selected: SelectedBlock, reading: Reading) -> None:
@@ -38,8 +35,7 @@ class LedgerState:
         tables: Tables = CurrentTables(reading) if time is None else HistoricalTables(time, reading)
         self._tables = RememberedTables(tables, reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
-        # By the first of the numbers that are read together.
-        self._block_hashes: dict[int, dict[int, bytes]] = {}
+        self._block_hashes = BlockHashes(reading)
         self._allow_long_zero: bool = config.value("web3.evm.allowLongZeroAddresses")
         self._shard: int = config.value("common.shard")
         self._realm: int = config.value("common.realm")
@@ -69,11 +65,7 @@ class LedgerState:
         """That of any stored block up to the call's own; none in block 0."""
         if not 0 < self.block.number >= number:
             return blocks.NO_HASH
-        first = number - number % _HASHES_AT_ONCE
-        if first not in self._block_hashes:
-            last = first + _HASHES_AT_ONCE - 1
-            self._block_hashes[first] = blocks.block_hashes(first, last, self._reading)
-        return self._block_hashes[first].get(number, blocks.NO_HASH)
+        return self._block_hashes.of(number)
 
     def _record(self, address: Address, entity: Entity) -> AccountRecord | None:
         kind = _KINDS.get(entity.type)

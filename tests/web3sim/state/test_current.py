@@ -4,7 +4,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.build import START, insert
 from tests.web3sim.state.states import account, current, long_zero
-from web3sim.engine.seam import AccountKind, AccountRecord
+from web3sim.engine.seam import AccountKind, AccountRecord, NotSupported
 from web3sim.state import cache
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
@@ -19,6 +19,10 @@ CODE = bytes.fromhex("6001600055")
 def contract(build, number, code=CODE, **columns):
     build.entity(number, type="CONTRACT", **columns)
     insert("contract", id=number, runtime_bytecode=code)
+
+
+def in_block(number) -> LedgerState:
+    return LedgerState(SelectedBlock(StoredBlock(number, bytes(48), 0, 0), None), Reading())
 
 
 def store(contract_id, slot, value):
@@ -155,6 +159,30 @@ def test_hashes_of_many_blocks_are_read_together(build):
     build.block(9)
     state = current()
     assert statements(lambda: [state.block_hash(number) for number in (9, 8, 1, 0, 9)]) == 1
+
+
+def test_the_process_remembers_hashes_of_blocks_that_are_all_stored(build):
+    for number in range(256, 520):
+        build.block(number)
+    expected = in_block(519).block_hash(300)
+
+    def read_again() -> list[bytes]:
+        state = in_block(519)
+        return [state.block_hash(number) for number in (256, 300, 511)]
+
+    assert statements(read_again) == 0
+    assert read_again()[1] == expected != bytes(32)
+    # Of the last ones more may come.
+    assert statements(lambda: in_block(519).block_hash(515)) == 1
+    assert statements(lambda: in_block(519).block_hash(515)) == 1
+
+
+def test_a_call_reads_the_hashes_of_so_many_blocks_and_of_no_more(db):
+    state = in_block(1_000_000)
+    with pytest.raises(NotSupported, match="up to 25,600 blocks"):
+        for number in range(1, 1_000_000, 256):
+            state.block_hash(number)
+    assert statements(lambda: [state.block_hash(number) for number in range(1, 25_600)]) == 0
 
 
 def test_in_the_first_block_no_hash_is_known(build):
