@@ -69,9 +69,11 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     config.overridden(settings)
     django_settings.DATABASES = {"default": database}
     from web3sim import call, trace
+    from web3sim.engine import precompiles
 
     call.load_engine()
     trace.load_engine()
+    precompiles.load()
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY:
         most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)

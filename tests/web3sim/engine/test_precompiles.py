@@ -2,9 +2,11 @@
 
 import hashlib
 import random
+from pathlib import Path
 from typing import Any
 
 import ckzg
+import eth
 import pytest
 from coincurve import PrivateKey
 from eth.vm.forks.cancun.computation import CANCUN_PRECOMPILES
@@ -14,7 +16,6 @@ from mirror.values.hashes import keccak256
 from tests.web3sim.engine.world import BLOCK, SENDER, World, long_zero
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.plain import PlainEngine
-from web3sim.engine.precompiles import trusted_setup
 from web3sim.engine.seam import CallRequest, CallResult, Halt, Profile, Status
 
 ECRECOVER, SHA256, RIPEMD160, IDENTITY, MODEXP, ADD, MULTIPLY, PAIRING, BLAKE2F, KZG = range(1, 11)
@@ -249,7 +250,7 @@ def test_blake2_refuses_what_the_library_refuses(data):
 @pytest.fixture(scope="module")
 def proven() -> bytes:
     """A commitment to a polynomial, and the proof of its value at 7."""
-    setup = trusted_setup()
+    setup = ckzg.load_trusted_setup(str(Path(eth.__path__[0], "_utils", "kzg_trusted_setup.txt")), 0)
     blob = b"".join(words(number) for number in range(4096))
     commitment, z = ckzg.blob_to_kzg_commitment(blob, setup), words(7)
     proof, y = ckzg.compute_kzg_proof(blob, z, setup)
