@@ -365,6 +365,10 @@ SETTINGS: tuple[Setting, ...] = (
 )  # fmt: skip
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
+# Those that have a shorter variable, by the one their name would give.
+_BY_OTHER_NAME = {
+    setting.property_name.upper().replace(".", "_"): setting for setting in SETTINGS if setting.environment
+}
 
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -372,6 +376,8 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
     known = {setting.variable for setting in SETTINGS}
     for variable in environment:
         if variable.startswith(_VARIABLE_PREFIX) and variable not in known:
+            if setting := _BY_OTHER_NAME.get(variable):
+                raise InvalidSetting(f"The {setting.name.rpartition('.')[2]} is set by {setting.variable}.")
             near = difflib.get_close_matches(variable, known, n=1)
             meant = f"did you mean {near[0]}?" if near else "`manage.py settings` lists all."
             raise InvalidSetting(f"No setting is called {variable}: {meant}")

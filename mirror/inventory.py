@@ -88,7 +88,8 @@ def _signatures(signatures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Who signed the file and who did not, with the stake reached and needed."""
     accounts = _accounts()
     signed = ", ".join(_node(node, accounts) for node in signatures["signed"]) or "no node"
-    yield "Signed by", f"{signed}: {signatures['stake']:,} of the {signatures['required']:,} stake needed"
+    unit = "nodes" if signatures.get("counted") else "stake"
+    yield "Signed by", f"{signed}: {signatures['stake']:,} of the {signatures['required']:,} {unit} needed"
     for node, reason in signatures["others"].items():
         yield "Not signed by", f"{_node(int(node), accounts)}: {reason}"
 

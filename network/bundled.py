@@ -6,6 +6,8 @@ NodeAddressBook; or the file of importer.initialAddressBook.
 
 from pathlib import Path
 
+from ledger.stream.address_book import read_address_book
+from ledger.stream.errors import StreamFileError
 from mirror import config
 from mirror.errors import OperatorError
 from mirror.values import timestamp
@@ -21,11 +23,7 @@ def address_book() -> bytes | None:
     """
     given = config.value("importer.initialAddressBook")
     if given:
-        try:
-            return Path(given).read_bytes()
-        except OSError as error:
-            variable = config.described("importer.initialAddressBook").variable
-            raise OperatorError(f"{variable}: {given} cannot be read: {error.strerror}.") from error
+        return _given(given)
     network = config.value("network")
     if network == DEMO:
         return None
@@ -35,6 +33,20 @@ def address_book() -> bytes | None:
     start = config.value("importer.startDate")
     newest = max(at for at in books if at <= (timestamp.of_instant(start) if start else 0))
     return books[newest].read_bytes() if books[newest].is_file() else None
+
+
+def _given(path: str) -> bytes:
+    """The book of importer.initialAddressBook. Errors: OperatorError when that is none."""
+    variable = config.described("importer.initialAddressBook").variable
+    try:
+        book = Path(path).read_bytes()
+        if not read_address_book(path, book):
+            raise OperatorError(f"{variable} names {path}, which is no address book: it has no nodes.")
+    except OSError as error:
+        raise OperatorError(f"{variable} names {path}, which cannot be read: {error.strerror}.") from error
+    except StreamFileError as error:
+        raise OperatorError(f"{variable} names {path}, which is no address book: {error.cause}.") from error
+    return book
 
 
 def public_demo_address_book() -> bytes | None:

@@ -7,6 +7,8 @@ the last `record_file` row.
 
 import gc
 import logging
+import os
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.chain import Position, block_number, provisional_offset
@@ -34,6 +37,13 @@ from mirror.models import LOADER_LOCK
 log = logging.getLogger(__name__)
 
 LOADER_LOCK_SECONDS = 5.0
+
+_HOLDER = """
+    select a.application_name from pg_locks l
+    join pg_database d on d.oid = l.database
+    left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and d.datname = current_database() and l.granted
+        and l.classid = %s and l.objid = %s and l.objsubid = 1"""
 
 
 @dataclass
@@ -245,12 +255,29 @@ def _loader_lock() -> Iterator[None]:
             if cursor.fetchone()[0]:
                 break
             if time.monotonic() > deadline:
-                raise IngestError(
-                    "database", "start", "another loader is writing to it", "Wait for it to end, or stop it."
-                )
+                raise _held(cursor)
             time.sleep(0.1)
+        cursor.execute("select set_config('application_name', %s, false)", [_who()])
     try:
         yield
     finally:
         with connection.cursor() as cursor:
             cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
+            cursor.execute("reset application_name")
+
+
+def _who() -> str:
+    """What the loader's session is called, by which whoever it keeps out tells it."""
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _held(cursor: CursorWrapper) -> IngestError:
+    """Says who holds the loader's lock."""
+    cursor.execute(_HOLDER, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
+    holder = next((name for (name,) in cursor.fetchall() if name), "of another user of the database")
+    return IngestError(
+        "database",
+        "",
+        f"another loader is writing to it, {holder}",
+        "Wait for it to end, or stop it; `manage.py status` says what it is doing.",
+    )

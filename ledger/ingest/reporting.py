@@ -20,6 +20,7 @@ from django.db import Error, connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.consensus import NoConsensus
 from ledger.stream.errors import StreamFileError
+from mirror.errors import OperatorError
 from mirror.models import LoaderState
 from mirror.values.timestamp import NANOS_PER_SECOND
 
@@ -52,13 +53,14 @@ class _Progress(Protocol):
 class Signatures:
     """Who signed a file that too few signed: the ids of those nodes, and of every other node what is wrong.
 
-    Stakes are tinybars, or numbers of nodes where nodes have none.
+    Stakes are tinybars, or numbers of nodes where they are `counted`.
     """
 
     signed: tuple[int, ...]
     others: Mapping[int, str]
     stake: int
     required: int
+    counted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,11 @@ class Problem:
             signatures = None
             if isinstance(error, NoConsensus):
                 signatures = Signatures(
-                    signed=error.signed, others=error.others, stake=error.stake, required=error.required
+                    signed=error.signed,
+                    others=error.others,
+                    stake=error.stake,
+                    required=error.required,
+                    counted=error.electorate.counted,
                 )
             position = f"byte {error.position}" if error.position else ""
             return cls(
@@ -90,6 +96,8 @@ class Problem:
                 cure=error.cure,
                 signatures=signatures,
             )
+        if isinstance(error, OperatorError):
+            return cls(file="", cause=str(error))
         return cls(file="", cause=f"{type(error).__name__}: {str(error).strip()}")
 
 

@@ -28,7 +28,7 @@ def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
     try:
         message = hapi.parse(NodeAddressBook, data)
     except DecodeError as error:
-        raise StreamFileError(name, 0, f"not an address book ({error})") from error
+        raise StreamFileError(name, 0, f"its content is not that of one ({error})") from error
     nodes: dict[int, AddressBookNode] = {}
     for entry in message.nodeAddress:
         account = account_of(name, entry)

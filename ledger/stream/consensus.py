@@ -3,7 +3,7 @@
 Enough is more than a share of the stake, one third by default: then at least one of the signers is honest.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -83,16 +83,11 @@ class NoConsensus(StreamFileError):
     ) -> None:
         self.signed, self.stake, self.required = signed, stake, electorate.required_stake
         self.others, self.electorate = others, electorate
-        by = f"signed by {_nodes(signed)}" if signed else "no node signed it"
-        reasons: dict[str, list[int]] = {}
-        for node, reason in others.items():
-            reasons.setdefault(reason, []).append(node)
-        lacking = "; ".join(f"{_nodes(nodes)}: {reason}" for reason, nodes in reasons.items())
+        lacking = by_reason(others)
         super().__init__(
             file,
             0,
-            f"no consensus: {by}, {stake:,} of the {self.required:,} stake needed "
-            f"(of {electorate.total_stake:,})" + (f"; {lacking}" if lacking else ""),
+            f"no consensus: {_signed_by(signed, stake, electorate)}" + (f"; {lacking}" if lacking else ""),
             "More nodes may publish their signatures soon; if not, see that the address book is that of the "
             "network.",
         )
@@ -187,6 +182,29 @@ class Ballot:
             if best[2] is None or stake > best[1]:
                 best = tuple(sorted(votes)), stake, next(iter(votes.values()))
         return best
+
+
+def by_reason(reasons: Mapping[int, str]) -> str:
+    """What is wrong with each node's file, a reason that several nodes share told once."""
+    nodes: dict[str, list[int]] = {}
+    for node, reason in reasons.items():
+        nodes.setdefault(reason, []).append(node)
+    return "; ".join(f"{_nodes(shared)}: {reason}" for reason, shared in nodes.items())
+
+
+def _signed_by(nodes: Sequence[int], stake: int, electorate: Electorate) -> str:
+    """How many signed and how many have to: "signed by 1 of 4 nodes (node 3); 2 needed"."""
+    which = f" ({_nodes(nodes)})" if nodes else ""
+    if electorate.counted:
+        return (
+            f"signed by {stake} of {electorate.total_stake} nodes{which}; {electorate.required_stake} needed"
+        )
+    total, required = electorate.total_stake, electorate.required_stake
+    needed = "all of it" if required == total else f"more than {100 * (required - 1) / total:.1f} %"
+    return (
+        f"signed by {len(nodes)} of {len(electorate.keys)} nodes{which} with {100 * stake / total:.1f} % "
+        f"of the stake; {needed} needed"
+    )
 
 
 def _nodes(nodes: Iterable[int]) -> str:

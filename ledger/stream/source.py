@@ -3,7 +3,8 @@
 A folder is searched for record data files; below it may stand `recordstreams/record<shard.realm.num>/` or
 `<network>/<shard>/<nodeId>/record/`, the copies of several nodes, or loose files. Of the copies of one file
 the first in path order is taken: they hold the same bytes once decompressed, which the hash chain proves.
-Where there are signature files, a majority of the nodes has to have signed what is taken. Block files
+Where there are signature files, and in folders of a bucket layout, where there should be, a majority of the
+nodes has to have signed what is taken. Block files
 (`block_source`) come after all record files: a network goes over from these to those.
 """
 
@@ -41,8 +42,8 @@ class SourceError(StreamFileError):
 class LocalRecordFile:
     """A record data file on disk and the node whose folder it lies in (-1 when the path does not say).
 
-    `published` says that it comes from a folder with signature files: `signatures` are those of this file
-    by node id, `copies` the same file of other nodes.
+    `published` says that it comes from where nodes publish, a bucket layout or a folder with signature files:
+    `signatures` are those of this file by node id, `copies` the same file of other nodes.
     """
 
     name: str
@@ -112,7 +113,7 @@ def _files(path: Path) -> Sequence[LocalRecordFile | LocalBlockFile]:
 
 
 def _files_below(folder: Path) -> list[LocalRecordFile]:
-    """The record files of a folder; when it holds signature files, with those and all copies."""
+    """The record files of a folder with their signature files and all copies."""
     copies: dict[str, list[LocalRecordFile]] = {}
     signatures: dict[str, dict[int, Path]] = {}
     for path in sorted(folder.rglob("*.rcd*")):
@@ -122,11 +123,13 @@ def _files_below(folder: Path) -> list[LocalRecordFile]:
             copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, _node_id(path)))
         elif _is_signature(path.name):
             signatures.setdefault(names.parse(path.name).time, {}).setdefault(_node_id(path), path)
-    if not signatures:
-        return [first for first, *_ in copies.values()]
     return [
         replace(
-            first, published=True, signatures=signatures.get(names.parse(name).time, {}), copies=tuple(others)
+            first,
+            # A node that publishes signs: in its folder a missing signature is a fault, not a custom.
+            published=bool(signatures) or first.node_id != UNKNOWN_NODE,
+            signatures=signatures.get(names.parse(name).time, {}),
+            copies=tuple(others),
         )
         for name, (first, *others) in copies.items()
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ledger.stream import names
-from ledger.stream.consensus import Agreement
+from ledger.stream.consensus import Agreement, by_reason
 from ledger.stream.errors import StreamFileError
 from ledger.stream.files import read_record_file
 from ledger.stream.record_file import RecordFile, SidecarMetadata
@@ -73,7 +73,8 @@ def read_verified(agreement: Agreement, copies: Iterable[NodeCopy], *, sidecars:
     Only copies of these nodes are looked at. Without `sidecars` these are not read. Errors: StreamFileError
     when no node has it; it names what is wrong with each copy.
     """
-    problems = []
+    problems: list[tuple[int, str]] = []
+    last: StreamFileError | None = None
     for copy in copies:
         if copy.node_id not in agreement.nodes:
             continue
@@ -85,15 +86,24 @@ def read_verified(agreement: Agreement, copies: Iterable[NodeCopy], *, sidecars:
                 data = copy.read_sidecar(metadata.name)
                 read[metadata.name] = read_sidecar_file(metadata.name, data, metadata.hash)
         except StreamFileError as error:
-            problems.append((copy.node_id, error))
+            problems.append((copy.node_id, _reason(copy.name, error)))
+            last = error
             continue
         return VerifiedFile(record.name, copy.node_id, agreement.nodes, record, read)
-    if len(problems) == 1:
-        raise problems[0][1]
+    if last and len(problems) == 1:
+        raise last
     raise StreamFileError(
         agreement.data_name,
         0,
         "none of the nodes that signed it has an intact copy"
-        + "".join(f"; node {node}: {error}" for node, error in problems),
+        + (f"; {by_reason(dict(problems))}" if problems else ""),
         "It is tried again while loading goes on; or put an intact copy beside a signature.",
     )
+
+
+def _reason(name: str, error: StreamFileError) -> str:
+    """What is wrong with a copy, in words that do not depend on whose it is."""
+    file = error.file.rpartition("/")[2]
+    position = f"byte {error.position}" if error.position else ""
+    place = ", ".join(part for part in (file if file != name else "", position) if part)
+    return f"{place}: {error.cause}" if place else error.cause

@@ -38,12 +38,18 @@ def at_hand(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedd
 def _check() -> None:
     try:
         with connection.cursor() as cursor:
-            cursor.execute("show server_version_num")
-            version = int(cursor.fetchone()[0]) // 10_000
+            cursor.execute("select current_setting('server_version_num'), current_setting('server_encoding')")
+            number, encoding = cursor.fetchone()
     except DatabaseError as error:
         reason = str(error).strip().splitlines()[0]
         raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
+    version = int(number) // 10_000
     if version < OLDEST_VERSION:
         raise OperatorError(
             f"DATABASE_URL names a PostgreSQL {version}, but version {OLDEST_VERSION} or later is needed."
+        )
+    if encoding != "UTF8":
+        raise OperatorError(
+            f"DATABASE_URL names a database that keeps text as {encoding}, which can't hold every name: "
+            "make one by `create database NAME encoding 'UTF8' template template0`."
         )

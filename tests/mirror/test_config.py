@@ -44,6 +44,19 @@ def test_a_mistyped_variable_is_told_instead_of_being_ignored():
         load({"SVC_MIRROR_WEB_WORKRES": "3"})
 
 
+@pytest.mark.parametrize(
+    ("variable", "sentence"),
+    [
+        ("SVC_MIRROR_WEB_PORT", "The port is set by PORT."),
+        ("SVC_MIRROR_DB_URL", "The url is set by DATABASE_URL."),
+    ],
+)
+def test_a_setting_with_a_variable_of_its_own_is_told_by_that(variable, sentence):
+    with pytest.raises(InvalidSetting) as raised:
+        load({variable: "8080"})
+    assert str(raised.value) == sentence
+
+
 def test_an_empty_variable_leaves_the_default():
     assert load({"PORT": ""})["web.port"] == 8000
 

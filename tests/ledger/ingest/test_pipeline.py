@@ -1,5 +1,7 @@
 """From stream files in a folder to tables: order, chain, batches, errors, restarts."""
 
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -220,11 +222,24 @@ def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.Monk
     try:
         with other.cursor() as cursor:
             cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+            cursor.execute("set application_name = 'process 77 on ada'")
 
-        with pytest.raises(IngestError, match="another loader is writing"):
+        with pytest.raises(IngestError, match="another loader is writing to it, process 77 on ada. Wait for"):
             load(tmp_path)
     finally:
         other.close()
+
+
+def test_a_loader_is_known_to_those_it_keeps_out(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=1)
+    seen: list[tuple[str]] = []
+    lock = (
+        "select application_name from pg_stat_activity join pg_locks using (pid) where locktype = 'advisory'"
+    )
+
+    load(tmp_path, report=lambda progress: seen.extend(query(lock)))
+
+    assert set(seen) == {(f"process {os.getpid()} on {socket.gethostname()}",)}
 
 
 @pytest.mark.checklist("ID-05")

@@ -375,7 +375,7 @@ def test_a_file_too_few_signed_is_told_with_who_did(tmp_path: Path) -> None:
 
     checked, (line,) = verify(tmp_path, Trust(book))
 
-    assert "no consensus: signed by node 3, 1 of the 2 stake needed" in line
+    assert "no consensus: signed by 1 of 4 nodes (node 3); 2 needed" in line
     assert (checked.files, checked.signed) == (3, 2)
 
 

@@ -117,7 +117,7 @@ def test_signatures_that_count_not_are_named_with_their_reason():
     count.count(1, b"")
     count.count(3, BLOCK.signature(NODES[3]))
 
-    with pytest.raises(NoConsensus, match="no node signed it, 0 of the 2 stake needed") as caught:
+    with pytest.raises(NoConsensus, match="signed by 0 of 3 nodes; 2 needed; node 0") as caught:
         count.require()
 
     assert caught.value.others == {
@@ -126,6 +126,17 @@ def test_signatures_that_count_not_are_named_with_their_reason():
         2: "no signature file",
         3: "not in the address book",
     }
+
+
+def test_stakes_are_told_as_shares_of_the_whole():
+    stakes = {node: 10**17 * (node + 1) for node in range(4)}
+
+    with pytest.raises(NoConsensus) as caught:
+        ballot(NODES[1], stakes=stakes).require()
+
+    assert "signed by 1 of 4 nodes (node 1) with 20.0 % of the stake; more than 33.3 % needed;" in str(
+        caught.value
+    )
 
 
 def test_a_node_counts_once_however_often_it_signs():

@@ -204,7 +204,7 @@ def test_the_operator_may_give_the_first_book(tmp_path: Path) -> None:
 def test_a_first_book_that_can_not_be_read_is_named() -> None:
     with (
         settings(importer__initialAddressBook="/no/such/file"),
-        pytest.raises(OperatorError, match="/no/such/file cannot be read: No such file"),
+        pytest.raises(OperatorError, match="names /no/such/file, which cannot be read: No such file"),
     ):
         bundled.address_book()
 
@@ -222,3 +222,19 @@ def test_contents_stored_before_without_their_book_are_read_at_start() -> None:
 
     assert stored("address_book", BOOK) == [(at + 1, None, 102, 2)]
     assert stored("address_book_entry", "node_id") == [(0,), (1,)]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", bytes(range(200))], ids=["empty", "text", "bytes"])
+def test_a_file_that_is_no_address_book_is_named_with_its_setting(tmp_path: Path, content: bytes) -> None:
+    given = tmp_path / "book.bin"
+    given.write_bytes(content)
+
+    with (
+        settings(importer__initialAddressBook=str(given)),
+        pytest.raises(OperatorError) as raised,
+    ):
+        bundled.address_book()
+
+    assert str(raised.value).startswith(
+        f"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK names {given}, which is no address book: "
+    )
