@@ -32,8 +32,7 @@ def created_contract(item: RecordItem, rows: Batch) -> int:
 
 @handles("CONTRACTCREATEINSTANCE")
 def contract_create(item: RecordItem, rows: Batch) -> None:
-    """A new contract; its initial balance arrives with the transaction's transfers. One that a contract made
-    got balance and nonce before, by the transaction it is a child of.
+    """A new contract; its initial balance arrives with the transaction's transfers.
 
     Source: body.contractCreateInstance, receipt.contractID, record.contractCreateResult; code from the body,
     the bytecode sidecar, a file, or the transaction this is a child of.
@@ -47,8 +46,6 @@ def contract_create(item: RecordItem, rows: Batch) -> None:
     columns: dict[str, Any] = {
         "balance": 0,
         "balance_timestamp": at,
-        "first_balance": _given_before(item, rows),
-        "ethereum_nonce": rows.first_nonces.pop(item.entity_id, None),
         "max_automatic_token_associations": body.max_automatic_token_associations,
         "memo": text(body.memo),
     } | keys(key.SerializeToString())
@@ -138,17 +135,6 @@ def implicit_key(contract: int) -> Any:
     """The key of a contract without an admin key: its own id. It can never be changed."""
     shard, realm, num = entity_id.decode(contract)
     return Key(contractID=ContractID(shardNum=shard, realmNum=realm, contractNum=num))
-
-
-def _given_before(item: RecordItem, rows: Batch) -> int | None:
-    """What the contract got by the transaction that it is a child of."""
-    if item.parent is None or not rows.persist.track_balance:
-        return None
-    return sum(
-        int(each.amount)
-        for each in item.parent.record.transferList.accountAmounts
-        if entity_id.of_account(each.accountID) == item.entity_id
-    )
 
 
 def _common(item: RecordItem, body: Any, rows: Batch) -> dict[str, Any]:

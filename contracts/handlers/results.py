@@ -75,8 +75,6 @@ def _add_result(
             for nonce in result.contract_nonces:
                 entity = rows.lookup.contract(nonce.contract_id)
                 rows.upsert(Entity, id=entity, ethereum_nonce=nonce.nonce, type="CONTRACT")
-                if entity in created:
-                    rows.first_nonces[entity] = nonce.nonce
         columns |= {
             "bloom": b"" if result.bloom == _EMPTY_BLOOM else result.bloom,
             "call_result": result.contractCallResult,

@@ -88,8 +88,6 @@ class Batch(Rows):
         self.log_index = 0
         # Hook calls to come of the CRYPTOTRANSFER transactions of the file, by consensus timestamp.
         self.hook_calls: dict[int, Iterator[Any]] = {}
-        # Nonces of contracts that a result of the file says it created, before their own records come.
-        self.first_nonces: dict[int, int] = {}
         self._after_file: list[Callable[[CursorWrapper], None]] = []
         self._block_offset = 0
         self.mentioned: set[int] | None = set() if persist.entity_transactions else None
@@ -99,7 +97,6 @@ class Batch(Rows):
         self.atomic_batches = {}
         self.log_index = 0
         self.hook_calls = {}
-        self.first_nonces = {}
 
     def after_file(self, work: Callable[[CursorWrapper], None]) -> None:
         """Do `work` in the database when all rows of the file being read are written, and none of later ones.
@@ -114,6 +111,7 @@ class Batch(Rows):
             for work in self._after_file:
                 self.barrier(work)
             self._after_file = []
+        super().end_file()
 
     def mention(self, *entities: int) -> None:
         """Note that the item being read touches these entities (rows of entity_transaction)."""

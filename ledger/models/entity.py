@@ -16,12 +16,11 @@ class EntityRule(MergeRule):
     """What the versions of a batch have to remember, because a stored row in their place would show it.
 
     Accounts start with the nonce 0, and one that becomes a contract keeps it. What moves to or from an entity
-    of unknown type, which has no balance, does not count once the type is known. `first_balance` is what an
-    entity was given before the version that creates it: only what was not there lacks it.
+    of unknown type, which has no balance, does not count once the type is known. What an entity was given in
+    the same file before the version that creates it counts: only what was not there lacks it.
     """
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
-        columns.pop("first_balance", None)
         change = super().follow(previous, columns, since)
         if change:
             known = previous.columns.get("type")
@@ -29,6 +28,7 @@ class EntityRule(MergeRule):
                 change.columns["was_account"] = True
             elif known is None and columns.get("type"):
                 change.columns["untyped_balance"] = previous.columns.get("balance")
+                change.columns.pop("first_balance", None)
         return change
 
 
@@ -84,7 +84,18 @@ class Entity(EntityColumns):
 
     merge = EntityRule(
         key=("id",),
-        noted={"was_account": "boolean", "untyped_balance": "int8", "first_balance": "int8"},
+        carried={
+            "balance": "first_balance",
+            "balance_timestamp": "first_balance_timestamp",
+            "ethereum_nonce": "first_nonce",
+        },
+        noted={
+            "was_account": "boolean",
+            "untyped_balance": "int8",
+            "first_balance": "int8",
+            "first_balance_timestamp": "int8",
+            "first_nonce": "int8",
+        },
         fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
         added=frozenset({"balance"}),
         defaults={
@@ -101,11 +112,16 @@ class Entity(EntityColumns):
             "balance": _balance(
                 "coalesce(s.type, e.type)",
                 f"({_balance('e.type', 'e.balance', 's.untyped_balance')})",
-                "(s.balance - coalesce(s.untyped_balance, 0)"
+                "(coalesce(s.balance, 0) - coalesce(s.untyped_balance, 0)"
                 " + case when e.id is null then coalesce(s.first_balance, 0) else 0 end)",
+            ),
+            "balance_timestamp": (
+                "coalesce(s.balance_timestamp, e.balance_timestamp,"
+                " case when e.id is null then s.first_balance_timestamp end)"
             ),
             "ethereum_nonce": (
                 "coalesce(s.ethereum_nonce, e.ethereum_nonce,"
+                " case when e.id is null then s.first_nonce end,"
                 " case when coalesce(s.type, e.type) = 'ACCOUNT' or s.was_account then 0 end)"
             ),
             # An empty text says that the new key holds no single public key.

@@ -6,7 +6,8 @@ the history table. A *silent change* has no start: it alters the current version
 allowances spent). Both may hold any subset of the columns; what is not given stays as it is.
 
 The result never depends on how files are grouped into batches: silent changes of a batch that precede its
-first version of a row are applied to the stored row before that row is closed.
+first version of a row are applied to the stored row before that row is closed. Of a row that is not stored
+yet, only those of the same file as its first version count.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -54,7 +55,9 @@ class MergeRule:
     new).
     required: a column without which nothing is stored: a change of an object never seen whole is dropped.
     present: a column that, when true, says that the object is there: what only establishes it is then void.
-    noted: what `fold` notes for `expressions`: columns of the staging table alone, with their types.
+    carried: columns whose silent changes count for the version that creates the object, if they come before
+    it in its file; each with the name it has among those `noted`.
+    noted: what `fold` or `carried` notes for `expressions`: columns of the staging table alone, with types.
     history: whether there are versions; without, every change is silent and creates what is not stored.
     """
 
@@ -66,6 +69,7 @@ class MergeRule:
     expressions: Mapping[str, str] = field(default_factory=dict)
     required: str = ""
     present: str = ""
+    carried: Mapping[str, str] = field(default_factory=dict)
     noted: Mapping[str, str] = field(default_factory=dict)
     history: bool = True
 
@@ -112,23 +116,33 @@ class MergeRule:
 
 
 class Pending:
-    """The changes of one table within a batch, each object's in the order of their timestamps."""
+    """The changes of one table within a batch, each object's in the order of their timestamps.
 
-    __slots__ = ("_latest", "_rule", "key", "silent", "undecided", "versions")
+    `earlier` has silent changes of the file being read that another list of changes holds.
+    """
 
-    def __init__(self, rule: MergeRule) -> None:
+    __slots__ = ("_earlier", "_latest", "_of_file", "_rule", "key", "silent", "undecided", "versions")
+
+    def __init__(self, rule: MergeRule, earlier: dict[Any, Change] | None = None) -> None:
         self._rule = rule
+        self._earlier = earlier or {}
         # Of a change's columns: the value of a single key column, else the tuple of them.
         self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
+        # Those of the file being read, where it matters which these are.
+        self._of_file: dict[Any, Change] = {} if rule.carried else self.silent
         self.versions: list[Change] = []
         # Changes of objects of which the stored row decides whether the first of them holds.
         self.undecided: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
 
     def latest(self, key: Any) -> Change | None:
         """The last version of this batch, else what silent changes gave so far."""
-        return self._latest.get(key) or self.silent.get(key)
+        return self._latest.get(key) or self._of_file.get(key) or self.silent.get(key)
+
+    def __len__(self) -> int:
+        own = len(self._of_file) if self._rule.carried else 0
+        return len(self.silent) + own + len(self.versions)
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         key = self.key(columns)
@@ -137,16 +151,51 @@ class Pending:
             return
         previous = self._latest.get(key)
         if since is None:
-            target = previous or self.silent.get(key)
+            target = previous or self._of_file.get(key)
             if target is None:
-                self.silent[key] = Change(columns)
+                self._of_file[key] = Change(columns)
             else:
                 self._rule.fold(target, columns)
             return
-        change = Change(columns, since) if previous is None else self._rule.follow(previous, columns, since)
+        if previous is None:
+            before = self.of_file(key) if self._rule.carried else None
+            if before:
+                columns |= {noted: before.columns.get(name) for name, noted in self._rule.carried.items()}
+            change: Change | None = Change(columns, since)
+        else:
+            change = self._rule.follow(previous, columns, since)
         if change is not None:
             self._latest[key] = change
             self.versions.append(change)
+
+    def of_file(self, key: Any) -> Change | None:
+        """What silent changes of the file being read gave an object that has no version yet."""
+        earlier, given = self._earlier.get(key), self._of_file.get(key)
+        if earlier is None or given is None:
+            return earlier or given
+        both = Change(dict(earlier.columns))
+        self._rule.fold(both, given.columns)
+        return both
+
+    def all_of_file(self) -> dict[Any, Change]:
+        """`of_file` of all objects, as it is now; nothing where it does not matter."""
+        if not self._rule.carried:
+            return {}
+        found = {key: self.of_file(key) for key in self._earlier.keys() | self._of_file.keys()}
+        return {key: Change(dict(change.columns)) for key, change in found.items() if change}
+
+    def end_file(self) -> None:
+        """The changes so far are those of files before the next change."""
+        self._earlier = {}
+        if not self._rule.carried:
+            return
+        for key, change in self._of_file.items():
+            before = self.silent.get(key)
+            if before is None:
+                self.silent[key] = change
+            else:
+                self._rule.fold(before, change.columns)
+        self._of_file = {}
 
     def establish(self, columns: dict[str, Any], since: int) -> None:
         """Add a version unless the object is there already, which the stored row may have to tell later."""
@@ -169,7 +218,7 @@ class Pending:
     def _present(self, key: Any, stored: Mapping[Any, bool | None]) -> bool:
         changes = [self._latest.get(key)]
         if key in stored:
-            changes.append(self.silent.get(key))
+            changes += [self._of_file.get(key), self.silent.get(key)]
         for change in changes:
             present = change.columns.get(self._rule.present) if change else None
             if present is not None:

@@ -29,8 +29,7 @@ class _Segment:
         self.barrier: Callable[[CursorWrapper], None] | None = None
 
     def __len__(self) -> int:
-        changes = sum(len(p.silent) + len(p.versions) for p in self.pending.values())
-        return sum(map(len, self.inserted.values())) + changes
+        return sum(map(len, self.inserted.values())) + sum(map(len, self.pending.values()))
 
     def write(self, cursor: CursorWrapper) -> None:
         for model, pending in self.pending.items():
@@ -55,6 +54,8 @@ class Rows:
 
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
+        # Silent changes of the file being read from before the last barrier.
+        self._of_file: dict[type[models.Model], dict[Any, Change]] = {}
         self._start_segment()
 
     def _start_segment(self) -> None:
@@ -75,7 +76,7 @@ class Rows:
         try:
             pending = self._pending[model]
         except KeyError:
-            pending = self._pending[model] = Pending(_rule(model))
+            pending = self._pending[model] = Pending(_rule(model), self._of_file.get(model))
         pending.add(columns, since)
 
     def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
@@ -95,7 +96,14 @@ class Rows:
         For the rare transaction that changes rows no one has listed, such as all serials of a treasury.
         """
         self._segments[-1].barrier = work
+        self._of_file |= {model: pending.all_of_file() for model, pending in self._pending.items()}
         self._start_segment()
+
+    def end_file(self) -> None:
+        """What was added so far is of files before what is added next."""
+        self._of_file = {}
+        for pending in self._pending.values():
+            pending.end_file()
 
     def latest(self, model: type[models.Model], key: Any) -> Change | None:
         """The last change to the object `key` since the last barrier; None when there was none."""
@@ -144,9 +152,11 @@ def _merge(model: type[models.Model]) -> Merge:
 
 def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pending) -> None:
     merge = _merge(model)
+    pending.end_file()
     if pending.undecided:
         cursor.execute(merge.find_present, [list(column) for column in zip(*pending.undecided, strict=True)])
         pending.decide({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
+        pending.end_file()
     cursor.execute(merge.create_staging)
     names = [c.name for c in merge.staged if c.name not in ("since", "until")]
     changes = [*pending.silent.values(), *pending.versions]

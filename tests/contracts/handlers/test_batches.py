@@ -67,7 +67,12 @@ class RandomStream(ContractStream):
 
     def any_creation(self) -> None:
         number = 2001 + len(self.contracts)
+        if self.choose.random() < 0.5:
+            nonces = [{"contract_id": contract(number), "nonce": self.choose.randint(1, 9)}]
+            self.call(2001, function_result(2001, contract_nonces=nonces), transfers={1001: -3, number: 3})
         self.contracts.append(number)
+        if self.choose.random() < 0.3:
+            self.any_transaction()
         hooks = self.any_hook_details() if self.choose.random() < 0.3 else []
         body = {"fileID": file(self.choose.choice(FILES)), "hook_creation_details": hooks}
         self.create(number, body, sidecars=[bytecode(number, self.choose.choice([b"", b"init"]))])
@@ -108,6 +113,8 @@ class RandomStream(ContractStream):
 
     def any_account(self) -> None:
         number = 1001 + len(self.accounts)
+        if self.choose.random() < 0.5:
+            self.crypto_transfer({1001: -7, number: 7})
         self.accounts.append(number)
         self.crypto_create(number, create=CryptoCreateTransactionBody(alias=bytes((number % 251,)) * 20))
 

@@ -257,27 +257,53 @@ def test_nonces_of_contracts_start_no_version() -> None:
 
 
 @pytest.mark.checklist("CON-18", "MRG-09")
-def test_a_contract_created_by_another_has_the_nonce_that_the_result_before_its_own_record_tells() -> None:
+@pytest.mark.parametrize("listed", [[], [contract(OTHER)]], ids=["as in blocks", "listed as created"])
+def test_a_contract_created_by_another_has_the_nonce_that_the_result_before_its_own_record_tells(
+    listed: list[Any],
+) -> None:
     stream = ContractStream()
     nonces = [{"contract_id": contract(OTHER), "nonce": 1}]
-    created = function_result(createdContractIDs=[contract(OTHER)], contract_nonces=nonces)
-    parent = stream.call(ran=created)
+    parent = stream.call(ran=function_result(createdContractIDs=listed, contract_nonces=nonces))
     at = stream.create(OTHER, parent=parent, nonce=1)
-    load_in_any_batches(stream.block())
+    blocks = [stream.block()]
+    stream.crypto_transfer({CALLER: -2, OTHER: 2})
+    load_in_any_batches(*blocks, stream.block())
 
     assert stored("entity", "id, ethereum_nonce, timestamp_range") == [(OTHER, 1, f"[{at},)")]
 
 
+def opened_by(stream: ContractStream, how: str, parent: int) -> None:
+    """OTHER comes to be as a child of `parent`."""
+    if how == "contract":
+        stream.create(OTHER, parent=parent, nonce=1, transfers={CALLER: -1, OTHER: 1})
+    else:
+        body = {"alias": b"\xab" * 20}
+        opened, moved = {"accountID": account(OTHER)}, {CALLER: -1, OTHER: 1}
+        stream.happen("cryptoCreateAccount", body, receipt=opened, parent=parent, nonce=1, transfers=moved)
+
+
 @pytest.mark.checklist("MRG-09")
+@pytest.mark.parametrize("how", ["contract", "account"])
+@pytest.mark.parametrize("payer", ["parent", "sibling", "anyone"])
 @pytest.mark.parametrize("was_there", [False, True], ids=["new", "completed"])
-def test_a_contract_created_by_another_keeps_what_it_was_given_before_its_own_record(was_there: bool) -> None:
+def test_what_is_given_in_the_file_before_the_record_that_creates_is_kept(
+    was_there: bool, payer: str, how: str
+) -> None:
     stream = ContractStream()
-    blocks = []
+    stream.crypto_transfer({CALLER: -900, OTHER: 900})
+    blocks = [stream.block()]
     if was_there:
         stream.crypto_create(OTHER, initial_balance=5)
         blocks.append(stream.block())
-    parent = stream.call(ran=function_result(), transfers={CALLER: -70, OTHER: 70})
-    stream.create(OTHER, parent=parent, nonce=1, transfers={CALLER: -1, OTHER: 1})
+    given = {CALLER: -70, OTHER: 70}
+    if payer == "anyone":
+        stream.crypto_transfer(given)
+    parent = stream.call(ran=function_result(), transfers=given if payer == "parent" else {})
+    if payer == "sibling":
+        stream.call(parent=parent, nonce=2, transfers=given)
+    # The bytecode of a contract from before there were sidecars is stored on its own.
+    stream.happen("fileUpdate", {}, sidecars=[bytecode(CONTRACT, b"", b"migrated", migration=True)])
+    opened_by(stream, how, parent)
     blocks.append(stream.block())
     stream.crypto_transfer({CALLER: -2, OTHER: 2})
     blocks.append(stream.block())

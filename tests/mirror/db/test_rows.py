@@ -15,10 +15,19 @@ from tokens.models import CustomFee, TokenAccount
 pytestmark = pytest.mark.django_db
 
 
+NEXT_FILE: dict[str, Any] = {}
+BARRIER: dict[str, Any] = {"barrier": True}
+
+
 def write(*changes: dict[str, Any]) -> None:
     rows = Rows()
     for change in changes:
-        rows.upsert(Entity, **change)
+        if change is NEXT_FILE:
+            rows.end_file()
+        elif change is BARRIER:
+            rows.barrier(lambda cursor: None)
+        else:
+            rows.upsert(Entity, **change)
     with connection.cursor() as cursor:
         rows.write(cursor)
 
@@ -106,9 +115,29 @@ def test_a_silent_change_moves_the_balance_and_starts_no_version() -> None:
 @pytest.mark.checklist("MRG-01")
 def test_a_silent_change_of_an_unknown_object_is_dropped() -> None:
     write({"id": 1001, "balance": 5})
-    write({"id": 1002, "balance": 5}, {"id": 1002, "since": 7, "type": "ACCOUNT"})
+    write({"id": 1002, "balance": 5}, NEXT_FILE, {"id": 1002, "since": 7, "type": "ACCOUNT"})
 
     assert stored("entity", "id, balance") == [(1002, 0)]
+
+
+@pytest.mark.checklist("MRG-09")
+@pytest.mark.parametrize("between", [[], [BARRIER]], ids=["together", "across a barrier"])
+def test_a_silent_change_counts_for_the_version_of_its_file_that_creates_the_object(
+    between: list[dict[str, Any]],
+) -> None:
+    write(
+        {"id": 1001, "balance": 5, "balance_timestamp": 4, "ethereum_nonce": 3},
+        *between,
+        {"id": 1001, "balance": 1, "balance_timestamp": 6},
+        {"id": 1001, "since": 7, "type": "ACCOUNT", "memo": "first"},
+        *between,
+        {"id": 1001, "balance": 10, "balance_timestamp": 8},
+        {"id": 1001, "since": 9, "memo": "second"},
+    )
+
+    columns = "timestamp_range, memo, balance, balance_timestamp, ethereum_nonce"
+    assert stored("entity", columns) == [("[9,)", "second", 16, 8, 3)]
+    assert stored("entity_history", columns) == [("[7,9)", "first", 16, 8, 3)]
 
 
 @pytest.mark.checklist("MRG-09")
@@ -256,7 +285,7 @@ steps = st.lists(
 def test_batches_of_any_size_give_the_same_tables(
     steps: list[Step], sizes: list[int], same: list[bool]
 ) -> None:
-    changes: list[list[dict[str, Any]]] = []  # by transaction: the changes of one are never in two batches
+    changes: list[list[dict[str, Any]]] = []  # by file: the changes of one are never in two batches
     for position, step in enumerate(steps):
         if same[position] and changes:
             at = changes[-1][0]["at"]
@@ -270,7 +299,7 @@ def test_batches_of_any_size_give_the_same_tables(
         with connection.cursor() as cursor:
             cursor.execute("delete from entity; delete from entity_history")
         for batch in batches:
-            write(*({k: v for k, v in change.items() if k != "at"} for change in batch))
+            write(*({k: v for k, v in change.items() if k != "at"} if change else change for change in batch))
         columns = "id, timestamp_range, balance, balance_timestamp, ethereum_nonce, memo"
         return stored("entity", columns), stored("entity_history", columns)
 
@@ -279,8 +308,8 @@ def test_batches_of_any_size_give_the_same_tables(
     rest = list(changes)
     while rest:
         size = sizes[len(batches) % len(sizes)]
-        batches.append([change for group in rest[:size] for change in group])
+        batches.append([change for group in rest[:size] for change in [*group, NEXT_FILE]])
         rest = rest[size:]
 
     assert load(batches) == one_by_one
-    assert load([[change for group in changes for change in group]] if changes else []) == one_by_one
+    assert load([[change for group in changes for change in [*group, NEXT_FILE]]]) == one_by_one
