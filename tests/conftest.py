@@ -15,6 +15,8 @@ import pytest
 import pytest_django
 from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from mirror import config
 from mirror.db.embedded import Server
@@ -23,8 +25,13 @@ from tests.api import Api
 from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
 from tests.ledger.ingest.tables import empty_tables
+from tests.waiting import PATIENT_SETTINGS
 
 __all__ = ["pytest_collection_modifyitems"]
+
+# A busy machine is no reason for a property to fail.
+hypothesis_settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("untimed")
 
 _PREFIX = "ledger-mirror-tests-"
 # The tests' data is thrown away, so nothing waits for the disk.
@@ -82,6 +89,14 @@ def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     _remove(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient_settings() -> Iterator[None]:
+    """No answer depends on how busy the machine is."""
+    restore = config.overridden(PATIENT_SETTINGS)
+    yield
+    restore()
 
 
 @pytest.fixture(scope="session")

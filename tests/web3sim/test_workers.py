@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.build import Build
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
-from web3sim import workers
+from web3sim import worker_processes, workers
 from web3sim.wire import send
 from web3sim.worker_processes import Worker
 from web3sim.workers import Pieces, Pool, Unanswered
@@ -48,17 +48,22 @@ def pool(ledger: Build, one_pool: Pool) -> Pool:
     """Without processes but the first, which takes seconds to start."""
     for pid in running(one_pool):
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not running(one_pool))
+    wait_until(lambda: not running(one_pool))
     return one_pool
 
 
-def soon(seconds: float = 10) -> float:
+def soon(seconds: float = PATIENCE_SECONDS) -> float:
     return time.monotonic() + seconds
 
 
-def ask(pool: Pool, to: int = FEW, seconds: float = 10, **given):
+def ask(pool: Pool, to: int = FEW, seconds: float = PATIENCE_SECONDS, **given):
     deadline = soon(seconds)
-    return pool.run(asked(to=long_zero(to), deadline=deadline, **given), deadline)
+    return pool.run(asked(to=long_zero(to), **{"deadline": deadline} | given), deadline)
+
+
+def ask_without_end(pool: Pool):
+    """A call that ends only with its process."""
+    return ask(pool, LOOPS, gas=10**13)
 
 
 def running(pool: Pool) -> list[int]:
@@ -80,11 +85,10 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def eventually(holds) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def is_long(pool: Pool) -> bool:
+    """Whether all processes that answer calls have worked on theirs for a while."""
+    busy = list(pool._busy)
+    return bool(busy) and all(worker.is_long for worker in busy)
 
 
 def test_a_process_answers_one_call_after_the_other(pool):
@@ -103,57 +107,66 @@ def test_a_process_that_was_killed_while_it_rested_costs_no_call(pool):
     ask(pool)
     (first,) = running(pool)
     os.kill(first, signal.SIGKILL)
-    eventually(lambda: not running(pool))
+    wait_until(lambda: not running(pool))
     assert ask(pool).result == WORD_42
     assert first not in running(pool)
 
 
 @pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
 def test_an_endless_loop_ends_at_its_deadline(pool, engine):
-    found = ask(pool, LOOPS, seconds=0.2, gas=10**13, engine=engine)
+    # The pool would wait longer: the process ends the call by itself.
+    found = ask(pool, LOOPS, deadline=soon(0.2), gas=10**13, engine=engine)
     assert found.status is HTTPStatus.SERVICE_UNAVAILABLE
     assert ask(pool).result == WORD_42
 
 
-def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool):
+def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool, monkeypatch):
+    monkeypatch.setattr(worker_processes, "_GRACE_SECONDS", 0.0)
     ask(pool)
     (first,) = running(pool)
     os.kill(first, signal.SIGSTOP)
     with pytest.raises(Unanswered, match="took too long"):
-        ask(pool, seconds=0.2)
-    eventually(lambda: first not in running(pool))
+        ask(pool, seconds=1)
+    wait_until(lambda: first not in running(pool))
     assert ask(pool).result == WORD_42
 
 
 def test_a_process_that_dies_costs_only_its_call(pool):
     ask(pool)
     (first,) = running(pool)
-
-    def kill() -> None:
-        time.sleep(0.3)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask_without_end, pool)
+        wait_until(lambda: is_long(pool))
         os.kill(first, signal.SIGKILL)
-
-    threading.Thread(target=kill).start()
-    with pytest.raises(Unanswered, match="died"):
-        ask(pool, LOOPS, gas=10**13)
+        with pytest.raises(Unanswered, match="died"):
+            call.result()
     assert ask(pool).result == WORD_42
 
 
 def test_a_long_call_runs_at_a_lower_priority_and_is_its_processs_last(pool):
     ask(pool)
     (first,) = running(pool)
-    nice = []
+    lower = os.getpriority(os.PRIO_PROCESS, 0) + 10
+    # A stopped process takes as long as the test wants.
+    os.kill(first, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask, pool)
+        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, first) == lower)
+        os.kill(first, signal.SIGCONT)
+        assert call.result().result == WORD_42
+    wait_until(lambda: first not in running(pool))
 
-    def look() -> None:
-        time.sleep(1.0)
-        nice.append(os.getpriority(os.PRIO_PROCESS, first))
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    assert ask(pool, LOOPS, seconds=1.5, gas=10**13).status is HTTPStatus.SERVICE_UNAVAILABLE
-    thread.join()
-    assert nice[0] == os.getpriority(os.PRIO_PROCESS, 0) + 10
-    eventually(lambda: first not in running(pool))
+def test_a_call_is_long_that_took_much_of_a_processors_time(pool, monkeypatch):
+    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", float("inf"))
+    ask(pool)
+    (first,) = running(pool)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask_without_end, pool)
+        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, first) > os.getpriority(os.PRIO_PROCESS, 0))
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(Unanswered):
+            call.result()
 
 
 def test_deep_recursion_is_answered(pool):
@@ -192,16 +205,18 @@ def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger)
     pool = Pool(1, 1)
     try:
         ask(pool)
-        with ThreadPoolExecutor(4) as threads:
-            long = threads.submit(ask, pool, LOOPS, 3, gas=10**13)
-            time.sleep(0.8)
+        (first,) = running(pool)
+        with ThreadPoolExecutor(2) as threads:
+            long = threads.submit(ask_without_end, pool)
+            wait_until(lambda: is_long(pool))
             waiting = threads.submit(ask, pool)
-            time.sleep(0.2)
-            began = time.monotonic()
+            wait_until(lambda: pool._turns)
             with pytest.raises(Unanswered, match="busy"):
                 ask(pool)
-            assert not long.done() and time.monotonic() - began < 2
-            assert long.result().status is HTTPStatus.SERVICE_UNAVAILABLE
+            assert not long.done() and not waiting.done()
+            os.kill(first, signal.SIGKILL)
+            with pytest.raises(Unanswered, match="died"):
+                long.result()
             assert waiting.result().result == WORD_42
     finally:
         pool.close()
@@ -212,7 +227,7 @@ def test_the_first_process_is_started_again_when_it_was_killed(pool):
     before = running(pool)
     pool._starter._process.kill()
     # Those it made end with it.
-    eventually(lambda: not any(Path("/proc", str(pid)).exists() for pid in before))
+    wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in before))
     assert ask(pool).result == WORD_42
 
 
@@ -223,7 +238,7 @@ def test_nothing_is_left_when_a_pool_is_closed(ledger):
     first = pool._starter._process.pid
     others = running(pool)
     pool.close()
-    eventually(lambda: not any(Path("/proc", str(pid)).exists() for pid in [first, *others]))
+    wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in [first, *others]))
 
 
 def test_a_call_ends_with_the_pool_that_runs_it(ledger):
@@ -232,8 +247,8 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
     descriptors = Path("/proc/self/fd")
     open_before = len([*descriptors.iterdir()])
     with ThreadPoolExecutor(1) as threads:
-        call = threads.submit(ask, pool, LOOPS, seconds=60)
-        eventually(lambda: pool._busy)
+        call = threads.submit(ask_without_end, pool)
+        wait_until(lambda: pool._busy)
         pool.close()
         with pytest.raises(Unanswered):
             call.result()
@@ -242,17 +257,17 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
 
 
 def test_pieces_end_in_time_also_if_they_are_taken_slowly():
-    process = subprocess.Popen(["sleep", "60"])
+    process = subprocess.Popen(["sleep", "600"])
     ours, theirs = socket.socketpair()
     with theirs:
         send(theirs, b"first")
         send(theirs, b"second")
-        pieces = Pieces(Pool(1, 0), Worker(ours, process.pid), soon(0.5))
-        assert next(pieces) == b"first"
-        time.sleep(1.6)
+        pool, worker = Pool(1, 0), Worker(ours, process.pid)
+        assert next(Pieces(pool, worker, soon())) == b"first"
+        # The second piece is there, but whoever reads comes too late.
         with pytest.raises(Unanswered):
-            next(pieces)
-    assert process.wait(10) == -signal.SIGKILL
+            next(Pieces(pool, worker, soon(-10)))
+    assert process.wait(PATIENCE_SECONDS) == -signal.SIGKILL
 
 
 def test_a_call_without_time_is_not_begun(pool):
