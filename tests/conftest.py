@@ -5,6 +5,7 @@ All pytest-xdist workers share it, each with a database of its own. With DATABAS
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -56,6 +57,9 @@ def _remove(folder: Path) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that runs something in the background has it ignore Ctrl-C, and so would the nodes of tests.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         config.stash[_FOLDER] = Path(config.workerinput["server_folder"])
         return

@@ -31,8 +31,8 @@ _SYSTEM, _REVERT_REASON = 4, 12
 class Trace(NamedTuple):
     """What is asked: the transaction by its time (ns), and what to tell of each operation.
 
-    `deadline` is until when the answer has to begin, `last` until when it has to end; times of
-    `time.monotonic`.
+    `deadline` is until when the answer has to begin, a time of `time.monotonic`; `seconds` how long it may
+    take from then on.
     """
 
     consensus_timestamp: int
@@ -40,7 +40,12 @@ class Trace(NamedTuple):
     memory: bool
     storage: bool
     deadline: float
-    last: float
+    seconds: float
+
+    @property
+    def last(self) -> float:
+        """Until when the answer has to end however late it begins."""
+        return self.deadline + self.seconds
 
 
 def load_engine() -> None:

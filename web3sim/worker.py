@@ -145,6 +145,7 @@ class _Worker:
         try:
             if not isinstance(asked, trace.Trace):
                 return call.answer(asked), False
+            pieces.seconds = asked.seconds
             answer = trace.answer(asked, pieces.add)
             return answer._replace(result=pieces.held), False
         except MemoryError:
@@ -165,21 +166,27 @@ class _Pieces:
         self._connection = connection
         self._held: list[bytes] = []
         self._size = 0
+        self._last = 0.0
         self.began = False
+        #: How long it may take from its beginning.
+        self.seconds = 0.0
 
     @property
     def held(self) -> bytes:
         return b"".join(self._held)
 
     def add(self, piece: bytes) -> None:
-        """Errors: OSError when the web server process wants no more."""
+        """Errors: OSError when the web server process wants no more, DeadlinePassed."""
         if self.began:
+            if time.monotonic() > self._last:
+                raise DeadlinePassed
             send(self._connection, piece)
             return
         self._held.append(piece)
         self._size += len(piece)
         if self._size > _HELD_BYTES:
             self.began = True
+            self._last = time.monotonic() + self.seconds
             send(self._connection, pickle.dumps((None, False)))
             send(self._connection, self.held)
             self._held.clear()

@@ -45,14 +45,14 @@ class Pool:
         self.release(worker, usable=not (last or worker.slowed))
         return answer
 
-    def stream(self, asked: Any, deadline: float, last: float) -> "tuple[Any, Pieces | None]":
-        """The same of an answer that may be a long one: then there are pieces, which may come until `last`.
+    def stream(self, asked: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
+        """The same of an answer that may be a long one: then there are pieces, which may come for `seconds`.
 
         They have to be read to their end, or closed. Errors: Unanswered.
         """
         worker, answer, ends = self._ask(asked, deadline)
         if answer is None:
-            return None, Pieces(self, worker, last)
+            return None, Pieces(self, worker, time.monotonic() + seconds)
         self.release(worker, usable=not (ends or worker.slowed))
         return answer, None
 

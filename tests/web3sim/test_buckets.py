@@ -9,6 +9,7 @@ import redis
 
 from mirror.rest.stores import Circuit
 from tests.mirror.rest.redis_server import running
+from tests.waiting import wait_until
 from web3sim import buckets
 from web3sim.buckets import AdvanceBuckets, Buckets, RedisBuckets, SharedBuckets
 
@@ -27,24 +28,31 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory):
         yield path
 
 
-def in_redis(socket: Path, otherwise: Buckets | None = None) -> RedisBuckets:
+@pytest.fixture
+def still_redis(redis_socket: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Redis without buckets, whose time does not pass."""
+    monkeypatch.setattr(buckets, "_CHANGE", buckets._CHANGE.replace("redis.call('TIME')", "{1000, 0}"))
+    redis.Redis(unix_socket_path=str(redis_socket)).flushall()
+    return redis_socket
+
+
+def in_redis(socket: Path) -> RedisBuckets:
     client = redis.Redis(unix_socket_path=str(socket))
-    return RedisBuckets(client, Circuit("redis"), otherwise or SharedBuckets(None), "test")
+    return RedisBuckets(client, Circuit("redis"), SharedBuckets(None), "test")
 
 
 @pytest.fixture(params=["memory", "file", "redis"])
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Buckets:
+    """Full buckets for which no time passes."""
     if request.param == "redis":
-        socket = request.getfixturevalue("redis_socket")
-        redis.Redis(unix_socket_path=str(socket)).flushall()
-        return in_redis(socket)
-    return SharedBuckets(tmp_path / "throttle" if request.param == "file" else None)
+        return in_redis(request.getfixturevalue("still_redis"))
+    return SharedBuckets(tmp_path / "throttle" if request.param == "file" else None, Clock())
 
 
 def test_a_bucket_holds_what_a_second_brings(shared):
-    # So much that what comes in meanwhile does not count.
-    assert shared.take("gas", 10**9, 10**9 - 10**6)
-    assert not shared.take("gas", 10**9, 10**9)
+    assert shared.take("gas", 10**9, 10**9 - 5)
+    assert not shared.take("gas", 10**9, 6)
+    assert shared.take("gas", 10**9, 5)
 
 
 def test_what_is_not_there_is_not_taken(shared):
@@ -83,8 +91,7 @@ def test_threads_never_take_more_than_there_is(shared):
         thread.start()
     for thread in threads:
         thread.join()
-    # A little comes in meanwhile.
-    assert 40 <= sum(taken) < 80
+    assert sum(taken) == 40
 
 
 def _take_in_process(path: str) -> int:
@@ -131,23 +138,29 @@ def test_any_number_of_names_is_taken():
 
 
 def test_a_file_that_can_not_be_made_leaves_each_process_its_own(tmp_path, caplog):
-    shared = SharedBuckets(tmp_path / "missing" / "throttle")
+    shared = SharedBuckets(tmp_path / "missing" / "throttle", Clock())
     assert shared.take("a", 5, 5) and not shared.take("a", 5, 5)
     assert "throttle_not_shared" in caplog.text
 
 
-def test_nodes_share_a_redis(redis_socket):
-    redis.Redis(unix_socket_path=str(redis_socket)).flushall()
-    first, second = in_redis(redis_socket), in_redis(redis_socket)
+def test_nodes_share_a_redis(still_redis):
+    first, second = in_redis(still_redis), in_redis(still_redis)
     assert first.take("a", 5, 5)
     assert not second.take("a", 5, 5)
+
+
+def test_a_bucket_in_redis_fills_with_time(redis_socket):
+    redis.Redis(unix_socket_path=str(redis_socket)).flushall()
+    shared = in_redis(redis_socket)
+    assert shared.take("a", 5, 5)
+    wait_until(lambda: shared.take("a", 5, 5))
 
 
 def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
     missing = RedisBuckets(
         redis.Redis(unix_socket_path=str(tmp_path / "nothing.sock")),
-        Circuit("redis"),
-        SharedBuckets(None),
+        Circuit("redis", clock=Clock()),
+        SharedBuckets(None, Clock()),
         "test",
     )
     assert missing.take("a", 5, 5)
@@ -161,8 +174,8 @@ def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
 def test_without_redis_the_file_is_in_the_data_folder(settings, tmp_path):
     settings.DATA_DIR = tmp_path
     first, second = buckets.configured(), buckets.configured()
-    assert first.take("a", 5, 5)
-    assert not second.take("a", 5, 5)
+    assert first.count("a", 1)
+    assert not second.count("a", 1)
     assert (tmp_path / "throttle").exists()
 
 

@@ -255,6 +255,7 @@ def test_a_change_is_seen_within_seconds_and_not_looked_for_with_every_request(
     db, monkeypatch, django_assert_num_queries
 ):
     filters = Filters()
+    monkeypatch.setattr(request_filters, "_RELOAD_SECONDS", 1e9)
     with django_assert_num_queries(1):
         assert filters.current() == filters.current() == ()
     ContractCallFilter.objects.create(name="a", action="REJECT")

@@ -9,12 +9,6 @@ from web3sim.throttle import Throttled, admit, restore, unused
 REQUESTS, GAS = "Requests per second rate limit exceeded", "Gas per second rate limit exceeded."
 
 
-@pytest.fixture
-def still() -> SharedBuckets:
-    """Buckets for which no time passes."""
-    return SharedBuckets(None, lambda: 1.0)
-
-
 def refused(buckets: SharedBuckets, gas: int) -> str:
     with pytest.raises(Throttled) as error:
         admit(buckets, gas)

@@ -160,15 +160,13 @@ class Opcodes(NewerReadView):
         return {"name": read_name(transaction_id_or_hash)}
 
     def read(self, given: OpcodeParameters, name: bytes | TransactionId) -> Any:
-        begin = time.monotonic()
+        deadline = time.monotonic() + config.value("web3.requestTimeout")
+        seconds = config.value("web3.opcode.tracer.timeout")
         try:
             throttle.admit_trace(buckets.of_process())
             consensus_timestamp = find(name)
-            deadline = begin + config.value("web3.requestTimeout")
-            last = begin + config.value("web3.opcode.tracer.timeout")
-            flags = (given.stack, given.memory, given.storage)
-            asked = Trace(consensus_timestamp, *flags, deadline, max(deadline, last))
-            found, pieces = workers.trace_pool().stream(asked, asked.deadline, asked.last)
+            asked = Trace(consensus_timestamp, given.stack, given.memory, given.storage, deadline, seconds)
+            found, pieces = workers.trace_pool().stream(asked, deadline, seconds)
         except throttle.Throttled as error:
             raise _TooMany(str(error)) from None
         except (DatabaseUnavailable, workers.Unanswered):

