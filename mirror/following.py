@@ -12,13 +12,13 @@ from django.db import DatabaseError, connection
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.follow import Follow
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.source import open_download
+from ledger.ingest.source import names_public_bucket, open_download
 from ledger.ingest.trust import Trust
 from ledger.stream.address_book import read_address_book
 from ledger.stream.errors import StreamFileError
-from mirror import clock, config, demo
+from mirror import clock, config
 from mirror.db.partitions import create_ahead
 from mirror.errors import OperatorError
 from mirror.values import timestamp
@@ -54,7 +54,7 @@ def follow(
     start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
     if _loaded() and start == NOW:
         start = ""
-    elif start == NOW or (not start and not _loaded() and not location and _is_public()):
+    elif start == NOW or (not start and not _loaded() and not location and names_public_bucket()):
         start = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     first, last = _time(start), _time(until)
     if first is not None and last is not None and first > last:
@@ -97,7 +97,7 @@ def _follow(
     download = open_download(location)
     trust = Trust(bundled.public_demo_address_book())
     say(f"Following {download.bucket.location}.")
-    with Reporting(source=download.bucket.location, following=True) as report:
+    with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
         lines = _Lines(say, report)
         files = Follow(download, trust, report, stopping=stopping, start=start, until=until)
         return Pipeline(trust=trust, start=start, report=lines.show).run(files.files())
@@ -150,14 +150,6 @@ def _loaded() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("select exists (select from record_file)")
         return bool(cursor.fetchone()[0])
-
-
-def _is_public() -> bool:
-    """Whether the stream goes on elsewhere whether or not anyone loads it, from years ago."""
-    return config.value("network") != demo.NETWORK and config.value("importer.downloader.cloudProvider") in (
-        "S3",
-        "GCP",
-    )
 
 
 def _time(text: str) -> int | None:

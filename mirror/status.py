@@ -18,8 +18,8 @@ Activity = LoaderState.Activity
 
 # A loader reports twice a minute at least.
 SILENT_SECONDS = 120
-# It may take so long from its first report to its lock, and from giving that back to its last report.
-STARTING_SECONDS, ENDING_SECONDS = 60, 5
+# A loader that has ended may still be on its way to say so.
+ENDING_SECONDS = 5
 # A stream this far behind is still one that is followed as it appears.
 UP_TO_DATE_SECONDS = 60
 
@@ -149,9 +149,8 @@ class Status:
 
     @property
     def _killed(self) -> bool:
-        # It reports before it takes the lock and once more after it gives it back.
-        allowed = STARTING_SECONDS if self._value("activity") == Activity.STARTING else ENDING_SECONDS
-        return not self._ended and not self.running and self._silence > allowed
+        # It reports as long as it has the lock.
+        return not self._ended and not self.running and self._silence > ENDING_SECONDS
 
     @property
     def _silent(self) -> bool:

@@ -2,7 +2,7 @@
 
 One thread reads files and builds rows, another writes the batch before; so decoding and the database work at
 once. What is committed is always a prefix of the stream that ends with a whole file; loading goes on after
-the last `record_file` row.
+the last `record_file` row. Commits wait for the disk: a crash loses no block that a client has seen.
 """
 
 import gc
@@ -12,10 +12,10 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch, Persist
@@ -104,7 +104,7 @@ class Pipeline:
         Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
         files before it are loaded, nothing of it is.
         """
-        with _loader_lock(), _fewer_collections():
+        with loader_lock(), _fewer_collections():
             _start()
             self.progress.last = Position.stored()
             self.progress.snapshot = self._snapshots.last_stored()
@@ -216,8 +216,6 @@ def _start() -> None:
 def _write(batch: Batch) -> None:
     began = time.monotonic()
     with transaction.atomic(), connection.cursor() as cursor:
-        # A crash may lose the last commits but never part of one; they are loaded again from the files.
-        cursor.execute("set local synchronous_commit = off")
         batch.write(cursor)
     log.info("event=batch rows=%d ms=%d", len(batch), (time.monotonic() - began) * 1000)
 
@@ -243,10 +241,11 @@ def _fewer_collections() -> Iterator[None]:
 
 
 @contextmanager
-def _loader_lock() -> Iterator[None]:
-    """One loader per database. Errors: IngestError when another holds the lock.
+def loader_lock() -> Iterator[None]:
+    """Be the one loader of the database. Errors: IngestError when another holds the lock.
 
-    A loader that was killed keeps it for a moment, until the server ends its session.
+    A loader that was killed keeps it for a moment, until the server ends its session. Whoever reports what it
+    does takes the lock before, so that a refused loader never reports; a session may take it twice.
     """
     with connection.cursor() as cursor:
         deadline = time.monotonic() + LOADER_LOCK_SECONDS
@@ -261,7 +260,8 @@ def _loader_lock() -> Iterator[None]:
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
+        # A session that was lost has lost its lock too.
+        with suppress(OperationalError, InterfaceError), connection.cursor() as cursor:
             cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
             cursor.execute("reset application_name")
 

@@ -38,6 +38,18 @@ def open_download(location: str = "") -> Download:
     )
 
 
+def names_public_bucket() -> bool:
+    """Whether the settings name the bucket of a public network, which goes on from years ago.
+
+    The demonstration streams end, and any other bucket is the operator's own choice.
+    """
+    network = config.value("network")
+    public = PUBLIC_BUCKETS.get(network)
+    if network == "demo" or config.value(_DOWNLOADER + "cloudProvider") not in _SCHEMES:
+        return False
+    return public is not None and config.value(_DOWNLOADER + "bucketName") in ("", public)
+
+
 def _bucket(location: str) -> Bucket:
     provider = config.value(_DOWNLOADER + "cloudProvider")
     access = Access(

@@ -90,9 +90,14 @@ class Server:
 
     def alive(self) -> bool:
         """Whether the server's process exists."""
-        if self._child is not None:
-            return self._child.poll() is None
+        if self._child is not None and self._child.poll() is None:
+            return True
         return self.process() is not None
+
+    def revive(self) -> None:
+        """Start the server again where it has died, for its users; any of them may. Errors: ServerError."""
+        with self._starting_or_stopping(), self._translated():
+            self._start()
 
     # START
 

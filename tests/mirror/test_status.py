@@ -171,7 +171,8 @@ def test_a_loader_without_its_lock_was_killed(activity: str) -> None:
     assert now.needs_help
 
 
-def test_a_loader_that_begins_has_no_lock_yet() -> None:
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_begins_has_its_lock_already() -> None:
     loader("starting", seconds_ago=20)
 
     assert status.read().sentence == "Starting to load from s3://streams. No block is loaded yet."

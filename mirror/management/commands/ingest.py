@@ -124,7 +124,7 @@ class Command(BaseCommand):
             ):
                 make_tables(self.stdout.write)
                 create_ahead()
-                with Reporting(source=" and ".join(options["paths"])) as report:
+                with pipeline.loader_lock(), Reporting(source=" and ".join(options["paths"])) as report:
                     loader = pipeline.Pipeline(
                         allow_gap=options["allow_gap"],
                         trust=None

@@ -21,6 +21,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.follow import Follow
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
+from ledger.ingest.source import names_public_bucket
 from ledger.ingest.trust import Trust
 from ledger.stream.bucket import Access, open_bucket
 from ledger.stream.compose import Block, Composer, Layout
@@ -29,6 +30,7 @@ from ledger.stream.download import Layout as Folders
 from ledger.stream.names import signature_name
 from ledger.stream.node_key import SigningNode, signing_nodes
 from ledger.stream.source import find_record_files
+from mirror import following as mirror_following
 from mirror.models import LoaderState
 from mirror.values.hapi import (
     ContractBytecode,
@@ -168,6 +170,61 @@ def test_what_is_published_is_loaded_from_every_kind_of_source(
     assert (done.files, done.verified) == (3, 3)
     assert len(done.signed_by) >= 2
     assert stored("sidecar_file", "count") == [(1,)] * 3
+
+
+@pytest.mark.parametrize("name", ["mine", "testnet"])
+def test_a_bucket_of_the_operators_choice_is_followed_from_its_beginning(
+    network: Network, tmp_path: Path, settings_of: Settings, name: str
+) -> None:
+    network.happen(3)
+    book = tmp_path / "book.bin"
+    book.write_bytes(network.book)
+    stopping = threading.Event()
+    with S3Server(network.folder) as server:
+        settings_of(
+            {
+                "network": name,
+                "importer.initialAddressBook": str(book),
+                "importer.downloader.bucketName": BUCKET,
+                "importer.downloader.endpointOverride": server.endpoint,
+                "importer.downloader.allowAnonymousAccess": True,
+            }
+        )
+        guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
+        guard.start()
+
+        def stop_when_all_are_loaded() -> None:
+            wait_until(lambda: len(loaded()) == 3)
+            stopping.set()
+            connection.close()
+
+        watching = threading.Thread(target=stop_when_all_are_loaded)
+        watching.start()
+        mirror_following.follow(print, stopping)
+        guard.cancel()
+        watching.join()
+
+    assert loaded() == network.files
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "public"),
+    [
+        ("mainnet", {}, True),
+        ("testnet", {"importer.downloader.cloudProvider": "GCP"}, True),
+        ("mainnet", {"importer.downloader.bucketName": "hedera-mainnet-streams"}, True),
+        ("mainnet", {"importer.downloader.bucketName": "mine"}, False),
+        ("mainnet", {"importer.downloader.cloudProvider": "LOCAL"}, False),
+        ("mine", {"importer.downloader.bucketName": "mine"}, False),
+        ("demo", {}, False),
+    ],
+)
+def test_public_buckets_are_those_of_the_public_networks(
+    settings_of: Settings, name: str, changes: dict[str, str], public: bool
+) -> None:
+    settings_of({"network": name} | changes)
+
+    assert names_public_bucket() == public
 
 
 def test_nodes_change_over_from_folders_by_account_to_folders_by_id(network: Network) -> None:

@@ -1,11 +1,15 @@
 """What a loader reports of itself, as the row of loader_state says it."""
 
+import threading
 import time
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from django.db import connections
 
+from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Problem, Reporting
@@ -13,8 +17,11 @@ from ledger.stream.address_book import AddressBookNode
 from ledger.stream.consensus import Ballot, ConsensusMode, NoConsensus, electorate
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
-from mirror.models import LoaderState
+from mirror import following
+from mirror.errors import OperatorError
+from mirror.models import LOADER_LOCK, LoaderState
 from tests.ledger.compose import Stream
+from tests.ledger.ingest.test_killed import start
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -97,6 +104,43 @@ def test_a_loader_that_fails_leaves_its_last_error(error: Exception, expected: d
 
     row = reported("failed")
     assert expected.items() <= row["problem"].items()
+
+
+@pytest.fixture
+def running() -> Iterator[dict[str, Any]]:
+    """What a loader that runs elsewhere has said of itself; it holds its lock."""
+    other = connections.create_connection("default")
+    with other.cursor() as cursor:
+        cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+    with Reporting(source="the bucket of the one that runs", following=True):
+        pass
+    LoaderState.objects.update(activity="loading", process=1)
+    yield reported("loading")
+    other.close()
+
+
+def test_a_follower_that_is_refused_leaves_the_state_of_the_one_that_runs(
+    running: dict[str, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "LOADER_LOCK_SECONDS", 0.1)
+
+    with pytest.raises(OperatorError, match="another loader is writing to it"):
+        following.follow(print, threading.Event(), str(tmp_path))
+
+    assert LoaderState.objects.values().get() == running
+
+
+def test_an_importer_that_is_refused_leaves_the_state_of_the_one_that_runs(
+    running: dict[str, Any], tmp_path: Any
+) -> None:
+    stream = Stream()
+    stream.send({1001: -1, 1002: 1})
+    stream.block().write(tmp_path)
+
+    refused = start(tmp_path)
+
+    assert refused.wait() == 1
+    assert LoaderState.objects.values().get() == running
 
 
 def test_stopping_is_no_failure() -> None:
