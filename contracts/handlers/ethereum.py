@@ -8,6 +8,7 @@ from ledger.ingest.registry import handles, names_entity
 from ledger.models import Entity, TransactionHash
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id, ethereum
+from mirror.values.entity_id import ImpossibleId
 from mirror.values.ethereum import EthereumData, InvalidEthereumData
 
 # Up to HAPI 0.46 records do not tell the nonce; it went up with these results too.
@@ -39,6 +40,9 @@ def ethereum_transaction(item: RecordItem, rows: Batch) -> None:
         rows.recoverable(item, f"its Ethereum transaction can't be decoded: {error}")
         return
     call_data_file = entity_id.of_file(body.call_data) if body.HasField("call_data") else 0
+    if isinstance(call_data_file, ImpossibleId):
+        rows.recoverable(item, f"its call data can't be in any file: {call_data_file.problem}")
+        return
     decoded.hash = item.record.ethereum_hash or _hash(item, decoded, call_data_file, rows)
     item.ethereum = decoded
     # ROWS

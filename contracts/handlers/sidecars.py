@@ -12,7 +12,7 @@ from contracts.models import Contract, ContractAction, ContractState, ContractSt
 from ledger.ingest.batch import Batch
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id
-from mirror.values.entity_id import InvalidEntityId
+from mirror.values.entity_id import ImpossibleId
 from mirror.values.hapi import ContractAction as ActionMessage
 
 SLOT_LENGTH = 32
@@ -149,7 +149,7 @@ def _recipient(item: RecordItem, rows: Batch, action: Any) -> dict[str, Any]:
         return {kind: _known(item, rows, "recipient", entity_id.of_account, action.recipient_account)}
     if kind == "targeted_address":
         return {"recipient_address": action.targeted_address}
-    rows.recoverable(item, "a contract action has no recipient")
+    # That of a contract to be created is not known if it fails.
     return {}
 
 
@@ -157,11 +157,9 @@ def _known(
     item: RecordItem, rows: Batch, role: str, encoded: Callable[[Any], int], message: Any
 ) -> int | None:
     """The id, noted as touched; None, and a recoverable problem, when it is impossible."""
-    try:
-        entity = encoded(message)
-    except InvalidEntityId as error:
-        rows.recoverable(item, f"the {role} of a contract action is impossible: {error}")
-        return None
+    entity = encoded(message)
+    if isinstance(entity, ImpossibleId):
+        rows.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")
     rows.mention(entity)
     return entity or None
 

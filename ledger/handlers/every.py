@@ -13,7 +13,8 @@ from ledger.models import (
     TransactionHash,
 )
 from ledger.stream.item import RecordItem
-from mirror.values import entity_id, timestamp
+from mirror.values import entity_id
+from mirror.values.entity_id import ImpossibleId
 from mirror.values.timestamp import NANOS_PER_DAY
 from mirror.values.transaction_types import NUMBERS
 
@@ -48,7 +49,7 @@ def transaction(item: RecordItem, rows: Batch) -> None:
         type=item.transaction_type,
         result=item.result,
         payer_account_id=item.payer_account_id,
-        valid_start_ns=timestamp.strict(identifier.transactionValidStart),
+        valid_start_ns=item.valid_start_ns,
         valid_duration_seconds=(
             body.transactionValidDuration.seconds if body.HasField("transactionValidDuration") else None
         ),
@@ -77,12 +78,15 @@ def transaction(item: RecordItem, rows: Batch) -> None:
 
 
 def _max_custom_fees(item: RecordItem, rows: Batch) -> list[bytes] | None:
-    if not item.body.max_custom_fees:
-        return None
+    """The limits the body sets, but for those that name an account or token that can't be one."""
+    limits = []
     for limit in item.body.max_custom_fees:
-        rows.mention(entity_id.of_account(limit.account_id))
-        rows.mention(*(entity_id.of_token(fee.denominating_token_id) for fee in limit.fees))
-    return [limit.SerializeToString() for limit in item.body.max_custom_fees]
+        named = [entity_id.of_account(limit.account_id)]
+        named += [entity_id.of_token(fee.denominating_token_id) for fee in limit.fees]
+        if not any(isinstance(entity, ImpossibleId) for entity in named):
+            rows.mention(*named)
+            limits.append(limit.SerializeToString())
+    return limits or None
 
 
 @every_item(Order.HBAR_TRANSFERS)

@@ -17,7 +17,7 @@ def prng(item: RecordItem, rows: Batch) -> None:
     """
     drawn = item.record.WhichOneof("entropy")
     if drawn is None:
-        rows.recoverable(item, "its record has no pseudorandom number")
+        rows.warning(item, "its record has no pseudorandom number")
         return
     rows.insert(
         Prng,

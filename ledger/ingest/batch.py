@@ -159,6 +159,10 @@ class Batch(Rows):
             return None
         return found
 
+    def warning(self, item: RecordItem, problem: str) -> None:
+        """Log what is odd about an item and no problem to anyone."""
+        log.warning("event=odd consensus_timestamp=%d problem=%r", item.consensus_timestamp, problem)
+
     def recoverable(self, item: RecordItem, problem: str) -> None:
         """Count and log a problem of one item that does not stop the stream.
 

@@ -12,7 +12,8 @@ from ledger.stream.item import RecordItem
 from ledger.stream.record_file import RecordFile
 from ledger.stream.verified import StreamFile
 from mirror import config
-from mirror.values.entity_id import InvalidEntityId
+from mirror.values.entity_id import ImpossibleId
+from mirror.values.result_codes import INVALID_ID
 
 
 class FileRows:
@@ -66,11 +67,9 @@ class FileRows:
         if batch.mentioned is not None:
             batch.mentioned = set()
         try:
-            try:
-                item.entity_id = entity_of(item, batch)
-            except InvalidEntityId as error:
-                item.entity_id = 0
-                batch.recoverable(item, str(error))
+            item.entity_id = entity_of(item, batch)
+            if isinstance(item.entity_id, ImpossibleId):
+                _note_impossible(item, batch, item.entity_id)
             if not self._selection.everything and not self._selection.takes(item):
                 return
             for step in self._before:
@@ -95,3 +94,16 @@ class FileRows:
                 f"cannot be turned into rows: {error}",
                 "Please report this file: it is intact, and this is a defect of the node.",
             ) from error
+
+
+def _note_impossible(item: RecordItem, batch: Batch, entity: ImpossibleId) -> None:
+    """Tell of an entity that can't be one, unless the network refused the transaction for that very reason.
+
+    Numbers of contracts come from the code of contracts, too, which may ask for anything.
+    """
+    if item.result in INVALID_ID:
+        return
+    if entity.kind == "contract":
+        batch.warning(item, entity.problem)
+    else:
+        batch.recoverable(item, entity.problem)

@@ -17,7 +17,7 @@ CACHE_SIZE = 100_000
 
 
 class EntityLookup:
-    """Resolves the ids of protobuf AccountID and ContractID messages; 0 means unknown or absent."""
+    """Resolves the ids of protobuf AccountID and ContractID messages; 0 is unknown, absent or impossible."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, bytes], int] = OrderedDict()

@@ -95,7 +95,9 @@ def start_work() -> list[StartWork]:
 
 
 def entity_of(item: RecordItem, batch: "Batch") -> int:
-    """The encoded id of the entity the item is about; 0 when its type names none or the id is not valid."""
+    """The encoded id of the entity the item is about; 0 when its type names none, an ImpossibleId when what
+    it names can't be one.
+    """
     function = _entity_of.get(item.transaction_type)
     return function(item, batch) if function else 0
 

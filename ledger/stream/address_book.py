@@ -58,11 +58,14 @@ def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
 def account_of(name: str, entry: Any) -> int:
     """The account of a NodeAddress, which old books only tell in its memo. Errors: StreamFileError."""
     try:
-        if entry.HasField("nodeAccountId"):
-            return entity_id.of_account(entry.nodeAccountId)
-        return entity_id.parse(entry.memo.decode("ascii", "replace"))
+        if not entry.HasField("nodeAccountId"):
+            return entity_id.parse(entry.memo.decode("ascii", "replace"))
+        account = entity_id.of_account(entry.nodeAccountId)
+        if isinstance(account, entity_id.ImpossibleId):
+            raise entity_id.InvalidEntityId(account.problem)
     except entity_id.InvalidEntityId as error:
         raise StreamFileError(name, 0, f"a node of the address book has no account: {error}") from error
+    return account
 
 
 def node_id_of(node_id: int, account_id: int) -> int:

@@ -11,7 +11,7 @@ from mirror.values.hapi import PendingAirdropId, PendingAirdropRecord
 def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> list[Any]:
     """The PendingAirdropRecords of a TokenAirdropTransactionBody.
 
-    `results` are the TokenTransferLists of the transaction's result. Errors: InvalidEntityId.
+    `results` are the TokenTransferLists of the transaction's result.
     """
     received = set(_received(results))
     pending: list[Any] = []

@@ -22,10 +22,7 @@ from mirror.values.hapi import (
 
 
 def function_result(result: Any, traces: Sequence[Any]) -> Any:
-    """The ContractFunctionResult of an EvmTransactionResult and the EvmTraceData of its transaction.
-
-    Errors: InvalidEntityId.
-    """
+    """The ContractFunctionResult of an EvmTransactionResult and the EvmTraceData of its transaction."""
     logs = [_log(log) for trace in traces for log in trace.logs]
     context = result.internal_call_context
     message = ContractFunctionResult(
@@ -63,8 +60,6 @@ def sidecar_records(
     """The TransactionSidecarRecords of a transaction.
 
     `creation` says whether it was to create a contract, `contract` is the ContractID of its receipt.
-
-    Errors: InvalidEntityId.
     """
     contents: list[dict[str, Any]] = []
     changes = [

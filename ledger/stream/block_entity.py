@@ -34,10 +34,7 @@ class Given:
 
 
 def complete(item: RecordItem, transaction: BlockTransaction, state: StateAfter) -> None:
-    """Add to `item` what its type needs; after all later items of the block.
-
-    Errors: InvalidEntityId.
-    """
+    """Add to `item` what its type needs; after all later items of the block."""
     traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
     given = Given(item, transaction, state, traces)
     for output in transaction.outputs:

@@ -32,7 +32,7 @@ def record_items(block: BlockContent) -> list[RecordItem]:
         states = _states(items, block.transactions)
         for index in reversed(range(len(items))):
             complete(items[index], block.transactions[index], states[_top_level(items[index]).index])
-    except (DecodeError, ValueError) as error:  # an impossible id or time; a total below zero
+    except (DecodeError, ValueError) as error:  # a total below zero
         raise _failure(block, index, error) from error
     return items
 

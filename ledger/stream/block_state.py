@@ -21,7 +21,7 @@ Slot = tuple[int, bytes]  # encoded contract id, 32 bytes
 
 
 def slot_of(contract_id: Any, key: bytes) -> Slot:
-    """Errors: InvalidEntityId."""
+    """The slot of a contract by its key, which may have lost leading zeros."""
     return entity_id.of_contract(contract_id), key.rjust(_SLOT_LENGTH, b"\0")
 
 
@@ -29,10 +29,7 @@ class StateAfter:
     """The changes of one top level transaction and its children; see above for what `take_*` rely on."""
 
     def __init__(self, changes: Iterable[Any]) -> None:
-        """`changes` are StateChange messages in block order; the last of a key counts.
-
-        Errors: InvalidEntityId.
-        """
+        """`changes` are StateChange messages in block order; the last of a key counts."""
         self._accounts: dict[bytes, Any] = {}
         self._addresses: dict[int, bytes] = {}
         self._code: dict[int, bytes] = {}

@@ -90,11 +90,9 @@ class RecordItem:
         self.body = self._parse_body()
         self.transaction_type = _type_of(self.body)
         transaction_id = self.body.transactionID
-        try:
-            self.payer_account_id = entity_id.of_account(transaction_id.accountID)
-            self.valid_start_ns = timestamp.strict(transaction_id.transactionValidStart)
-        except (entity_id.InvalidEntityId, timestamp.InvalidTimestamp) as error:
-            raise InvalidItem(f"its transaction id is impossible: {error}") from error
+        # A node may submit any transaction id; what no one can pay for has a record all the same.
+        self.payer_account_id = entity_id.of_account(transaction_id.accountID)
+        self.valid_start_ns = timestamp.of(transaction_id.transactionValidStart)
 
         if not record.HasField("consensusTimestamp"):
             raise InvalidItem("its record has no consensus timestamp")

@@ -82,40 +82,61 @@ def num_of_long_zero(evm_address: bytes) -> int | None:
 
 
 # From the id messages of HAPI. An id given by alias or EVM address has num 0 and encodes to 0, "nothing".
+# A record may hold any number where an id is expected, so one that can't be an id names nothing either.
+
+
+class ImpossibleId(int):
+    """The 0 that a message encodes to whose shard, realm or num is out of range; `text` is what it says."""
+
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, kind: str, shard: int, realm: int, num: int) -> "ImpossibleId":
+        found = cls(0)
+        found.kind, found.text = kind, f"{shard}.{realm}.{num}"
+        return found
+
+    @property
+    def problem(self) -> str:
+        return f"{self.kind} id {self.text} is out of range (0-{MAX_SHARD}.0-{MAX_REALM}.0-{MAX_NUM})"
 
 
 def of_account(account: Any) -> int:
-    """Encoded id of an AccountID. Errors: InvalidEntityId."""
-    return _of(account.shardNum, account.realmNum, account.accountNum)
+    """Encoded id of an AccountID; an ImpossibleId when it can't be one."""
+    return _of("account", account.shardNum, account.realmNum, account.accountNum)
 
 
 def of_contract(contract: Any) -> int:
-    """Encoded id of a ContractID. Errors: InvalidEntityId."""
-    return _of(contract.shardNum, contract.realmNum, contract.contractNum)
+    """Encoded id of a ContractID; an ImpossibleId when it can't be one."""
+    return _of("contract", contract.shardNum, contract.realmNum, contract.contractNum)
 
 
 def of_file(file: Any) -> int:
-    """Encoded id of a FileID. Errors: InvalidEntityId."""
-    return _of(file.shardNum, file.realmNum, file.fileNum)
+    """Encoded id of a FileID; an ImpossibleId when it can't be one."""
+    return _of("file", file.shardNum, file.realmNum, file.fileNum)
 
 
 def of_schedule(schedule: Any) -> int:
-    """Encoded id of a ScheduleID. Errors: InvalidEntityId."""
-    return _of(schedule.shardNum, schedule.realmNum, schedule.scheduleNum)
+    """Encoded id of a ScheduleID; an ImpossibleId when it can't be one."""
+    return _of("schedule", schedule.shardNum, schedule.realmNum, schedule.scheduleNum)
 
 
 def of_token(token: Any) -> int:
-    """Encoded id of a TokenID. Errors: InvalidEntityId."""
-    return _of(token.shardNum, token.realmNum, token.tokenNum)
+    """Encoded id of a TokenID; an ImpossibleId when it can't be one."""
+    return _of("token", token.shardNum, token.realmNum, token.tokenNum)
 
 
 def of_topic(topic: Any) -> int:
-    """Encoded id of a TopicID. Errors: InvalidEntityId."""
-    return _of(topic.shardNum, topic.realmNum, topic.topicNum)
+    """Encoded id of a TopicID; an ImpossibleId when it can't be one."""
+    return _of("topic", topic.shardNum, topic.realmNum, topic.topicNum)
 
 
-def _of(shard: int, realm: int, num: int) -> int:
+def _of(kind: str, shard: int, realm: int, num: int) -> int:
     if shard == 0 and realm == 0 and 0 <= num <= MAX_NUM:
         return num
-    encoded = encode(shard, realm, num)
+    try:
+        encoded = encode(shard, realm, num)
+    except InvalidEntityId:
+        return ImpossibleId.of(kind, shard, realm, num)
     return encoded if num else 0

@@ -16,7 +16,7 @@ _TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
 
 
 class InvalidTimestamp(ValueError):
-    """Text is not a time, or a time does not fit 64 bits; the message says which."""
+    """Text is not a time; the message says which."""
 
 
 @overload
@@ -96,16 +96,3 @@ def of(timestamp: Any) -> int:
     if MIN <= nanoseconds <= MAX:
         return nanoseconds
     return MAX if nanoseconds > 0 else MIN
-
-
-def strict(timestamp: Any) -> int:
-    """Nanoseconds of a Timestamp message. Errors.
-
-    InvalidTimestamp when they do not fit 64 bits (no saturation).
-    """
-    nanoseconds: int = timestamp.seconds * NANOS_PER_SECOND + timestamp.nanos
-    if MIN <= nanoseconds <= MAX:
-        return nanoseconds
-    raise InvalidTimestamp(
-        f"{timestamp.seconds} seconds and {timestamp.nanos} nanoseconds do not fit 64 bits"
-    )

@@ -142,14 +142,13 @@ def test_actions_keep_their_order_depth_kind_and_gas() -> None:
     ("action", "problem"),
     [
         ({"recipient_contract": contract(CONTRACT), "output": b""}, "has no caller"),
-        ({"calling_account": account(CALLER), "output": b""}, "has no recipient"),
         ({"calling_account": account(CALLER), "recipient_contract": contract(CONTRACT)}, "no result data"),
         (
             {"calling_contract": contract(-1), "recipient_account": account(5), "output": b""},
             "the caller of a contract action is impossible",
         ),
     ],
-    ids=["no caller", "no recipient", "no result", "impossible"],
+    ids=["no caller", "no result", "impossible"],
 )
 def test_an_action_that_lacks_something_is_kept(action: dict[str, Any], problem: str, caplog: Any) -> None:
     stream = ContractStream()

@@ -111,8 +111,19 @@ def test_an_account_given_by_alias_encodes_to_nothing():
     assert entity_id.of_account(AccountID(shardNum=1, realmNum=2, alias=b"alias")) == 0
 
 
-def test_an_impossible_number_in_a_message_is_refused():
-    with pytest.raises(entity_id.InvalidEntityId):
-        entity_id.of_account(AccountID(accountNum=-1))
-    with pytest.raises(entity_id.InvalidEntityId):
-        entity_id.of_account(AccountID(shardNum=1 << 40, accountNum=0))
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (AccountID(accountNum=-1), "0.0.-1"),
+        (AccountID(accountNum=1 << 38), "0.0.274877906944"),
+        (AccountID(shardNum=1 << 40, accountNum=0), "1099511627776.0.0"),
+        (AccountID(realmNum=-1, alias=b"alias"), "0.-1.0"),
+    ],
+    ids=["negative", "too large", "shard", "realm of an alias"],
+)
+def test_an_impossible_id_in_a_message_encodes_to_nothing_and_tells_what_it_was(message, text):
+    encoded = entity_id.of_account(message)
+
+    assert encoded == 0
+    assert isinstance(encoded, entity_id.ImpossibleId)
+    assert encoded.problem.startswith(f"account id {text} is out of range")

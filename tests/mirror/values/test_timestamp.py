@@ -82,16 +82,3 @@ def test_a_message_saturates_to_64_bits(seconds, nanos):
     exact = seconds * 10**9 + nanos
 
     assert timestamp.of(Timestamp(seconds=seconds, nanos=nanos)) == min(max(exact, -(1 << 63)), (1 << 63) - 1)
-
-
-@pytest.mark.checklist("ENC-03")
-@given(INT64, INT32)
-def test_the_strict_conversion_refuses_what_does_not_fit(seconds, nanos):
-    exact = seconds * 10**9 + nanos
-    message = Timestamp(seconds=seconds, nanos=nanos)
-
-    if -(1 << 63) <= exact < 1 << 63:
-        assert timestamp.strict(message) == exact
-    else:
-        with pytest.raises(timestamp.InvalidTimestamp):
-            timestamp.strict(message)
