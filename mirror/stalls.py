@@ -1,8 +1,8 @@
 """Clients that stall: who sends the body of a request slowly, or takes nothing of an answer, holds up nobody.
 
 Granian gives a thread to a request before its body is there, waits for the rest without end, and keeps an
-answer until its client has taken it. The WSGI environment does not say which socket a request came by, so the
-kernel is asked which ones may be meant.
+answer until its client has taken it. So it has many threads, and those that wait let others work. The WSGI
+environment does not say which socket a request came by, so the kernel is asked which ones may be meant.
 """
 
 import logging
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mirror import config
+from mirror.turns import Turns
 
 log = logging.getLogger("mirror.web")
 
@@ -23,23 +24,35 @@ Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _START_SECONDS, _START_LOOK_SECONDS, _LOOK_SECONDS = 60, 0.05, 0.5
-# How long a request may wait for others' bodies: one that is there is read in much less.
-_TURN_SECONDS = 0.1
+#: Most bodies that a process waits for at a time.
+MOST_READERS = 200
 # Where tcp_info has the milliseconds since something was sent.
 _LAST_SENT = struct.Struct("=44xI")
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def guarded(application: Application) -> Application:
-    """The application, with bodies that are read within `web.bodyTimeout`, and never by all threads."""
-    readers = _Readers(max(config.value("web.threads") - 1, 1), config.value("web.bodyTimeout"))
+    """The application, in which clients that stall take nobody's turn.
+
+    Bodies are read within `web.bodyTimeout`, by threads that have given up their turn for the time.
+    """
+    turns = Turns(config.value("web.threads"))
+    readers = _Readers(MOST_READERS, config.value("web.bodyTimeout"))
     threading.Thread(target=readers.watch, daemon=True).start()
     threading.Thread(target=_limit_answers, daemon=True).start()
 
     def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] not in _WITHOUT_BODY:
-            environ["wsgi.input"] = _Body(environ["wsgi.input"], readers, environ["REMOTE_ADDR"])
-        return application(environ, start_response)
+        with turns.taken():
+            if environ["REQUEST_METHOD"] not in _WITHOUT_BODY:
+                environ["wsgi.input"] = _Body(environ["wsgi.input"], readers, turns, environ["REMOTE_ADDR"])
+            response = application(environ, start_response)
+            if getattr(response, "streaming", False):
+                # Its pieces are passed on as fast as the client takes them, without a turn.
+                return response
+            try:
+                return [b"".join(response)]
+            finally:
+                response.close()  # type: ignore[attr-defined]
 
     return serve
 
@@ -50,15 +63,15 @@ def guarded(application: Application) -> Application:
 class _Body:
     """A body of WSGI. Errors of all methods: OSError, of them TimeoutError while too many wait for theirs."""
 
-    def __init__(self, body: Any, readers: "_Readers", client: str) -> None:
-        self._body, self._readers, self._client = body, readers, client
+    def __init__(self, body: Any, readers: "_Readers", turns: Turns, client: str) -> None:
+        self._body, self._readers, self._turns, self._client = body, readers, turns, client
 
     def read(self, *size: int) -> bytes:
-        with self._readers.one_more(self._client):
+        with self._readers.one_more(self._client), self._turns.left():
             return bytes(self._body.read(*size))
 
     def readline(self, *size: int) -> bytes:
-        with self._readers.one_more(self._client):
+        with self._readers.one_more(self._client), self._turns.left():
             return bytes(self._body.readline(*size))
 
 
@@ -74,7 +87,7 @@ class _Readers:
     @contextmanager
     def one_more(self, client: str) -> Iterator[None]:
         """While this thread reads. Errors: TimeoutError."""
-        if not self._free.acquire(timeout=_TURN_SECONDS):
+        if not self._free.acquire(blocking=False):
             raise TimeoutError("all threads that may wait for bodies do")
         try:
             self._reading[threading.get_ident()] = time.monotonic(), client
@@ -87,10 +100,9 @@ class _Readers:
         while True:
             time.sleep(_LOOK_SECONDS)
             overdue = time.monotonic() - self._seconds
-            for began, client in list(self._reading.values()):
-                if began < overdue:
-                    closed = _close_connections(client, self._seconds)
-                    log.warning("event=body_took_too_long client=%s connections_closed=%d", client, closed)
+            for client in {client for began, client in list(self._reading.values()) if began < overdue}:
+                closed = _close_connections(client, self._seconds)
+                log.warning("event=body_took_too_long client=%s connections_closed=%d", client, closed)
 
 
 def _close_connections(client: str, seconds: float) -> int:

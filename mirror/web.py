@@ -5,6 +5,7 @@ The static files of the admin are served by granian itself, straight from the in
 
 import ctypes
 import errno
+import logging
 import os
 import signal
 import socket
@@ -18,6 +19,8 @@ from mirror import config, stalls
 from mirror.errors import OperatorError
 
 _STOP_SECONDS = 5
+# Threads of each process for requests that wait for their turn, and when unused ones end.
+_WAITING_THREADS, _IDLE_SECONDS = 16, 30
 _PR_SET_PDEATHSIG = 1
 
 
@@ -76,16 +79,16 @@ def serve() -> None:
     end_with_parent()
     host, port = address()
     static = _static_folders()
-    threads = config.value("web.threads")
-    Server(
+    # So many are worked on at a time; others wait for their body or their turn.
+    working: int = config.value("web.threads")
+    server = Server(
         "mirror.wsgi:application",
         address=str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]),
         port=port,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
-        blocking_threads=threads,
-        # A thread keeps its database connection; one that rests must not be thrown away with it.
-        blocking_threads_idle_timeout=600,
+        blocking_threads=working + stalls.MOST_READERS + _WAITING_THREADS,
+        blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
         log_level=LogLevels.warning,
         respawn_failed_workers=True,
@@ -93,7 +96,10 @@ def serve() -> None:
         static_path_route=list(static),
         static_path_mount=list(static.values()),
         static_path_expires=3600,
-    ).serve(target_loader=_application, wrap_loader=False)
+    )
+    # Granian warns of so many threads as if all of them worked at the same time.
+    logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
+    server.serve(target_loader=_application, wrap_loader=False)
 
 
 def _application() -> Callable[..., Any]:

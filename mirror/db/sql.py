@@ -15,10 +15,9 @@ values:
 - where two indexes would do and one is wrong for some values, leave PostgreSQL no choice.
 """
 
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
 import psycopg
@@ -27,6 +26,9 @@ from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
+
+if TYPE_CHECKING:
+    from mirror.db.backend.base import DatabaseWrapper
 
 MAX_INT64 = (1 << 63) - 1
 MIN_INT64 = -(1 << 63)
@@ -111,12 +113,12 @@ def _holds_for_all(operator: str, value: int) -> bool:
 
 def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> list[Row]:
     """All rows of a statement; `timeout` names the setting of its longest time. Errors: psycopg.Error."""
-    wrapper = connections[DEFAULT_DB_ALIAS]
+    wrapper = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if wrapper.connection is None:
         wrapper.ensure_connection()
     began = time.monotonic() if wrapper.queries_logged else 0.0
     try:
-        cursor = _cursor(wrapper.connection, timeout)
+        cursor = _cursor(wrapper, timeout)
         cursor.execute(statement, values)
         return cursor.fetchall()
     except psycopg.OperationalError:
@@ -127,7 +129,7 @@ def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> li
         # try.
         wrapper.close()
         wrapper.ensure_connection()
-        cursor = _cursor(wrapper.connection, timeout)
+        cursor = _cursor(wrapper, timeout)
         cursor.execute(statement, values)
         return cursor.fetchall()
     except psycopg.Error:
@@ -144,13 +146,11 @@ def fetch_one(statement: str, values: Values = ()) -> Row | None:
     return rows[0] if rows else None
 
 
-_local = threading.local()
-
-
-def _cursor(connection: psycopg.Connection[Row], timeout: str) -> psycopg.Cursor[Row]:
-    """The reading cursor of the connection, kept: making one costs as much as a small query."""
+def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
+    """Return the connection's cursor for reading, kept as making one costs as much as a small query."""
+    connection = wrapper.connection
     milliseconds = str(round(config.value(timeout) * 1000))
-    cursor: psycopg.Cursor[Row] | None = getattr(_local, "cursor", None)
+    cursor, current_milliseconds = wrapper.reading or (None, "")
     if cursor is None or cursor.connection is not connection:
         cursor = psycopg.Cursor(connection)
         cursor.format = psycopg.pq.Format.BINARY
@@ -167,8 +167,8 @@ def _cursor(connection: psycopg.Connection[Row], timeout: str) -> psycopg.Cursor
             """,
             (milliseconds,),
         )
-        _local.cursor, _local.milliseconds = cursor, milliseconds
-    elif milliseconds != _local.milliseconds:
+        wrapper.reading = cursor, milliseconds
+    elif milliseconds != current_milliseconds:
         cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
-        _local.milliseconds = milliseconds
+        wrapper.reading = cursor, milliseconds
     return cursor

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
@@ -18,6 +18,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from mirror.stalls import MOST_READERS
 from tests.build import Build
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
@@ -196,22 +197,61 @@ def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
     assert node.call(FEW) == 200
 
 
-def test_bodies_that_do_not_come_hold_up_nobody_else(node):
-    node.start(
-        SVC_MIRROR_WEB_WORKERS="1",
-        SVC_MIRROR_WEB_THREADS="2",
-        SVC_MIRROR_WEB_BODYTIMEOUT="4s",
-    )
-    head = b"POST /api/v1/contracts/call HTTP/1.1\r\nHost: node\r\nContent-Type: application/json\r\n"
-    stalled = [socket.create_connection(("127.0.0.1", node.port)) for _ in range(3)]
-    for client in stalled:
-        client.sendall(head + b"Content-Length: 100\r\n\r\n{")
-    assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
-    # One of them was waited for, the others were refused.
-    assert node.call(FEW) in (200, 503)
-    node.wait_for(lambda: node.call(FEW) == 200)
-    for client in stalled:
+STALLED_KINDS = [
+    ("/api/v1/contracts/call", "application/json"),
+    ("/api/v1/network/fees", "application/protobuf"),
+    ("/admin/login/", "application/x-www-form-urlencoded"),
+]
+
+
+@pytest.fixture
+def stalled(node: Node) -> Iterator[Callable[[int], list[socket.socket]]]:
+    """Open so many connections that send the beginning of a body and no more."""
+    clients: list[socket.socket] = []
+
+    def stall(count: int) -> list[socket.socket]:
+        for number in range(count):
+            path, content_type = STALLED_KINDS[number % len(STALLED_KINDS)]
+            client = socket.create_connection(("127.0.0.1", node.port))
+            head = f"POST {path} HTTP/1.1\r\nHost: node\r\nContent-Type: {content_type}\r\n"
+            client.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+            clients.append(client)
+        return clients
+
+    yield stall
+    for client in clients:
         client.close()
+
+
+def test_others_are_answered_while_many_bodies_do_not_come(node, stalled):
+    # Nothing but being passed over can help the others.
+    node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2", SVC_MIRROR_WEB_BODYTIMEOUT="1h")
+    assert node.call(FEW) == 200
+    clients = stalled(MOST_READERS - 1)
+
+    assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
+    assert [node.call(FEW) for _ in range(5)] == [200] * 5
+    assert all(_is_served(client) for client in clients)
+    with connection.cursor() as cursor:
+        # Those that wait keep no connection to the database.
+        cursor.execute("select count(*) from pg_stat_activity where datname = current_database()")
+        assert cursor.fetchone()[0] <= 2 + 2 + 1
+
+
+def test_bodies_beyond_those_that_may_be_waited_for_are_refused_and_the_rest_goes_on(node, stalled):
+    node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2", SVC_MIRROR_WEB_BODYTIMEOUT="1h")
+    stalled(MOST_READERS + 40)
+
+    node.wait_for(lambda: node.call(FEW) == 503)
+    assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
+
+
+def test_a_body_that_does_not_come_in_time_is_not_waited_for(node, stalled):
+    node.start(SVC_MIRROR_WEB_BODYTIMEOUT="1s")
+    clients = stalled(6)
+
+    node.wait_for(lambda: not any(_is_served(client) for client in clients))
+    assert node.call(FEW) == 200
 
 
 def test_a_web_server_with_filters_that_make_no_sense_does_not_start(data_folder):

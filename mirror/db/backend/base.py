@@ -1,3 +1,6 @@
+from typing import Any
+
+import psycopg
 from django.db.backends.postgresql import base
 
 from mirror.db.backend.features import DatabaseFeatures
@@ -7,3 +10,5 @@ from mirror.db.backend.schema import DatabaseSchemaEditor
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
     features_class = DatabaseFeatures
+    #: The cursor that `mirror.db.sql` reads with, and its statement timeout in milliseconds.
+    reading: tuple[psycopg.Cursor[Any], str] | None = None

@@ -1,8 +1,7 @@
 import psycopg
 import pytest
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 
-from mirror.db import sql
 from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
 
@@ -75,7 +74,7 @@ def test_a_statement_is_prepared_once_for_all_sizes_of_numbers(db):
 
 def test_the_session_of_readers(db, monkeypatch):
     # A fresh cursor, since what an earlier test set was rolled back with it.
-    monkeypatch.setattr(sql._local, "cursor", None, raising=False)
+    monkeypatch.setattr(connections[DEFAULT_DB_ALIAS], "reading", None)
     names = ("statement_timeout", "jit", "plan_cache_mode")
     assert fetch("select " + ", ".join(f"current_setting('{name}')" for name in names)) == [
         ("20s", "off", "force_generic_plan")
