@@ -1,7 +1,5 @@
 """The signed files that the nodes of a network publish, and loaders that load some of them, or try to."""
 
-import multiprocessing
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.compose import Block
 from ledger.stream.demo.system_files import address_book
 from ledger.stream.source import find_record_files
+from tests import forking
 
 # Each of them gets rows of every file, so the loader always comes to them.
 _TABLES = ("crypto_transfer", "record_file", "transaction")
@@ -39,16 +38,9 @@ class Bucket:
 
     def load_and_kill(self, first: int, count: int, choose: Random) -> bool:
         """Load in a process of its own and kill it at a random moment; whether it was still loading."""
-        # The process must not share this one's connection.
-        connection.close()
-        sys.stdout.flush()
-        loader = multiprocessing.get_context("fork").Process(target=self.load, args=(first, count))
-        loader.start()
+        loader = forking.begun(self.load, first, count)
         time.sleep(choose.uniform(0.01, 0.06 + 0.02 * count))
-        loading = loader.exitcode is None
-        loader.kill()
-        loader.join()
-        return loading
+        return forking.kill(loader)
 
     def load_and_abort(self, first: int, count: int, choose: Random) -> None:
         """Load while the database refuses some rows, in the middle of a transaction."""

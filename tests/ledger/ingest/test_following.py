@@ -17,6 +17,7 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from ledger.ingest import follow as following
+from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
 from ledger.ingest.follow import Follow
 from ledger.ingest.pipeline import Pipeline, Progress
@@ -39,14 +40,15 @@ from mirror.values.hapi import (
     TransactionBody,
     TransactionSidecarRecord,
 )
+from tests import forking
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.servers import BUCKET, Fault, S3Server, web_server
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 NODES = signing_nodes(4)
-PATIENCE_SECONDS = 60
 Settings = Callable[..., None]
 
 
@@ -99,7 +101,7 @@ def network(tmp_path: Path) -> Network:
 
 
 def download(location: str, path_type: PathType = PathType.AUTO, **access: Any) -> Download:
-    options = {"anonymous": True, "timeout": 5, "retries": 0} | access
+    options = {"anonymous": True, "timeout": PATIENCE_SECONDS, "retries": 0} | access
     layout = Folders(network="demo", path_type=path_type, refresh=0.05)
     return Download(open_bucket(location, Access(**options)), layout, sidecars=True, concurrency=16)
 
@@ -252,8 +254,8 @@ def test_files_appear_while_it_follows(network: Network) -> None:
     network.happen(1)
 
     def publish() -> None:
-        for _ in range(5):
-            time.sleep(0.1)
+        for number in range(1, 6):
+            wait_until(lambda count=number: number_loaded_elsewhere() == count)
             network.happen(1)
 
     publisher = threading.Thread(target=publish)
@@ -325,7 +327,8 @@ def test_it_ends_when_nothing_more_can_come_before_a_time(network: Network) -> N
 # TRUST
 
 
-def test_what_too_few_signed_is_waited_for(network: Network) -> None:
+def test_what_too_few_signed_is_waited_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "SECONDS_BEFORE_STUCK", 0.0)
     network.happen(3)
     held_back = {node: network.signature(node, 1) for node in (0, 1, 2)}
     signatures = {node: path.read_bytes() for node, path in held_back.items()}
@@ -333,23 +336,32 @@ def test_what_too_few_signed_is_waited_for(network: Network) -> None:
         path.unlink()
 
     def publish() -> None:
-        time.sleep(0.4)
-        assert loaded_elsewhere() <= 1
+        wait_until(problem_reported_elsewhere)
+        assert number_loaded_elsewhere() == 1
         for node, path in held_back.items():
             path.write_bytes(signatures[node])
 
     publisher = threading.Thread(target=publish)
     publisher.start()
-    follow(network)
+    with Reporting(source="a folder", following=True) as report:
+        follow(network, report=report)
     publisher.join()
 
     assert loaded() == network.files
 
 
-def loaded_elsewhere() -> int:
+def number_loaded_elsewhere() -> int:
     """In a thread of its own, with a connection of its own."""
     try:
         return len(loaded())
+    finally:
+        connection.close()
+
+
+def problem_reported_elsewhere() -> Any:
+    try:
+        row = LoaderState.objects.first()
+        return row and row.problem
     finally:
         connection.close()
 
@@ -403,18 +415,20 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
 
     with Reporting(source="a folder", following=True) as report:
         follower = Follow(download(str(network.folder)), Trust(network.book), report)
-        threading.Timer(2, follower.stop).start()
-        Pipeline(trust=Trust(network.book)).run(follower.files())
-        deadline = time.monotonic() + 20
-        row = None
-        while time.monotonic() < deadline and not (row and row.problem):
-            row = LoaderState.objects.first()
-            time.sleep(0.05)
+        problems: list[Any] = []
 
-    assert row
-    assert row.problem
-    assert row.problem["file"] == signature_name(network.files[1])
-    assert row.problem["signatures"]["required"] == 2
+        def stop() -> None:
+            problems.append(wait_until(problem_reported_elsewhere))
+            follower.stop()
+
+        reader = threading.Thread(target=stop)
+        reader.start()
+        Pipeline(trust=Trust(network.book)).run(follower.files())
+        reader.join()
+
+    (problem,) = problems
+    assert problem["file"] == signature_name(network.files[1])
+    assert problem["signatures"]["required"] == 2
     assert loaded() == network.files[:1]
 
 
@@ -437,8 +451,9 @@ def test_a_bad_network_loses_nothing_and_repeats_nothing(network: Network) -> No
     choose = random.Random(11)
 
     with S3Server(network.folder) as server:
-        server.slowness = 0.3
-        server.fault = lambda: choose.choice(list(Fault)) if choose.random() < 0.3 else None
+        # Every slow answer costs the whole time that the client waits.
+        weights = [1 if fault is Fault.SLOW else 4 for fault in Fault]
+        server.fault = lambda: choose.choices(list(Fault), weights)[0] if choose.random() < 0.3 else None
         runs = 0
         while sum(server.faults.values()) < FAULTS or len(loaded()) < len(network.blocks):
             if len(loaded()) == len(network.blocks):
@@ -446,7 +461,7 @@ def test_a_bad_network_loses_nothing_and_repeats_nothing(network: Network) -> No
                 empty_tables()
             done = follow(
                 network,
-                download(f"s3://{BUCKET}", endpoint=server.endpoint, timeout=0.2),
+                download(f"s3://{BUCKET}", endpoint=server.endpoint, timeout=1),
                 files=min(choose.randrange(10, 40), len(network.blocks) - len(loaded())),
             )
             runs += 1
@@ -476,12 +491,7 @@ def command(network: Network, tmp_path: Path) -> Iterator[Callable[..., subproce
         host=database["HOST"] or None,
         port=database["PORT"] or None,
     )
-    environment = os.environ | {
-        "DATABASE_URL": url,
-        "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(book),
-        # Small batches, so that there are many moments between two commits.
-        "SVC_MIRROR_IMPORTER_PARSER_RECORD_BATCH_MAXITEMS": "40",
-    }
+    environment = os.environ | {"DATABASE_URL": url, "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(book)}
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
@@ -500,29 +510,32 @@ def command(network: Network, tmp_path: Path) -> Iterator[Callable[..., subproce
         process.communicate()
 
 
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_killed_at_random_moments_it_ends_as_if_undisturbed(
-    network: Network, tmp_path: Path, command: Callable[..., subprocess.Popen[str]], settings_of: Settings
+    network: Network,
+    tmp_path: Path,
+    command: Callable[..., subprocess.Popen[str]],
+    settings_of: Settings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings_of({"importer.initialAddressBook": str(tmp_path / "book.bin")})
+    # So long may it take until the database notices that a loader was killed.
+    monkeypatch.setattr(pipeline, "LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
+    settings_of(
+        {
+            "importer.initialAddressBook": str(tmp_path / "book.bin"),
+            # Small batches, so that there are many moments between two commits.
+            "importer.parser.record.batch.maxItems": 40,
+        }
+    )
     network.happen(150, transfers=20)
     expected = undisturbed(network)
     choose = random.Random()
 
     for _ in range(KILLS):
-        follower = command(str(network.folder))
         before = len(loaded())
-        while len(loaded()) == before and follower.poll() is None:
-            time.sleep(0.02)
+        follower = forking.begun(follow, network, files=len(network.blocks) + 1)
+        wait_until(lambda one=follower, known=before: len(loaded()) > known or one.exitcode is not None)
         time.sleep(choose.uniform(0, 0.1))
-        follower.send_signal(signal.SIGKILL)
-        follower.wait()
+        assert forking.kill(follower), "it ends only when it is killed"
         assert loaded() == network.files[: len(loaded())]
         if len(loaded()) == len(network.blocks):
             assert comparable() == expected

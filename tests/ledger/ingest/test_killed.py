@@ -2,14 +2,13 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from django.conf import settings
+from django.conf import settings as django_settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
@@ -17,7 +16,10 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.stream.compose import Composer
 from ledger.stream.source import find_record_files
 from mirror.values.hapi import CryptoUpdateTransactionBody
+from tests import forking
+from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.waiting import wait_until
 
 KILLS = 20
 BLOCKS, TRANSFERS_PER_BLOCK, ACCOUNTS = 60, 150, 20
@@ -41,6 +43,7 @@ def compose(folder: Path) -> None:
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
+    """The command in a process of its own."""
     database = connection.settings_dict
     url = make_conninfo(
         dbname=database["NAME"],
@@ -49,13 +52,21 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
         host=database["HOST"] or None,
         port=database["PORT"] or None,
     )
-    environment = os.environ | {
-        "DATABASE_URL": url,
-        # Small batches, so that there are many moments between two commits.
-        "SVC_MIRROR_IMPORTER_PARSER_RECORD_BATCH_MAXITEMS": "400",
-    }
-    manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
+    manage = [sys.executable, str(django_settings.BASE_DIR / "manage.py")]
+    environment = os.environ | {"DATABASE_URL": url}
     return subprocess.Popen([*manage, "ingest", str(folder)], env=environment, stdout=subprocess.DEVNULL)
+
+
+def load(folder: Path) -> None:
+    # Small batches, so that there are many moments between two commits.
+    with settings(importer__parser__record__batch__maxItems=400):
+        Pipeline().run(find_record_files([folder]))
+
+
+def number_of_files() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("select count(*) from record_file")
+        return int(cursor.fetchone()[0])
 
 
 def whole_files() -> tuple[int, int]:
@@ -85,12 +96,12 @@ def test_killed_at_random_moments_it_ends_where_an_undisturbed_load_ends(tmp_pat
 
     loaded = 0
     for _ in range(KILLS):
-        loader = start(tmp_path)
-        deadline = time.monotonic() + choose.uniform(0.3, 1.2)
-        while time.monotonic() < deadline and loader.poll() is None:
-            time.sleep(0.005)
-        loader.send_signal(signal.SIGKILL)
-        loader.wait()
+        loader = forking.begun(load, tmp_path)
+        more = choose.choice((0, 0, 1, 5))
+        enough = loaded + more
+        wait_until(lambda one=loader, enough=enough: one.exitcode is not None or number_of_files() >= enough)
+        time.sleep(choose.uniform(0, 0.1))
+        forking.kill(loader)
         before, (loaded, _) = loaded, whole_files()
         assert loaded >= before
         if loaded == BLOCKS + 1:

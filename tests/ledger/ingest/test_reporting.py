@@ -1,7 +1,6 @@
 """What a loader reports of itself, as the row of loader_state says it."""
 
 import threading
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -22,6 +21,7 @@ from mirror.errors import OperatorError
 from mirror.models import LOADER_LOCK, LoaderState
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.test_killed import start
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -30,13 +30,8 @@ NODE, OTHER = AddressBookNode(0, 3, "ab"), AddressBookNode(1, 4, "cd")
 
 def reported(activity: str) -> dict[str, Any]:
     """The row, once it says this."""
-    deadline = time.monotonic() + 20
-    while True:
-        row = LoaderState.objects.values().first()
-        if row and row["activity"] == activity:
-            return dict(row)
-        assert time.monotonic() < deadline, row
-        time.sleep(0.02)
+    rows = LoaderState.objects.values()
+    return dict(wait_until(lambda: rows.filter(activity=activity).first(), rows.first))
 
 
 def test_a_loader_says_what_it_has_loaded_and_that_it_stopped(tmp_path: Any) -> None:

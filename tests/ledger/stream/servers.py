@@ -6,10 +6,9 @@ import random
 import socket
 import struct
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.waiting import PATIENCE_SECONDS
 
 BUCKET = "streams"
 PAGE = 1000
@@ -27,7 +28,7 @@ class Fault(StrEnum):
 
     REFUSED = "refused"
     CUT_OFF = "cut off"
-    SLOW = "slow"
+    SLOW = "slow"  # slower than any client waits
     WRONG_BYTES = "wrong bytes"
     MISSING = "missing"
     OUT_OF_ORDER = "out of order"
@@ -42,7 +43,6 @@ class S3Server:
         self.fault: Callable[[], Fault | None] = lambda: None
         self.faults: Counter[Fault] = Counter()
         self.requests: list[tuple[str, dict[str, str]]] = []
-        self.slowness = 1.0
         self.page = PAGE
         self._server = _Server(("127.0.0.1", 0), partial(_S3Handler, self))
         self._server.daemon_threads = True
@@ -117,7 +117,8 @@ class _S3Handler(BaseHTTPRequestHandler):
             self._answer(503, b"<Error><Code>SlowDown</Code></Error>")
             return
         if fault is Fault.SLOW:
-            time.sleep(self.s3.slowness)
+            self._wait_for_hang_up()
+            return
         if not key:
             self._answer(200, self.s3.listing(query, fault), fault)
             return
@@ -126,6 +127,12 @@ class _S3Handler(BaseHTTPRequestHandler):
             self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
             return
         self._answer(200, path.read_bytes(), fault)
+
+    def _wait_for_hang_up(self) -> None:
+        with suppress(OSError):
+            self.connection.settimeout(PATIENCE_SECONDS)
+            self.connection.recv(1)
+        self.close_connection = True
 
     def _answer(self, status: int, body: bytes, fault: Fault | None = None) -> None:
         if fault is Fault.WRONG_BYTES and body:

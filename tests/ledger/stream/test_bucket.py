@@ -1,6 +1,7 @@
 """Folders, S3, and plain web servers as the same bucket."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from ledger.stream import bucket as buckets
 from ledger.stream.bucket import Access, Bucket, BucketError, InvalidLocation, open_bucket
 from tests.ledger.stream.servers import BUCKET, Fault, S3Server, web_server
+from tests.waiting import PATIENCE_SECONDS
 
 FOLDER = "recordstreams/record0.0.3"
 NAMES = [f"2025-01-01T00_00_{second:02}.000000000Z.rcd_sig" for second in range(0, 20, 2)]
-QUICK = Access(anonymous=True, timeout=1, retries=0)
+ANYONE = Access(anonymous=True, timeout=PATIENCE_SECONDS, retries=0)
 
 
 @pytest.fixture
@@ -29,18 +31,17 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(params=["folder", "s3", "http"])
 def bucket(request: pytest.FixtureRequest, folder: Path) -> Iterator[Bucket]:
     if request.param == "folder":
-        yield open_bucket(str(folder), QUICK)
+        yield open_bucket(str(folder), ANYONE)
     elif request.param == "s3":
         with S3Server(folder) as server:
             yield s3(server)
     else:
         with web_server(folder) as address:
-            yield open_bucket(address, QUICK)
+            yield open_bucket(address, ANYONE)
 
 
 def s3(server: S3Server, **changes: Any) -> Bucket:
-    options: dict[str, Any] = {"endpoint": server.endpoint, "anonymous": True, "timeout": 1, "retries": 0}
-    return open_bucket(f"s3://{BUCKET}", Access(**(options | changes)))
+    return open_bucket(f"s3://{BUCKET}", replace(ANYONE, endpoint=server.endpoint, **changes))
 
 
 def signatures(bucket: Bucket, after: str = "") -> list[str]:
@@ -126,17 +127,16 @@ def test_google_is_told_who_pays(folder: Path) -> None:
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.CUT_OFF, Fault.SLOW, Fault.BUSY, Fault.MISSING])
 def test_what_goes_wrong_is_our_error(folder: Path, fault: Fault) -> None:
     with S3Server(folder) as server:
-        server.slowness = 0.6
         server.fault = lambda: fault
         with pytest.raises(BucketError, match=NAMES[0]):
-            s3(server, timeout=0.3).read(f"{FOLDER}/{NAMES[0]}")
+            s3(server, timeout=0.3 if fault is Fault.SLOW else PATIENCE_SECONDS).read(f"{FOLDER}/{NAMES[0]}")
 
 
 def test_a_failed_request_is_tried_again_at_once(folder: Path) -> None:
     faults = iter([Fault.BUSY, Fault.REFUSED])
     with S3Server(folder) as server:
         server.fault = lambda: next(faults, None)
-        assert s3(server, timeout=10, retries=3).read(f"{FOLDER}/{NAMES[0]}")
+        assert s3(server, retries=3).read(f"{FOLDER}/{NAMES[0]}")
         assert len(server.requests) == 3
 
 
@@ -150,4 +150,4 @@ def test_a_failed_request_is_tried_again_at_once(folder: Path) -> None:
 )
 def test_a_location_that_is_none_is_named(location: str, message: str) -> None:
     with pytest.raises(InvalidLocation, match=message):
-        open_bucket(location, QUICK)
+        open_bucket(location, ANYONE)
