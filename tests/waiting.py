@@ -6,7 +6,7 @@ never be there is given up, after so long that no machine is too slow.
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from mirror import config
 
@@ -27,10 +27,8 @@ PATIENT_ENVIRONMENT = {
 
 _LOOK_SECONDS = 0.02
 
-Found = TypeVar("Found")
 
-
-def wait_until(look: Callable[[], Found], told: Callable[[], object] = lambda: "") -> Found:
+def wait_until(look: Callable[..., Any], told: Callable[[], object] = lambda: "") -> Any:
     """Return what `look` finds as soon as that is true; `told` says how things are when it never is."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not (found := look()):
