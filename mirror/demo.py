@@ -11,7 +11,8 @@ from django.conf import settings
 
 from ledger.ingest.chain import Position
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import Pipeline, loader_lock
+from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.address_book import address_book
 from ledger.stream.demo.nodes import nodes
@@ -20,6 +21,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile, find_record_files
 from ledger.stream.verified import StreamFile
 from mirror import clock, config, web
+from mirror.db import outage
 from mirror.db.place import place
 from mirror.errors import OperatorError
 from mirror.management.display import shown
@@ -165,13 +167,15 @@ def live(say: Say) -> None:
     from mirror.following import stopped_by_signals
 
     check_goes_on()
-    publisher = Publisher(folder(), nodes())
-    network, last = publisher.resume()
     web.end_with_parent()
     stopping = stopped_by_signals()
 
-    def blocks() -> Iterator[LocalRecordFile | None]:
-        yield last
+    def blocks() -> Iterator[StreamFile | None]:
+        # Whatever has happened, network and database each go on from what they have kept: what the database
+        # lacks is published, and loaded from there.
+        publisher = Publisher(folder(), nodes())
+        network, _ = publisher.resume()
+        yield from find_record_files([publisher.folder])
         while True:
             yield None
             if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
@@ -185,8 +189,12 @@ def live(say: Say) -> None:
             yield publisher.publish(network, block)
             publisher.forget(_KEPT_BLOCKS)
 
+    def run() -> None:
+        with loader_lock(), Reporting(source="the live demo network", following=True) as report:
+            Pipeline(trust=Trust(first_book()), report=report.loading).run(blocks())
+
     say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
     try:
-        Pipeline(trust=Trust(first_book())).run(blocks())
+        outage.outlast(run, stopping)
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from django.db import DatabaseError, connection
@@ -19,6 +20,8 @@ from ledger.ingest.trust import Trust
 from ledger.stream.address_book import read_address_book
 from ledger.stream.errors import StreamFileError
 from mirror import clock, config
+from mirror.db import outage
+from mirror.db.embedded import Server
 from mirror.db.partitions import create_ahead
 from mirror.errors import OperatorError
 from mirror.values import timestamp
@@ -44,13 +47,47 @@ def stopped_by_signals() -> threading.Event:
 
 
 def follow(
-    say: Say, stopping: threading.Event, location: str = "", *, start: str = "", until: str = ""
+    say: Say,
+    stopping: threading.Event,
+    location: str = "",
+    *,
+    start: str = "",
+    until: str = "",
+    server: Server | None = None,
 ) -> Progress:
     """Load a stream as it is published, until `stopping` is set or it has come to `until`.
 
     `location` is a folder or URL, by default the configured bucket. `start` and `until` are times in place of
-    importer.startDate and endDate; a start of "now" counts while nothing is loaded. Errors: OperatorError.
+    importer.startDate and endDate; a start of "now" counts while nothing is loaded. While the database is
+    away this waits, and starts a `server` that has died again. Errors: OperatorError.
     """
+    done = Progress()
+
+    def counted(progress: Progress) -> None:
+        nonlocal done
+        done = progress
+
+    try:
+        last = outage.outlast(
+            lambda: _follow(say, stopping, location, start, until, done, counted), stopping, server
+        )
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+    except DatabaseError as error:
+        raise OperatorError(f"The database failed: {str(error).strip()}") from error
+    return last or done
+
+
+def _follow(
+    say: Say,
+    stopping: threading.Event,
+    location: str,
+    start: str,
+    until: str,
+    before: Progress,
+    counted: Callable[[Progress], None],
+) -> Progress:
+    """Follow until the end, or an error; `counted` is told what is certain to be loaded then."""
     start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
     if _loaded() and start == NOW:
         start = ""
@@ -61,11 +98,18 @@ def follow(
         raise OperatorError(f"The start {start} is after the end {until}.")
     restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
     try:
-        return _follow(say, stopping, location, first, last)
-    except (StreamFileError, IngestError) as error:
-        raise OperatorError(str(error)) from error
-    except DatabaseError as error:
-        raise OperatorError(f"The database failed: {str(error).strip()}") from error
+        create_ahead()
+        download = open_download(location)
+        trust = Trust(bundled.public_demo_address_book())
+        say(f"Following {download.bucket.location}.")
+        with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
+            lines = _Lines(say, report)
+            files = Follow(download, trust, report, stopping=stopping, start=first, until=last)
+            pipeline = Pipeline(trust=trust, start=first, report=lines.show, progress=replace(before))
+            try:
+                return pipeline.run(files.files())
+            finally:
+                counted(pipeline.committed)
     finally:
         restore()
 
@@ -88,19 +132,6 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
         return estimate_bucket(download.bucket, download.layout, nodes, first, last)
     finally:
         download.close()
-
-
-def _follow(
-    say: Say, stopping: threading.Event, location: str, start: int | None, until: int | None
-) -> Progress:
-    create_ahead()
-    download = open_download(location)
-    trust = Trust(bundled.public_demo_address_book())
-    say(f"Following {download.bucket.location}.")
-    with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
-        lines = _Lines(say, report)
-        files = Follow(download, trust, report, stopping=stopping, start=start, until=until)
-        return Pipeline(trust=trust, start=start, report=lines.show).run(files.files())
 
 
 class _Lines:

@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -66,7 +67,8 @@ class Pipeline:
     """Loads record files after what is stored; `report` is told after every file taken and every commit.
 
     With `trust`, files from where there are signature files have to be signed by a majority. With `start`
-    (ns), what is loaded may end before it and go on at it, whatever was between.
+    (ns), what is loaded may end before it and go on at it, whatever was between. `progress` is that of an
+    earlier run, to be added to; `committed` is what is certain of this one, however it ends.
     """
 
     def __init__(
@@ -76,8 +78,11 @@ class Pipeline:
         trust: Trust | None = None,
         start: int | None = None,
         report: Callable[[Progress], None] | None = None,
+        progress: Progress | None = None,
+        stopping: threading.Event | None = None,
     ) -> None:
-        self.progress = Progress()
+        self.progress = progress or Progress()
+        self.committed = self._submitted = replace(self.progress)
         self._allow_gap = allow_gap
         self._trust = trust
         self._start = start
@@ -90,13 +95,13 @@ class Pipeline:
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
-        self._stopping = False
+        self._stopping = stopping or threading.Event()
         # Whether the file read last changes the nodes or their stakes.
         self._nodes_change = False
 
     def stop(self) -> None:
         """Finish after the batch at hand; safe to call from a signal handler."""
-        self._stopping = True
+        self._stopping.set()
 
     def run(self, files: Iterable[StreamFile | None]) -> Progress:
         """Load what of `files` (in consensus order) is not loaded yet; None says that none follows for now.
@@ -121,7 +126,7 @@ class Pipeline:
         items = 0
         try:
             for file in files:
-                if self._stopping:
+                if self._stopping.is_set():
                     break
                 if file is None:
                     # What there is becomes visible, and an error of writing it is told.
@@ -198,12 +203,14 @@ class Pipeline:
         self._finish_writing()
         self._files.submitted()
         if len(batch) and self._writer:
+            self._submitted = replace(self.progress)
             self._writing = self._writer.submit(_write, batch)
 
     def _finish_writing(self) -> None:
         if self._writing:
             writing, self._writing = self._writing, None
             writing.result()
+            self.committed = self._submitted
             self._report(self.progress)
 
 

@@ -20,6 +20,7 @@ from django.db import Error, connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.consensus import NoConsensus
 from ledger.stream.errors import StreamFileError
+from mirror.db import outage
 from mirror.errors import OperatorError
 from mirror.models import LoaderState
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -218,5 +219,8 @@ def _write(values: dict[str, Any]) -> None:
             update_fields=list(values),
         )
     except Error as error:
-        log.warning("event=report problem=%r", str(error).strip())
+        if outage.is_outage(error):
+            outage.noted(error)
+        else:
+            log.warning("event=report problem=%r", str(error).strip())
         connection.close()

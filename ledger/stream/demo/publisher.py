@@ -1,5 +1,6 @@
 """The network's files in a bucket folder, and what it takes to go on from where the network was left."""
 
+import os
 import pickle
 import zlib
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ class Publisher:
     """Writes blocks into a bucket folder and keeps, beside them, what it takes to go on after each.
 
     A block counts as made once the state after it is kept; it is published then, or when the network is
-    resumed. So killed at any moment, the network goes on without a fork in its chain.
+    resumed. So killed at any moment, or without power, the network goes on without a fork in its chain.
     """
 
     def __init__(self, folder: Path, nodes: Sequence[SigningNode]) -> None:
@@ -39,11 +40,15 @@ class Publisher:
     def publish(self, network: "Network", block: Block) -> LocalRecordFile:
         """Publish the next block of the network."""
         block.write(self._pending)
+        for path in self._pending.rglob("*.rcd*"):
+            _sync(path)
         written = self._state.with_suffix(".new")
         # Read back as Python objects: the folder has to be the node's own.
         kept = zlib.compress(pickle.dumps((network, block.name)), _COMPRESSION)
         written.write_bytes(_version() + kept)
+        _sync(written)
         written.replace(self._state)
+        _sync(self.folder)
         self._move()
         return self.published(block.name)
 
@@ -102,6 +107,17 @@ class Publisher:
             target = self.folder / path.relative_to(self._pending)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
+
+
+def _sync(path: Path) -> None:
+    """Have what was written to a file, or the names of a folder, on the disk: a block must not be forgotten
+    that a database remembers.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @cache

@@ -1,6 +1,5 @@
 """manage.py ingest PATH…: load record files from folders or one by one."""
 
-import signal
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -13,19 +12,16 @@ from django.core.management.base import BaseCommand, CommandError
 from ledger.ingest import filters, pipeline
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate
-from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import find_record_files
 from mirror import config, following
-from mirror.db.partitions import create_ahead
 from mirror.db.server import at_hand
+from mirror.importing import import_files
 from mirror.inventory import amount
 from mirror.management.display import shown
 from mirror.node import make_tables
 from network import bundled
-
-Report = Callable[[pipeline.Progress], None]
 
 
 class Command(BaseCommand):
@@ -119,22 +115,20 @@ class Command(BaseCommand):
         began = time.monotonic()
         try:
             with (
-                at_hand(self.stdout.write),
+                at_hand(self.stdout.write) as server,
                 shown("Loading", len(files), self.stdout.write) as display,
             ):
                 make_tables(self.stdout.write)
-                create_ahead()
-                with pipeline.loader_lock(), Reporting(source=" and ".join(options["paths"])) as report:
-                    loader = pipeline.Pipeline(
-                        allow_gap=options["allow_gap"],
-                        trust=None
-                        if options["without_signatures"]
-                        else Trust(bundled.public_demo_address_book()),
-                        report=_both(display.show, report.loading),
-                    )
-                    signal.signal(signal.SIGTERM, lambda *_: loader.stop())
-                    signal.signal(signal.SIGINT, lambda *_: loader.stop())
-                    done = loader.run(files)
+                trust = None if options["without_signatures"] else Trust(bundled.public_demo_address_book())
+                done = import_files(
+                    files,
+                    " and ".join(options["paths"]),
+                    trust,
+                    display.show,
+                    following.stopped_by_signals(),
+                    server,
+                    allow_gap=options["allow_gap"],
+                )
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(_summary(done, len(files), time.monotonic() - began))
@@ -163,7 +157,7 @@ class Command(BaseCommand):
             self._estimate(lambda: following.estimate(location, options["start"], options["until"]))
             return
         began = time.monotonic()
-        with at_hand(self.stdout.write):
+        with at_hand(self.stdout.write) as server:
             make_tables(self.stdout.write)
             done = following.follow(
                 self._say,
@@ -171,6 +165,7 @@ class Command(BaseCommand):
                 location,
                 start=options["start"],
                 until=options["until"],
+                server=server,
             )
         total = done.files + done.skipped
         self.stdout.write(
@@ -180,14 +175,6 @@ class Command(BaseCommand):
     def _say(self, sentence: str) -> None:
         self.stdout.write(sentence)
         self.stdout.flush()
-
-
-def _both(first: Report, second: Report) -> Report:
-    def report(done: pipeline.Progress) -> None:
-        first(done)
-        second(done)
-
-    return report
 
 
 def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:

@@ -5,19 +5,23 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 from django.conf import settings
 
 from ledger.stream.compose import Composer
+from ledger.stream.node_key import signing_nodes
 from mirror.db import embedded
 from mirror.db.embedded import Server
 from mirror.db.place import place
 from tests.conftest import _FOLDER
+
+PATIENCE_SECONDS = 120
 
 # Loads a folder, says so and waits, as a loader does between two files.
 LOADER = """
@@ -37,30 +41,44 @@ class Database:
     """A PostgreSQL of the test's own, with the tables."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.server = Server(place(folder))
 
     @property
     def environment(self) -> dict[str, str]:
         url = f"postgresql://mirror_node@/mirror_node?host={self.server.place.socket}"
-        return os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "mirror.settings"}
+        return os.environ | {
+            "DATABASE_URL": url,
+            "DJANGO_SETTINGS_MODULE": "mirror.settings",
+            "SVC_MIRROR_DATA": str(self.folder),
+            # Small batches, so that there are many moments between two commits.
+            "SVC_MIRROR_IMPORTER_PARSER_RECORD_BATCH_MAXITEMS": "20",
+        }
 
-    def run(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start Python with these arguments."""
+    def run(self, *arguments: str, book: Path | None = None) -> subprocess.Popen[str]:
+        """Start Python with these arguments, and a network's first address book."""
         return subprocess.Popen(
             [sys.executable, *arguments],
             cwd=settings.BASE_DIR,
-            env=self.environment,
+            env=self.environment | ({"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(book)} if book else {}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
 
-    def value(self, statement: LiteralString) -> object:
+    def value(self, statement: LiteralString) -> Any:
         socket = str(self.server.place.socket)
         with psycopg.connect(host=socket, user="mirror_node", dbname="mirror_node") as connection:
             row = connection.execute(statement).fetchone()
         assert row
         return row[0]
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.value("select true"))
+        except psycopg.OperationalError:
+            return False
 
     def signal(self, number: signal.Signals, kind: str = "") -> None:
         """Send a signal to all its processes, or those of a kind, such as "walwriter"."""
@@ -68,6 +86,24 @@ class Database:
             title = embedded._command_line(pid)
             if self.server._mark in title and kind in title:
                 os.kill(int(pid), number)
+
+
+class Stream:
+    """A stream in one folder, with which each test goes on: the database has the blocks of those before."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "stream"
+        self._composer = Composer(nodes=signing_nodes(2))
+        self.book = folder / "book.bin"
+        self.book.write_bytes(self._composer.address_book())
+        self.blocks = 0
+
+    def write(self, blocks: int, transfers: int = 1) -> None:
+        for _ in range(blocks):
+            for _ in range(transfers):
+                self._composer.crypto_transfer({1001: -7, 1002: 7}, payer=1001)
+            self._composer.block().write(self.folder)
+        self.blocks += blocks
 
 
 @pytest.fixture(scope="module")
@@ -82,21 +118,60 @@ def database(request: pytest.FixtureRequest) -> Iterator[Database]:
         yield database
 
 
-def write_blocks(folder: Path, blocks: int) -> None:
-    composer = Composer()
-    for _ in range(blocks):
-        composer.crypto_transfer({1001: -7, 1002: 7}, payer=1001)
-        composer.block().write(folder)
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Stream:
+    return Stream(tmp_path_factory.mktemp("stream"))
 
 
-def test_a_block_that_is_loaded_outlives_a_crash_at_once(database: Database, tmp_path: Path) -> None:
-    write_blocks(tmp_path, 2)
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def loaded(database: Database) -> int:
+    return int(database.value("select count(*) from record_file"))
+
+
+def test_a_block_that_is_loaded_outlives_a_crash_at_once(database: Database, stream: Stream) -> None:
+    stream.write(2)
     # It would write out in a moment what a commit has not waited for.
     database.signal(signal.SIGSTOP, "walwriter")
-    loader = database.run("-c", LOADER, str(tmp_path))
-    assert loader.stdout and loader.stdout.readline() == "loaded\n"
+    loader = database.run("-c", LOADER, str(stream.folder))
+    assert loader.stdout
+    assert loader.stdout.readline() == "loaded\n"
     database.signal(signal.SIGKILL)
     loader.communicate()
     database.server.revive()
 
-    assert database.value("select count(*) from record_file") == 2
+    assert loaded(database) == stream.blocks
+
+
+@pytest.mark.parametrize("how", ["restarted", "backend killed"])
+@pytest.mark.parametrize("command", ["import", "follow"])
+def test_a_loader_goes_on_when_the_database_is_back(
+    database: Database, stream: Stream, command: str, how: str
+) -> None:
+    before = loaded(database)
+    stream.write(40, transfers=20)
+    options = ["--follow"] if command == "follow" else []
+    loader = database.run("manage.py", "ingest", *options, str(stream.folder), book=stream.book)
+    wait_for(lambda: loaded(database) > before)
+    if how == "restarted":
+        database.server.stop()
+        database.server.revive()
+    else:
+        # PostgreSQL ends all others too then, and repairs itself.
+        database.signal(signal.SIGKILL, "mirror_node mirror_node")
+    if command == "follow":
+        stream.write(1)
+    wait_for(lambda: database.answers() and loaded(database) == stream.blocks)
+    if command == "follow":
+        loader.send_signal(signal.SIGTERM)
+    output, log = loader.communicate()
+
+    assert loader.returncode == 0, log
+    assert "Loaded " in output
+    assert "Traceback" not in output + log
+    assert log.count("event=database_away") <= 1

@@ -1,0 +1,171 @@
+"""Outages of the database: which errors mean one, what the log says of it, and work that outlasts it.
+
+The log of a node has one line when its database goes, one a minute with the number of requests refused so
+far, and one when it is back. The node's processes share a file in the data folder: each refused request adds
+a byte to it, and the process that holds its lock writes the lines.
+"""
+
+import fcntl
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import Error as DjangoError
+
+from mirror.db.cluster import ServerError
+from mirror.db.embedded import Server
+
+log = logging.getLogger("mirror.db")
+
+Result = TypeVar("Result")
+
+ERRORS = (DjangoError, psycopg.Error)
+
+# Class 08 is about connections; a server that shuts down, has crashed, or starts; no connection left.
+_STATES = ("08", "57P01", "57P02", "57P03", "53300")
+_LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error, or its cause, means that there is no database to ask."""
+    return any(
+        isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
+        and (cause.sqlstate or "08").startswith(_STATES)
+        for cause in _causes(error)
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def answers() -> bool:
+    """Whether the database can be asked now, by a connection of its own."""
+    connection = connections.create_connection(DEFAULT_DB_ALIAS)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("select 1")
+        return True
+    except ERRORS:
+        return False
+    finally:
+        with suppress(*ERRORS):
+            connection.close()
+
+
+# LOG
+
+
+class _Speaker:
+    """The one of the node's processes that tells of an outage; others only count."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._speaking = False
+
+    def noted(self, error: BaseException, *, request: bool) -> None:
+        file = _open()
+        if request:
+            os.write(file, b".")
+        with self._lock:
+            if not self._speaking and _locked(file):
+                self._speaking = True
+                # What an earlier outage has left does not count.
+                os.ftruncate(file, int(request))
+                threading.Thread(target=self._speak, args=(file, _reason(error)), daemon=True).start()
+                return
+        os.close(file)
+
+    def _speak(self, file: int, reason: str) -> None:
+        began = reminded = time.monotonic()
+        if answers():
+            log.warning('event=database_connection_lost reason="%s"', reason)
+        else:
+            log.error('event=database_away reason="%s"', reason)
+            while not answers():
+                if time.monotonic() - reminded >= _REMIND_SECONDS:
+                    reminded = time.monotonic()
+                    _tell("event=database_still_away", file, began)
+                time.sleep(_LOOK_SECONDS)
+            _tell("event=database_back", file, began)
+        with self._lock:
+            self._speaking = False
+            os.close(file)
+
+
+_speaker = _Speaker()
+
+
+def noted(error: BaseException, *, request: bool = False) -> None:
+    """Have an outage told in the log, once; `request` if a request is refused for it."""
+    _speaker.noted(error, request=request)
+
+
+def _open() -> int:
+    path = Path(settings.DATA_DIR, "database-outage")
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError:
+        # Where nothing can be kept, each process speaks for itself.
+        return os.memfd_create("database-outage")
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _tell(event: str, file: int, began: float) -> None:
+    log.warning("%s seconds=%d requests_refused=%d", event, time.monotonic() - began, os.fstat(file).st_size)
+
+
+def _reason(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+# WORK
+
+
+def outlast(
+    work: Callable[[], Result], stopping: threading.Event, server: Server | None = None
+) -> Result | None:
+    """Do some work, and once more after each outage that broke it off; None when stopped during one.
+
+    A `server` that has died is started again. Errors: those of the work, but for outages.
+    """
+    while True:
+        try:
+            return work()
+        except ERRORS as error:
+            if not is_outage(error):
+                raise
+            noted(error)
+        if not _wait(stopping, server):
+            return None
+
+
+def _wait(stopping: threading.Event, server: Server | None) -> bool:
+    connections.close_all()
+    pause = _FIRST_PAUSE
+    while not stopping.wait(pause):
+        if server and not server.alive():
+            with suppress(ServerError):
+                server.revive()
+        if answers():
+            return True
+        pause = min(pause * 2, _LONGEST_PAUSE)
+    return False
