@@ -5,6 +5,7 @@ the latest version that began by then. Amounts and supplies: int64 in the token'
 it is a supply. Errors: 400 malformed parameter or id; 404 no such token, or none at the time.
 """
 
+import operator
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
@@ -37,6 +38,16 @@ from tokens.queries.tokens import Token as TokenRow
 
 _SHORTEST_NAME, _LONGEST_NAME = 3, 100  # bytes
 _NON_FUNGIBLE = "NON_FUNGIBLE_UNIQUE"
+# In the order in which they compare.
+_TYPES = ("FUNGIBLE_COMMON", _NON_FUNGIBLE)
+_HOLDS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
 
 
 # PARAMETERS
@@ -62,6 +73,26 @@ class NameParameter(Parameter[list[str]]):
         return [comparison.value for comparison in comparisons]
 
 
+class TypeParameter(ChoicesParameter):
+    """Types of tokens in any case, with any operator; becomes the types that meet all of the conditions."""
+
+    schema = {"type": "string", "pattern": "^(all|fungible_common|non_fungible_unique)$"}
+
+    def __init__(self) -> None:
+        choices = {"all": None} | {type.lower(): type for type in _TYPES}
+        super().__init__("type", choices, help="Only fungible, or only non-fungible tokens.")
+
+    def absent(self) -> list[str]:
+        return list(_TYPES)
+
+    def default_value(self) -> None:
+        return None
+
+    def combined(self, comparisons: list[Comparison]) -> list[str]:
+        named = [comparison for comparison in comparisons if comparison.value is not None]
+        return [type for type in _TYPES if all(_HOLDS[one](type, other) for one, other in named)]
+
+
 class TokenParameters(ParameterSet):
     account_id = EntityIdParameter("account.id", help="An account that is associated with the token.")
     limit = LimitParameter()
@@ -69,12 +100,7 @@ class TokenParameters(ParameterSet):
     order = OrderParameter("asc")
     publickey = PublicKeyParameter("publickey", help="The public key in the admin key.")
     token_id = TokenIdParameter("token.id", help="Token id, or long-zero EVM address.")
-    type = ChoicesParameter(
-        "type",
-        {"all": None, "fungible_common": "FUNGIBLE_COMMON", "non_fungible_unique": _NON_FUNGIBLE},
-        operators=ONLY_EQ,
-        help="Only fungible, or only non-fungible tokens.",
-    )
+    type = TypeParameter()
 
     def __init__(self, query: Query, path: str = "") -> None:
         if "name" in query:
@@ -102,12 +128,11 @@ def tokens_of(given: TokenParameters) -> list[ListedToken]:
         account_id = _account_id(texts)
         if account_id is None:
             return []
-    types = {type for type in given.type if type is not None}
-    if len(types) > 1:
+    if not given.type:
         return []
     selection = Selection(
         tokens=given.token_id,
-        types=list(types),
+        type=given.type[0] if len(given.type) == 1 else None,
         names=given.name,
         public_keys=given.publickey,
         account_id=account_id,

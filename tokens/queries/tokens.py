@@ -16,7 +16,7 @@ class Selection(NamedTuple):
     """
 
     tokens: Sequence[Comparison] = ()
-    types: Sequence[str] = ()
+    type: str | None = None
     names: Sequence[str] = ()
     public_keys: Sequence[Comparison] = ()
     account_id: int | None = None
@@ -97,7 +97,7 @@ def _chosen(ids: str, where: Where, direction: str) -> _Source:
 
 def _page(source: _Source, selection: Selection, direction: str, limit: int) -> list[ListedToken]:
     # Index: the primary key of entity (id).
-    where = Where(("t.type = %s",) * len(selection.types), tuple(selection.types))
+    where = Where() if selection.type is None else Where(("t.type = %s",), (selection.type,))
     where += _like("t.name", selection) + _public_key("e.public_key", selection)
     statement = f"""
         select t.decimals, e.key, t.metadata, t.name, t.symbol, t.token_id, t.type::text
