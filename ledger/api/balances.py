@@ -5,8 +5,8 @@ account that no snapshot of the month knows is left out. Amounts: int64 tinybars
 unit. Errors: 400 malformed parameter, or more than one alias or EVM address.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypedDict
+import re
+from typing import TypedDict
 
 from rest_framework.response import Response
 
@@ -18,8 +18,8 @@ from mirror import config
 from mirror.clock import now_ns
 from mirror.db.sql import Comparison, compare
 from mirror.rest.accounts import find_account
-from mirror.rest.entities import AccountName, NotAnEntityId, is_numeric_id, read_account, read_numeric_id
-from mirror.rest.errors import InvalidParameter
+from mirror.rest.entities import NotAnEntityId, is_numeric_id, read_account, read_numeric_id
+from mirror.rest.errors import BadRequest, InvalidEntityId, InvalidParameter
 from mirror.rest.parameter_types import (
     LimitParameter,
     NumberParameter,
@@ -33,30 +33,22 @@ from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 
 _ACCOUNT = "account.id"
+# An EVM address or an alias.
+_NAME = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]+")
 
 
 # PARAMETERS
-class Named(NamedTuple):
-    """An account by its alias or EVM address."""
-
-    account: AccountName
-
-
 class AccountParameter(Parameter[list[Comparison]]):
-    """An account by its id, or without shard and realm by its alias or EVM address.
+    """An account by its id; or without shard and realm by its alias or EVM address, which stays text.
 
-    Text that is none of these is reported alone, once everything else proved right.
+    So does other text: `account_names` reports it alone, once everything else proved right.
     """
 
-    def read(self, text: str) -> int | Named:
-        if is_numeric_id(text):
-            return read_numeric_id(text)
+    def read(self, text: str) -> int | str:
         try:
-            if "." not in text:
-                return Named(read_account(text))
-        except NotAnEntityId:
-            pass
-        raise InvalidParameter(_ACCOUNT)
+            return read_numeric_id(text)
+        except (NotAnEntityId, InvalidEntityId):
+            return text
 
 
 class BalanceParameters(ParameterSet):
@@ -75,20 +67,37 @@ class BalanceParameters(ParameterSet):
 
 
 # QUERIES
-def account_ids(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons with encoded ids; None for an alias or EVM address of nobody.
+def account_ids(given: BalanceParameters) -> list[Comparison]:
+    """The comparisons with encoded ids; None for an alias or EVM address of nobody. Errors: BadRequest."""
+    return [Comparison(operator, find_account(name)) for operator, name in account_names(given)]
 
-    Errors: InvalidParameter.
+
+def account_names(given: BalanceParameters) -> list[Comparison]:
+    """The comparisons with AccountNames; what the request repeats counts once.
+
+    Errors: BadRequest, for the first problem in the order of the request.
     """
-    named = [comparison for comparison in comparisons if isinstance(comparison.value, Named)]
-    if len(named) > 1:
-        raise InvalidParameter(_ACCOUNT, "Only one EVM address or alias is allowed.")
-    if any(operator != "eq" for operator, _ in named):
-        raise InvalidParameter(_ACCOUNT, "EVM address or alias only supports equals operator")
-    return [
-        Comparison(operator, find_account(value.account) if isinstance(value, Named) else value)
-        for operator, value in comparisons
-    ]
+    distinct = dict(zip(given.query.get(_ACCOUNT, ()), given.account_id, strict=True))
+    found: list[Comparison] = []
+    named = False
+    for operator, text in distinct.values():
+        if isinstance(text, int):
+            found.append(Comparison(operator, text))
+            continue
+        if is_numeric_id(text):
+            read_numeric_id(text)  # says which part is out of range
+        if _NAME.fullmatch(text) is None:
+            raise InvalidParameter(_ACCOUNT)
+        if named:
+            raise InvalidParameter(_ACCOUNT, "Only one EVM address or alias is allowed.")
+        named = True
+        try:
+            found.append(Comparison(operator, read_account(text)))
+        except NotAnEntityId:
+            raise BadRequest(f"Invalid accountAlias string {text}") from None
+        if operator != "eq":
+            raise InvalidParameter(_ACCOUNT, "EVM address or alias only supports equals operator")
+    return found
 
 
 def balances_now(
@@ -124,9 +133,7 @@ def balances_at(
         descending=given.descending,
         limit=given.limit,
     )
-    if not found and public_key is not None and not current.has_key(public_key):
-        return None, []
-    return window.snapshot, [balance_json(*one) for one in found]
+    return window.snapshot if found else None, [balance_json(*one) for one in found]
 
 
 def _most_tokens() -> int:
@@ -158,6 +165,6 @@ class Balances(ReadView):
     paging = {_ACCOUNT: "account"}
 
     def read(self, given: BalanceParameters) -> Response:
-        accounts = account_ids(given.account_id)
+        accounts = account_ids(given)
         at, rows = (balances_at if given.timestamp else balances_now)(given, accounts)
         return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

@@ -77,13 +77,6 @@ def balances(
     return [AccountBalance(*row) for row in fetch(statement, page.values)]
 
 
-def has_key(public_key: str) -> bool:
-    """Whether any account has the key."""
-    # Index: entity__public_key_type (public_key, type).
-    statement = f"select 1 from entity where public_key = %s and {_IS_ACCOUNT} limit 1"
-    return fetch_one(statement, (public_key,)) is not None
-
-
 def account(entity_id: int, *, tokens: int) -> Account | None:
     # Index: the primary keys (id).
     statement = f"""
