@@ -14,7 +14,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.errors import BadRequest, NotFound
 from mirror.rest.parameter_types import ChoiceParameter, TimestampParameter
-from mirror.rest.parameters import ONLY_EQ, ParameterSet, refuse_ne
+from mirror.rest.parameters import ParameterSet, refuse_ne
 from mirror.rest.rendering import PlainTextRenderer
 from mirror.rest.views import ReadView
 from mirror.values import timestamp
@@ -32,7 +32,6 @@ class SupplyParameters(ParameterSet):
     q = ChoiceParameter(
         "q",
         {"circulating": "circulating", "totalcoins": "totalcoins"},
-        operators=ONLY_EQ,
         help="Answer with one number of hbars alone: those in circulation, or all.",
     )
     timestamp = TimestampParameter("timestamp", help="Time of the supply: the last snapshot counts.")

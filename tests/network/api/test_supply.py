@@ -166,7 +166,7 @@ WRONG_WAY = "Lower timestamp cannot be higher than upper timestamp"
         (
             "foo=1&q=x&timestamp=x&q=gt:totalcoins",
             [
-                *["Invalid parameter: q"] * 2,
+                "Invalid parameter: q",
                 "Invalid parameter: timestamp",
                 "Unknown query parameter: foo",
             ],
