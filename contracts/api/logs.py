@@ -14,8 +14,7 @@ from contracts.queries.logs import Log
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import NO_PAIRS, PairBounds
 from mirror.db.sql import Comparison
-from mirror.rest.contracts import ContractName, OfContract, find_contract
-from mirror.rest.errors import BadRequest
+from mirror.rest.contracts import OfContract, find_contract
 from mirror.rest.pairs import classic_pair
 from mirror.rest.parameter_types import (
     HashParameter,
@@ -55,10 +54,9 @@ def log_bounds(given: LogsOfContractParameters) -> PairBounds:
     given.timestamp = _merged(given.timestamp)
     if any(topics_of(given)):
         check_closed(given.timestamp, because="Cannot search topics without a valid timestamp range: ")
-    hashes = given.query.get("transaction.hash", ())
-    if len(hashes) > 1:
-        raise BadRequest("Only one transaction.hash filter is allowed")
-    return classic_pair(given, "timestamp", "index", equal_within_equal=True, one_first=bool(hashes))
+    return classic_pair(
+        given, "timestamp", "index", equal_within_equal=True, given_once=("transaction.hash",)
+    )
 
 
 def _merged(timestamps: list[Comparison]) -> list[Comparison]:
@@ -117,9 +115,9 @@ def full_log_json(log: Log) -> Answer:
 
 # VIEWS
 def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
-    """The paging parameters that can move on: not the time where two bounds or a hash leave one."""
+    """The paging parameters that can move on: not the time where two bounds leave one."""
     merged = len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1
-    if not merged and "transaction.hash" not in given.query:
+    if not merged:
         return {"timestamp": "timestamp", "index": "index"}
     if any(operator == "eq" for operator, _ in given.index):
         return {}
@@ -134,11 +132,11 @@ class Logs(ReadView):
     def read(self, given: LogsParameters) -> Response:
         bounds = log_bounds(given)
         self.paging = paging_of(given)
-        if bounds.first.empty and not any(topics_of(given)):
-            # As clients know it: a range that ends before it begins is none.
-            bounds = PairBounds(Bounds(), Bounds())
         if given.transaction_hash:
             bounds = self._of_transaction(given, bounds)
+        elif bounds.first.empty:
+            # As clients know it: a range that ends before it begins is none.
+            bounds = PairBounds(Bounds(), Bounds())
         timestamps, goes_on = bound(bounds.first, descending=given.descending)
         if goes_on is not None:
             bounds = _up_to(timestamps, bounds, descending=given.descending)
@@ -165,7 +163,7 @@ class LogsOfContract(OfContract):
 
     parameters, answers = LogsOfContractParameters, LogsJson
 
-    def read(self, given: LogsOfContractParameters, contract: ContractName) -> Response:
+    def read(self, given: LogsOfContractParameters, contract: str) -> Response:
         bounds = log_bounds(given)
         self.paging = paging_of(given)
         rows = log_rows(given, bounds, find_contract(contract))

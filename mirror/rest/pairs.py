@@ -4,9 +4,9 @@ Between the ends of a range of the first parameter the second one counts for not
 matching, inclusive bound of the first, or one value of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from mirror.db.bounds import Bounds
+from mirror.db.bounds import Bounds, Ends
 from mirror.db.pairs import NO_PAIRS, PairBounds
 from mirror.db.sql import Comparison
 from mirror.rest.errors import BadRequest
@@ -21,30 +21,28 @@ def classic_pair(
     second_key: str,
     *,
     equal_within_equal: bool = False,
-    one_first: bool = False,
+    given_once: Collection[str] = (),
 ) -> PairBounds:
     """The range of pairs that a classic request asks for; the keys are attributes of `given`.
 
     `equal_within_equal`: whether one value of the second parameter needs one value of the first.
-    `one_first`: whether the rest of the request leaves one value of the first parameter, so that the second
-    one can do without it.
+    `given_once`: names of other parameters that the request may not repeat.
     Errors: BadRequest, one message.
     """
     keys = {given.declared[key].name: key for key in (first_key, second_key)}
-    for name in given.query:
+    for name, texts in given.query.items():
         if name in keys:
             _check_classic(name, getattr(given, keys[name]))
+        elif name in given_once and len(texts) > 1:
+            raise BadRequest(f"Only one {name} filter is allowed")
     first_name, second_name = keys
     first: list[Comparison] = getattr(given, first_key)
     second: list[Comparison] = getattr(given, second_key)
-    needs_first = bool(first) or not one_first
-    if needs_first and equal_within_equal and _has(second, ("eq",)) and not _has(first, ("eq",)):
+    if equal_within_equal and _has(second, ("eq",)) and not _has(first, ("eq",)):
         raise BadRequest(f"{first_name} must have eq operator")
     for name, comparisons in ((first_name, first), (second_name, second)):
         if _mixes(comparisons):
             raise BadRequest(f"Can't support both range and equal for {name}")
-    if not needs_first:
-        return _range(first, second)
     if second and not first:
         raise BadRequest(f"{second_name} without a {first_name} parameter filter")
     for side, needed in ((_LOWER, "gte"), (_UPPER, "lte")):
@@ -70,8 +68,7 @@ def newer_pair(given: ParameterSet, first_key: str, second_key: str) -> PairBoun
     first: list[Comparison] = getattr(given, first_key)
     second: list[Comparison] = getattr(given, second_key)
     usable = [comparison for comparison in first if comparison.operator != "ne"]
-    if Bounds.of(first).empty:
-        raise BadRequest(f"Invalid range provided for {first_name}")
+    check_newer_range(first_name, first)
     if _has(second, ("eq", *_LOWER, *_UPPER)) and not usable:
         raise BadRequest(f"{second_name} parameter must have {first_name} present")
     check_newer_bound(first_name, first)
@@ -82,6 +79,16 @@ def newer_pair(given: ParameterSet, first_key: str, second_key: str) -> PairBoun
         if _has(second, side) and not _has(first, ("eq", needed)):
             raise BadRequest(f"Requires the presence of an {needed} or eq {first_name} parameter")
     return _range(first, second)
+
+
+def check_newer_range(name: str, comparisons: Sequence[Comparison]) -> None:
+    """The lower end, which an equality is, too, and which else is 0, is not above the upper one.
+
+    Errors: BadRequest.
+    """
+    ends = Ends.of(comparisons).bounds
+    if ends.upper is not None and ends.upper < (ends.lower or 0):
+        raise BadRequest(f"Invalid range provided for {name}")
 
 
 def check_newer_bound(name: str, comparisons: Sequence[Comparison]) -> None:

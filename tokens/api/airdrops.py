@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from mirror.db.bounds import Ends
 from mirror.rest.accounts import NewerOfAccount, newer_account_id
 from mirror.rest.entities import AccountName
-from mirror.rest.errors import BadRequest
 from mirror.rest.newer_parameters import (
     NewerEntityIdParameter,
     NewerLimitParameter,
@@ -20,6 +19,7 @@ from mirror.rest.newer_parameters import (
     NewerOrderParameter,
     NewerParameterSet,
 )
+from mirror.rest.pairs import check_newer_range
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 from tokens.queries import airdrops as queries
@@ -55,11 +55,10 @@ Parameters = OutstandingParameters | PendingParameters
 # QUERY
 def airdrops(given: Parameters, account: AccountName, own: str, other: str) -> list[Airdrop]:
     """`own` is the column of the account in the path, `other` that of the other party. Errors: BadRequest."""
-    others = Ends.of(given.other_id)
-    if others.bounds.empty:
-        raise BadRequest("Invalid range provided for account.id")
+    # As clients know it: both endpoints call the other party account.id here.
+    check_newer_range("account.id", given.other_id)
     ranges = [
-        (other, others),
+        (other, Ends.of(given.other_id)),
         ("token_id", Ends.of(given.token_id)),
         ("serial_number", Ends.of(given.serial_number)),
     ]

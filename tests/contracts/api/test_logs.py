@@ -234,26 +234,36 @@ class TestTransactionHash:
     @pytest.mark.parametrize(
         ("query", "link"),
         [
-            ("limit=2", "limit=2&index=lt:4"),
-            ("limit=2&order=asc", "limit=2&order=asc&index=gt:1"),
+            ("limit=2", f"limit=2&timestamp=lte:{at(1)}.000000000&index=lt:4"),
+            ("limit=2&order=asc", f"limit=2&order=asc&timestamp=gte:{at(1)}.000000000&index=gt:1"),
             (f"limit=1&index=lt:3&timestamp={at(1)}", f"limit=1&timestamp={at(1)}&index=lt:2"),
-            (f"limit=1&timestamp=gte:{at(1)}", f"limit=1&timestamp=gte:{at(1)}&index=lt:5"),
+            (
+                f"limit=1&timestamp=gte:{at(1)}",
+                f"limit=1&timestamp=gte:{at(1)}&timestamp=lte:{at(1)}.000000000&index=lt:5",
+            ),
+            (
+                f"limit=1&timestamp=gte:{at(1)}&timestamp=lte:{at(1)}",
+                f"limit=1&timestamp=gte:{at(1)}&timestamp=lte:{at(1)}&index=lt:5",
+            ),
             (f"limit=1&index=3&timestamp={at(1)}", None),
-            ("limit=1&index=3", None),
         ],
     )
-    def test_the_hash_stands_for_one_time_so_only_the_index_moves_on(self, api, build, logs, query, link):
+    def test_the_link_goes_on_as_without_a_hash(self, api, build, logs, query, link):
         url = f"{ALL}?transaction.hash={build.transaction_hash(AT + SECOND)}"
         assert api.get(f"{url}&{query}").json()["links"]["next"] == (link and f"{url}&{link}")
 
     @pytest.mark.parametrize(
-        ("query", "expected"), [("index=3", [3]), ("index=gt:3", [5, 4]), ("index=lt:2", [1, 0])]
+        ("query", "expected"),
+        [
+            (f"index=3&timestamp={at(1)}", [3]),
+            (f"index=gt:3&timestamp=gte:{at(1)}", [5, 4]),
+            (f"index=lt:2&timestamp=lte:{at(1)}", [1, 0]),
+            (f"timestamp=gt:{at(3)}&timestamp=lt:{at(0)}", []),
+        ],
     )
-    def test_an_index_needs_no_time_beside_a_hash(self, api, build, logs, query, expected):
+    def test_an_index_applies_at_its_time(self, api, build, logs, query, expected):
         url = f"{ALL}?transaction.hash={build.transaction_hash(AT + SECOND)}"
         assert keys(api.get(f"{url}&{query}")) == [(1, index) for index in expected]
-        answer = api.get(f"{url}&index=3&timestamp=gte:{at(1)}")
-        assert answer.messages == ["timestamp must have eq operator"]
 
     def test_topics_need_times_all_the_same(self, api):
         answer = api.get(f"{ALL}?transaction.hash={'0' * 64}&topic0=1")
@@ -292,6 +302,9 @@ class TestTransactionHash:
 def test_what_is_wrong_is_named(api, url, query, messages):
     answer = api.get(f"{url}?{query}")
     assert (answer.status, answer.messages) == (400, messages)
+    if url == ALL:
+        answer = api.get(f"{url}?transaction.hash={'0' * 64}&{query}")
+        assert (answer.status, answer.messages) == (400, messages)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +313,10 @@ def test_what_is_wrong_is_named(api, url, query, messages):
         (
             f"transaction.hash={'0' * 64}&transaction.hash={'1' * 64}",
             "Only one transaction.hash filter is allowed",
+        ),
+        (
+            f"index=ne:1&transaction.hash={'0' * 64}&transaction.hash={'1' * 64}",
+            "Not equal (ne) operator is not supported for index",
         ),
         (f"transaction.hash=gt:{'0' * 64}", "Invalid parameter: transaction.hash"),
         ("transaction.hash=00", "Invalid parameter: transaction.hash"),

@@ -110,6 +110,9 @@ ONE_OF = "Only one range operator from [{}] is allowed for the given parameter f
     ("query", "message"),
     [
         ("account.id=gt:5,lt:6&token.id=ne:1", "Invalid range provided for account.id"),
+        ("account.id=9,lt:9", "Invalid range provided for account.id"),
+        ("account.id=lte:8,9&token.id=ne:1", "Invalid range provided for account.id"),
+        ("account.id=lt:0", "Invalid range provided for account.id"),
         ("token.id=5", "token.id parameter must have account.id present"),
         ("token.id=lt:5&account.id=ne:5", "token.id parameter must have account.id present"),
         ("token.id=ne:5", "Unsupported range operator ne for token.id"),
@@ -118,6 +121,7 @@ ONE_OF = "Only one range operator from [{}] is allowed for the given parameter f
         ("account.id=gt:5,gte:6", ONE_OF.format("gt, gte", "account.id")),
         ("account.id=lt:5,lte:6", ONE_OF.format("lt, lte", "account.id")),
         ("account.id=5,gt:4", "Can't support both range and equal for account.id"),
+        ("account.id=5,lte:5", "Can't support both range and equal for account.id"),
         ("account.id=5&token.id=1,2", ONE_OF.format("eq", "token.id")),
         ("account.id=5&token.id=1,lt:2", "Can't support both range and equal for token.id"),
         ("account.id=lte:6&token.id=lt:1,gt:5", "Invalid range provided for token.id"),
