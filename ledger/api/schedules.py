@@ -135,7 +135,8 @@ class Schedule(ReadView):
 
     def read(self, given: NoParameters, schedule_id: str) -> ScheduleJson:
         try:
-            found = queries.schedule(read_numeric_id(schedule_id))
+            # As clients know it, 0x before the number counts for nothing.
+            found = queries.schedule(read_numeric_id(schedule_id.removeprefix("0x")))
         except (NotAnEntityId, InvalidEntityId):
             raise InvalidParameter("scheduleid") from None
         if found is None:

@@ -1,7 +1,8 @@
 """The token in the path: `tokens/{tokenId}` and what is below it.
 
 A number and a long-zero address stand for themselves, whether or not there is such a token. Another EVM
-address stands for the entity that bears it now; one of nobody is no token id.
+address stands for the entity that bears it now; one of nobody is no token id. Before any of them 0x counts
+for nothing.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ _TOKEN = "tokenid"
 def token_id(text: str) -> int:
     """The encoded id of the token that a path names. Errors: InvalidParameter."""
     try:
-        found = find_account(read_entity_id(text))
+        found = find_account(read_entity_id(text.removeprefix("0x")))
     except (NotAnEntityId, InvalidEntityId):
         raise InvalidParameter(_TOKEN) from None
     if found is None:

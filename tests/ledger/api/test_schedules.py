@@ -154,10 +154,17 @@ def test_problems_of_the_query_are_told(api, build, query, messages):
     assert (answer.status, answer.messages) == (400, messages)
 
 
-@pytest.mark.parametrize("part", ["x", "0.0.x", "-1", "274877906944", "1024.0.1", "ab" * 20, "0x" + "0" * 40])
+@pytest.mark.parametrize(
+    "part", ["x", "0.0.x", "-1", "274877906944", "1024.0.1", "ab" * 20, "0x" + "0" * 40, "0xa"]
+)
 def test_a_bad_id_is_told(api, build, part):
     answer = api.get(f"{SCHEDULES}/{part}")
     assert (answer.status, answer.messages) == (400, ["Invalid parameter: scheduleid"])
+
+
+def test_0x_before_the_number_counts_for_nothing(api, five):
+    assert api.get(f"{SCHEDULES}/0x5").status == 404
+    assert api.get(f"{SCHEDULES}/0x2001").json()["schedule_id"] == "0.0.2001"
 
 
 def test_a_schedule_takes_no_parameters(api, build):

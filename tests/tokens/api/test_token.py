@@ -275,9 +275,18 @@ def test_a_token_is_found_by_every_form_of_its_id(api, build, text):
     assert api.get(f"{TOKENS}/{text}").json()["token_id"] == "0.0.1500"
 
 
+@pytest.mark.parametrize("text", ["0x1500", "0x0.0.1500"])
+def test_0x_before_the_number_counts_for_nothing(api, build, text):
+    make(build)
+    assert api.get(f"{TOKENS}/{text}").json()["token_id"] == "0.0.1500"
+    assert api.get(f"{TOKENS}/0x5").messages == ["Not found"]
+    assert api.get(f"{TOKENS}/0x5/balances").json()["balances"] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        *["0x", "0xa", "0x-5", "0x0x5"],
         *["x", "-5", "1024.0.5", "0.65536.5", "274877906944", "1.2.3.4", "0.0.", "%00", "1%0A", "CIQAAAH4"],
         *[f"0.0.0x{1500:040x}", f"1.2.{1500:040x}", "ab" * 20, "0x" + "ab" * 20, f"{1500:039x}"],
     ],
