@@ -210,8 +210,9 @@ class HookStorage(NewerOfAccount):
     def read(self, given: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
         owner_id = newer_account_id(account)
         rows = [slot_json(slot) for slot in slots(given, owner_id, hook_id)]
-        # The link always tells the limit.
-        given.query["limit"] = [str(given.limit)]
+        # The link always tells the limit, as often as the client did.
+        if not any(text.strip() for text in given.query.get("limit", ())):
+            given.query["limit"] = [str(given.limit)]
         # `page` fills in the links, which stand before the owner here.
         before = {"hook_id": hook_id, "links": None, "owner_id": entity_id.text(owner_id)}
         return self.page("storage", rows, before=before)

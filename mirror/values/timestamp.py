@@ -83,6 +83,11 @@ def staking_period_json(last: int) -> TimestampRangeJson:
     return range_json(last + 1, last + 1 + NANOS_PER_DAY)
 
 
+def newer_staking_period_json(last: int) -> TimestampRangeJson:
+    """The same as newer endpoints write it."""
+    return newer_range_json(last + 1, last + 1 + NANOS_PER_DAY)
+
+
 def month_start(nanoseconds: int, months_later: int = 0) -> int:
     """The first instant (UTC, ns) of the month of a time, or of one so many months later."""
     moment = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)

@@ -13,7 +13,7 @@ from mirror.rest.errors import NotFound
 from mirror.rest.newer_parameters import NewerParameterSet
 from mirror.rest.views import NewerReadView
 from mirror.values.shapes import Int64, TimestampRangeJson
-from mirror.values.timestamp import staking_period_json
+from mirror.values.timestamp import newer_staking_period_json
 
 _NINE_DECIMALS = Decimal("1e-9")
 _FLOAT_DIGITS = 9  # that name every 32-bit float
@@ -82,7 +82,7 @@ def stake_json(stakes: Stakes) -> StakeJson:
         "reserved_staking_rewards": stakes.reserved_staking_rewards,
         "reward_balance_threshold": stakes.reward_balance_threshold,
         "stake_total": stakes.stake_total,
-        "staking_period": staking_period_json(stakes.staking_period),
+        "staking_period": newer_staking_period_json(stakes.staking_period),
         "staking_period_duration": stakes.staking_period_duration,
         "staking_periods_stored": stakes.staking_periods_stored,
         "staking_reward_fee_fraction": fraction(
