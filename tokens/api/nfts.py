@@ -44,12 +44,12 @@ class NftTransactionParameters(ParameterSet):
 # JSON
 class NftTransactionJson(TypedDict):
     consensus_timestamp: Timestamp | None
-    is_approval: bool
     nonce: Int32
-    receiver_account_id: EntityId | None
-    sender_account_id: EntityId | None
     transaction_id: TransactionId | None
     type: str
+    is_approval: bool
+    receiver_account_id: EntityId | None
+    sender_account_id: EntityId | None
 
 
 class NftTransactionsJson(Page):
@@ -68,12 +68,12 @@ def nft_transaction_json(transaction: Transaction, token_id: int, serial_number:
     )
     return {
         "consensus_timestamp": timestamp.text(transaction.consensus_timestamp),
-        "is_approval": bool(transfer.get("is_approval")),
         "nonce": transaction.nonce,
-        "receiver_account_id": entity_id.text(transfer.get("receiver_account_id")),
-        "sender_account_id": entity_id.text(transfer.get("sender_account_id")),
         "transaction_id": transaction_id.text(transaction.payer_account_id, transaction.valid_start_ns),
         "type": transaction_types.name(transaction.type),
+        "is_approval": bool(transfer.get("is_approval")),
+        "receiver_account_id": entity_id.text(transfer.get("receiver_account_id")),
+        "sender_account_id": entity_id.text(transfer.get("sender_account_id")),
     }
 
 

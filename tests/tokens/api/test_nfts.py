@@ -220,12 +220,12 @@ def times(answer):
 def transaction_json(time, type, *, sender=None, receiver=None, approved=False, nonce=0, payer="0.0.1001"):
     return {
         "consensus_timestamp": at(time),
-        "is_approval": approved,
         "nonce": nonce,
-        "receiver_account_id": receiver,
-        "sender_account_id": sender,
         "transaction_id": f"{payer}-1699999999-{time:09}",
         "type": type,
+        "is_approval": approved,
+        "receiver_account_id": receiver,
+        "sender_account_id": sender,
     }
 
 
