@@ -72,7 +72,7 @@ def newer_account_id(name: AccountName) -> int:
 
 def _only(ids: list[int]) -> int | None:
     if len(ids) > 1:
-        raise InternalError
+        raise InternalError("several entities have this alias or EVM address")
     return ids[0] if ids else None
 
 

@@ -13,6 +13,7 @@ from django.urls import URLPattern, re_path
 from django.views.generic import RedirectView
 from rest_framework.response import Response
 
+from mirror.rest.errors import Failure, WrongMethod, classic_envelope
 from mirror.rest.parameters import NoParameters
 from mirror.rest.rendering import JsonRenderer
 from mirror.rest.views import ReadView
@@ -41,11 +42,19 @@ class Document(ReadView):
     """The description in JSON."""
 
     max_age = 60
-    renderer = _Bytes()
+    renderer: JsonRenderer = _Bytes()
     form: ClassVar[str] = "as_json"
 
     def read(self, given: NoParameters) -> Response:
         return Response(_document(self.form))
+
+    def failed(self, failure: Failure) -> Response:
+        """Like the errors of classic endpoints; but the path is there for no other method, either."""
+        self.renderer = JsonRenderer()
+        response = Response(classic_envelope(failure), failure.status)
+        if isinstance(failure, WrongMethod):
+            response.headers["allow"] = "GET, HEAD"
+        return response
 
 
 class YamlDocument(Document):

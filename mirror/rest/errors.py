@@ -78,12 +78,13 @@ class Unavailable(Failure):
 
 
 class InternalError(Failure):
-    """500, for everything that should not happen."""
+    """500, for everything that should not happen. The reason is for the log."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
 
-    def __init__(self) -> None:
+    def __init__(self, reason: str = "") -> None:
         super().__init__("Internal error")
+        self.reason = reason
 
 
 class WrongMethod(Failure):
@@ -135,6 +136,11 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def failure_of(error: Exception, request: HttpRequest) -> Failure:
     """What the client is told of any exception; what it isn't told is logged."""
     if isinstance(error, Failure):
+        if isinstance(error, InternalError):
+            log.error(
+                'event=internal_error method=%s path=%s reason="%s"',
+                *(request.method, request.path, error.reason),
+            )
         return error
     if isinstance(error, MethodNotAllowed):
         return WrongMethod(str(request.method))
@@ -165,6 +171,8 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Also what fails after the view, as in a renderer. Django's own line about it goes nowhere."""
+    log.error("event=unexpected_error method=%s path=%s", request.method, request.path, exc_info=True)
     return _page(InternalError())
 
 

@@ -69,6 +69,15 @@ def test_the_document_is_made_once_and_may_be_kept(api):
     assert api.get(f"{DOCS}openapi.json", if_none_match=first.headers["etag"]).status == 304
 
 
+@pytest.mark.parametrize("name", ["openapi.json", "openapi.yml", "openapi.yaml"])
+def test_the_document_takes_no_parameters_and_no_other_method(api, name):
+    answer = api.get(f"{DOCS}{name}?x=1")
+    assert (answer.status, answer.messages) == (400, ["Unknown query parameter: x"])
+    answer = api.request("POST", f"{DOCS}{name}")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+
+
 def test_the_page_loads_nothing_from_elsewhere(api):
     answer = api.get(DOCS)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -82,6 +91,23 @@ def test_the_page_loads_nothing_from_elsewhere(api):
 def test_the_page_without_slash_leads_to_it(api):
     answer = api.get(DOCS.removesuffix("/"))
     assert (answer.status, answer.headers["location"]) == (301, DOCS)
+
+
+@pytest.mark.parametrize(
+    ("route", "path"),
+    [
+        ("topics/{id}", "topics/%C2%84"),
+        ("accounts/{ownerId}/hooks", "accounts/%C2%84/hooks"),
+        ("accounts/{ownerId}/hooks/{hookId}/storage", "accounts/%C2%84/hooks/1/storage"),
+        ("accounts/{id}/allowances/nfts", "accounts/0.0.0.1/allowances/nfts"),
+        ("accounts/{id}/airdrops/pending", "accounts/x/airdrops/pending"),
+        ("topics/{id}", "topics/7"),
+    ],
+)
+def test_the_404_of_a_path_that_is_none_is_described_too(api, route, path):
+    answer = api.get(f"/api/v1/{path}")
+    assert answer.status == 404
+    description.check(route, "GET", path, answer)
 
 
 @pytest.mark.parametrize(

@@ -164,3 +164,25 @@ def test_a_statement_that_takes_too_long_is_unavailable(api, monkeypatch):
     fetch("select set_config('statement_timeout', '20', true)")
     monkeypatch.setattr(queries, "blocks", slow)
     assert api.get(BLOCKS).status == 503
+
+
+def test_what_goes_wrong_while_an_answer_is_rendered_is_logged_too(api, build, monkeypatch, caplog):
+    build.block(7)
+    monkeypatch.setattr("ledger.api.blocks.block_json", lambda *_: {"number": object()})
+    answer = api.get(BLOCKS)
+    assert (answer.status, answer.messages) == (500, ["Internal error"])
+    (record,) = [record for record in caplog.records if record.name == "mirror.rest"]
+    assert record.exc_info[0] is TypeError
+
+
+@pytest.mark.parametrize("path", [f"accounts/{'ab' * 20}", f"contracts/{'ab' * 20}/state"])
+def test_rows_that_contradict_each_other_are_logged_too(api, build, caplog, path):
+    for number in (1001, 1002):
+        build.entity(number, type="CONTRACT", evm_address=b"\xab" * 20)
+    answer = api.get(f"/api/v1/{path}")
+    assert (answer.status, answer.messages) == (500, ["Internal error"])
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"event=internal_error method=GET path=/api/v1/{path} "
+        'reason="several entities have this alias or EVM address"'
+    )
