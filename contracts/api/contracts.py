@@ -12,9 +12,16 @@ from contracts.queries import contracts as queries
 from contracts.queries.contracts import Contract, Moment
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare
-from mirror.rest.contracts import ContractAddress, ContractName, OfContract, find_contracts, read_contract
+from mirror.rest.contracts import (
+    CONTRACT,
+    ContractAddress,
+    ContractName,
+    OfContract,
+    find_contracts,
+    read_contract,
+)
 from mirror.rest.entities import NotAnEntityId
-from mirror.rest.errors import NotFound
+from mirror.rest.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
 from mirror.rest.parameters import InvalidValue, Parameter, ParameterSet
 from mirror.rest.views import ReadView
@@ -49,6 +56,8 @@ class ContractIdParameter(Parameter[list[Comparison]]):
             return read_contract(text)
         except NotAnEntityId:
             raise InvalidValue(text) from None
+        except InvalidEntityId:
+            raise InvalidParameter(CONTRACT) from None
 
     def comparison(self, text: str, split: Any) -> Comparison:
         found = super().comparison(text, split)
@@ -171,9 +180,9 @@ class ContractOfIdOrAddress(OfContract):
 
     parameters, answers = ContractParameters, ContractWithCodeJson
 
-    def read(self, given: ContractParameters, contract: ContractName) -> ContractWithCodeJson:
-        name = contract.evm_address if isinstance(contract, ContractAddress) else contract
-        found = contract_at(name, given.timestamp)
+    def read(self, given: ContractParameters, contract: str) -> ContractWithCodeJson:
+        name = read_contract(contract)
+        found = contract_at(name.evm_address if isinstance(name, ContractAddress) else name, given.timestamp)
         if found is None:
             raise NotFound
         return {

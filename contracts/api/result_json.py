@@ -1,6 +1,7 @@
 """A contract result as JSON: the base that lists of one contract show, and the full object around it."""
 
-from typing import Any, Literal, TypedDict
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import orjson
 from google.protobuf.message import DecodeError
@@ -15,13 +16,6 @@ from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Quanti
 
 _NO_LOGS_BLOOM = bytes(256)
 _UNKNOWN_GAS = -1
-
-_NO_ETHEREUM = dict.fromkeys(
-    (
-        *("access_list", "chain_id", "gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"),
-        *("nonce", "r", "s", "type", "v"),
-    )
-)
 
 
 class LogJson(TypedDict):
@@ -67,26 +61,28 @@ class ResultJson(_From):
 class FullResultJson(ResultJson):
     """What only Ethereum transactions have is null for others."""
 
-    block_gas_used: Int64 | None
     block_hash: Hex
     block_number: Int64 | None
-    failed_initcode: Hex
     result: str
-    status: Literal["0x0", "0x1"]
     transaction_index: Int32 | None
+    status: Literal["0x0", "0x1"]
+    failed_initcode: Hex
     access_list: Hex | None
+    block_gas_used: Int64 | None
     chain_id: Quantity | None
     gas_price: Quantity | None
     max_fee_per_gas: Quantity | None
     max_priority_fee_per_gas: Quantity | None
-    nonce: Int64 | None
     r: Hex | None
     s: Hex | None
     type: Int32 | None
     v: int | None
+    nonce: Int64 | None
 
 
 class ResultWithLogsJson(FullResultJson):
+    """The logs stand before the result's name, the state changes before its status."""
+
     logs: list[LogJson]
     state_changes: list[StateChangeJson]
 
@@ -124,29 +120,50 @@ def _sender(result: Result) -> str | None:
     return hexes.text(alias) if alias else None
 
 
-def full_json(result: Result, *, in_tinybars: bool, call_data: bytes | None = None) -> Answer:
-    """The result with its block and Ethereum transaction; `call_data` is that of a file."""
+class Details(NamedTuple):
+    """What only a single result shows: its logs and state changes, and the call data that a file holds."""
+
+    logs: Iterable[Row]
+    state_changes: Iterable[Row]
+    call_data: bytes | None
+
+
+def full_json(result: Result, *, in_tinybars: bool, details: Details | None = None) -> Answer:
+    """The result with its block and Ethereum transaction."""
     block, ethereum = result.block, result.ethereum
     succeeded = result.transaction_result in result_codes.SUCCESS
     gas_used = None if block is None or block.gas_used == _UNKNOWN_GAS else block.gas_used
     failed_initcode = result.failed_initcode
     if not failed_initcode and not succeeded and ethereum is not None:
         failed_initcode = ethereum.call_data
-    answer = base_json(result) | {
-        "block_gas_used": gas_used,
-        "block_hash": "0x" if block is None else f"0x{block.hash}",
-        "block_number": None if block is None else block.number,
-        "failed_initcode": formats.plain(failed_initcode),
-        "result": result_codes.name(result.transaction_result),
+    answer = base_json(result)
+    answer["block_hash"] = "0x" if block is None else f"0x{block.hash}"
+    answer["block_number"] = None if block is None else block.number
+    if details is not None:
+        answer["logs"] = [log_json(row) for row in details.logs]
+    answer["result"] = result_codes.name(result.transaction_result)
+    answer["transaction_index"] = result.transaction_index
+    if details is not None:
+        answer["state_changes"] = [state_change_json(row) for row in details.state_changes]
+    answer |= {
         "status": "0x1" if succeeded else "0x0",
-        "transaction_index": result.transaction_index,
+        "failed_initcode": formats.plain(failed_initcode),
+        "access_list": None,
+        "block_gas_used": gas_used,
+        "chain_id": None,
+        "gas_price": None,
+        "max_fee_per_gas": None,
+        "max_priority_fee_per_gas": None,
+        "r": None,
+        "s": None,
+        "type": None,
+        "v": None,
+        "nonce": None,
     }
-    if ethereum is None:
-        answer |= _NO_ETHEREUM
-    else:
+    if ethereum is not None:
         if not succeeded and answer["error_message"] is None:
             answer["error_message"] = answer["result"]
-        answer |= _ethereum_json(ethereum, result, call_data)
+        answer |= _ethereum_json(ethereum, result, None if details is None else details.call_data)
     if not in_tinybars:
         _to_weibars(answer)
     answer["amount"] = _number(answer["amount"])

@@ -13,13 +13,12 @@ from rest_framework.response import Response
 from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
 from contracts.api.lookup import search_of
 from contracts.api.result_json import (
+    Details,
     FullResultJson,
     ResultJson,
     ResultWithLogsJson,
     base_json,
     full_json,
-    log_json,
-    state_change_json,
 )
 from contracts.queries import results as queries
 from contracts.queries.contracts import file_content
@@ -28,9 +27,9 @@ from contracts.queries.searches import Search, by_time
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
-from mirror.rest.contracts import ContractName, OfContract, find_contract, only
+from mirror.rest.contracts import OfContract, find_contract, only
 from mirror.rest.entities import EvmAddress, NotAnEntityId, read_entity_id
-from mirror.rest.errors import BadRequest, InvalidParameter, NotFound
+from mirror.rest.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.parameter_types import (
     BlockNumberParameter,
     BooleanParameter,
@@ -58,6 +57,8 @@ class SenderParameter(Parameter[list[Comparison]]):
             return read_entity_id(text)
         except NotAnEntityId:
             raise InvalidValue(text) from None
+        except InvalidEntityId:
+            raise InvalidParameter(self.name) from None
 
 
 class HbarParameter(BooleanParameter):
@@ -67,6 +68,10 @@ class HbarParameter(BooleanParameter):
         super().__init__(
             "hbar", True, help="Amounts and gas prices in tinybars (true) or in weibars (false)."
         )
+
+
+class HbarAtParameter(HbarParameter):
+    """The same for the result at a time, where a wrong value is reported alone."""
 
     def comparison(self, text: str, split: Any) -> Comparison:
         try:
@@ -98,12 +103,16 @@ class ResultsParameters(ResultsOfContractParameters):
 
 
 class ResultOfTransactionParameters(ParameterSet):
+    strict = True
+
     hbar = HbarParameter()
     nonce = NonceParameter()
 
 
 class ResultAtParameters(ParameterSet):
-    hbar = HbarParameter()
+    strict = True
+
+    hbar = HbarAtParameter()
 
 
 _HEX_DIGITS = 40  # of an EVM address
@@ -183,11 +192,12 @@ def single_json(search: Search, given: Any, *, contract_id: int = 0) -> Answer:
         raise NotFound
     result, contract_ids = found
     at = result.consensus_timestamp
-    answer = full_json(result, in_tinybars=given.hbar, call_data=_file_call_data(result))
-    answer["logs"] = [log_json(row) for row in queries.logs_at(at, contract_ids)]
-    changes = queries.state_changes_at(at, contract_ids, migrated=contract_id)
-    answer["state_changes"] = [state_change_json(row) for row in changes]
-    return answer
+    details = Details(
+        logs=queries.logs_at(at, contract_ids),
+        state_changes=queries.state_changes_at(at, contract_ids, migrated=contract_id),
+        call_data=_file_call_data(result),
+    )
+    return full_json(result, in_tinybars=given.hbar, details=details)
 
 
 def _file_call_data(result: Result) -> bytes | None:
@@ -207,7 +217,7 @@ class ResultsOfContract(OfContract):
     parameters, answers = ResultsOfContractParameters, ResultsOfContractJson
     paging = {"timestamp": "timestamp"}
 
-    def read(self, given: ResultsOfContractParameters, contract: ContractName) -> Response:
+    def read(self, given: ResultsOfContractParameters, contract: str) -> Response:
         check_block(given)
         # The id 0 names no contract, and a list of the results of none is one of all.
         page_contract = find_contract(contract) or None
@@ -269,7 +279,7 @@ class ResultAt(OfContract):
             raise BadRequest(*problems)
         return found
 
-    def read(self, given: ResultAtParameters, contract: ContractName, at: int) -> Answer:
+    def read(self, given: ResultAtParameters, contract: str, at: int) -> Answer:
         contract_id = find_contract(contract)
         if at > MAX_INT64:
             raise NotFound

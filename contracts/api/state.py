@@ -14,7 +14,7 @@ from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
 from mirror.db.sql import Comparison
-from mirror.rest.contracts import ContractName, OfContract, find_contract
+from mirror.rest.contracts import OfContract, find_contract
 from mirror.rest.paging import KeysetPagination, classic_link
 from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
 from mirror.rest.parameters import WITHOUT_NE, ParameterSet, refuse_ne
@@ -81,7 +81,7 @@ class State(OfContract):
     parameters, answers = StateParameters, StateJson
     paging = {"slot": "slot"}
 
-    def read(self, given: StateParameters, contract: ContractName) -> Response:
+    def read(self, given: StateParameters, contract: str) -> Response:
         refuse_ne(given.timestamp, "Not equals (ne) operator is not supported for timestamp")
         contract_id = find_contract(contract)
         if given.timestamp:

@@ -15,8 +15,8 @@ from ledger.queries.topics import Message, Partition
 from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison
-from mirror.rest.entities import NotAnEntityId, is_numeric_id, read_numeric_id
-from mirror.rest.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.entities import is_numeric_id, read_numeric_id
+from mirror.rest.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.parameter_types import (
     ChoiceParameter,
     LimitParameter,
@@ -230,9 +230,7 @@ class MessageOfNumber(ReadView):
 
     def read(self, given: NoParameters, topic_id: str, sequence_number: str) -> TopicMessageJson:
         invalid: list[str] = []
-        try:
-            topic = read_numeric_id(topic_id)
-        except (NotAnEntityId, InvalidEntityId):
+        if not is_numeric_id(topic_id):
             invalid.append("Invalid parameter: topic.id")
         try:
             number = read_number(sequence_number, 1)
@@ -240,6 +238,7 @@ class MessageOfNumber(ReadView):
             invalid.append("Invalid parameter: sequencenumber")
         if invalid:
             raise BadRequest(*invalid)
+        topic = read_numeric_id(topic_id)
         found = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
         if found is None:
             raise NotFound

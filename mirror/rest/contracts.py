@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from ledger.queries import entities
 from mirror.db.sql import Comparison
-from mirror.rest.entities import NotAnEntityId, read_entity_id
-from mirror.rest.errors import InternalError, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.entities import is_entity_id, read_entity_id
+from mirror.rest.errors import InternalError, InvalidParameter, NotFound
 from mirror.rest.views import ReadView
 from mirror.values import entity_id
 
-_CONTRACT = "contractid"
+#: What errors call it.
+CONTRACT = "contractid"
+
 _ADDRESS = re.compile(r"(?:0x|(?:[0-9]{1,4}\.)?[0-9]{1,5}\.)?([0-9a-fA-F]{40})")
 
 
@@ -44,9 +46,12 @@ def read_contract(text: str) -> ContractName:
     return found
 
 
-def find_contract(name: ContractName) -> int:
-    """The encoded id of the contract of that name. Errors: NotFound for an address of no contract."""
-    (found,) = find_contracts([Comparison("eq", name)])
+def find_contract(text: str) -> int:
+    """The encoded id of the contract that a text names.
+
+    Errors: InvalidEntityId; NotFound for an address of no contract.
+    """
+    (found,) = find_contracts([Comparison("eq", read_contract(text))])
     return int(found.value)
 
 
@@ -66,22 +71,21 @@ def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
 def only(ids: Sequence[int]) -> int:
     """The one id. Errors: InternalError if there are several."""
     if len(ids) > 1:
-        raise InternalError
+        raise InternalError("several entities have this alias or EVM address")
     return ids[0]
 
 
 class OfContract(ReadView):
     """An endpoint of one contract or below it. Its path part is `{contractIdOrAddress}`.
 
-    `read` gets its name as `contract`, and turns it into an id by find_contract once everything else in the
-    request has proved right.
+    `read` gets as `contract` a text that has the form of a name, and turns it into an id by find_contract
+    once everything else in the request has proved right.
     """
 
     path_first = True
 
     def resolve(self, **path: str) -> dict[str, Any]:
         text = path.pop("contract_id_or_address")
-        try:
-            return {**path, "contract": read_contract(text)}
-        except (NotAnEntityId, InvalidEntityId):
-            raise InvalidParameter(_CONTRACT) from None
+        if not is_entity_id(text):
+            raise InvalidParameter(CONTRACT)
+        return {**path, "contract": text}

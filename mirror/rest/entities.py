@@ -50,7 +50,7 @@ def read_entity_id(text: str) -> int | EvmAddress:
     Errors: NotAnEntityId for another form; InvalidEntityId, a 400, for the right form with a part out of
     range or an EVM address of a foreign shard or realm.
     """
-    if _FORM.fullmatch(text) is None:
+    if not is_entity_id(text):
         raise NotAnEntityId(text)
     system = (config.value("common.shard"), config.value("common.realm"))
     parts = text.split(".")
@@ -67,6 +67,11 @@ def read_entity_id(text: str) -> int | EvmAddress:
         return entity_id.encode(int(shard), int(realm), int(last))
     except entity_id.InvalidEntityId:
         raise InvalidEntityId(f"{shard}.{realm}.{last}") from None
+
+
+def is_entity_id(text: str) -> bool:
+    """Whether the text has a form of an entity id: its parts may still be out of range."""
+    return _FORM.fullmatch(text) is not None
 
 
 def is_numeric_id(text: str) -> bool:
@@ -88,7 +93,7 @@ def read_account(text: str) -> AccountName:
 
     Errors: as read_entity_id; NotAnEntityId also for an alias of a foreign shard or realm.
     """
-    return read_entity_id(text) if _FORM.fullmatch(text) else read_alias(text)
+    return read_entity_id(text) if is_entity_id(text) else read_alias(text)
 
 
 def read_alias(text: str) -> Alias:

@@ -134,8 +134,11 @@ class TestList:
             ("contract.id=gt:" + EVM_ADDRESS, ["Invalid parameter: contract.id"]),
             ("contract.id=x&limit=0", ["Invalid parameter: contract.id", "Invalid parameter: limit"]),
             ("contract.id=", ["Invalid parameter: contract.id"]),
-            ("contract.id=0.0.274877906944", ['Invalid entity ID "0.0.274877906944"']),
-            ("contract.id=1.0." + f"{6002:040x}", [f'Invalid entity ID "1.0.{6002:040x}"']),
+            ("contract.id=-5", ["Invalid parameter: contractid"]),
+            ("contract.id=1024.0.5", ["Invalid parameter: contractid"]),
+            ("contract.id=0.0.274877906944", ["Invalid parameter: contractid"]),
+            ("contract.id=1.0." + f"{6002:040x}", ["Invalid parameter: contractid"]),
+            ("contract.id=-5&limit=0", ["Invalid parameter: limit"]),
             ("foo=1", ["Unknown query parameter: foo"]),
         ],
     )
@@ -241,11 +244,9 @@ class TestOne:
         ("path", "status", "message"),
         [
             ("x", 400, "Invalid parameter: contractid"),
-            ("-1", 400, "Invalid parameter: contractid"),
-            ("1234567890123", 400, "Invalid parameter: contractid"),
             ("0.0.0x" + EVM_ADDRESS, 400, "Invalid parameter: contractid"),
-            ("1.0." + f"{CONTRACT:040x}", 400, "Invalid parameter: contractid"),
             ("x?foo=1", 400, "Invalid parameter: contractid"),
+            ("-5?foo=1", 400, "Unknown query parameter: foo"),
             (f"{CONTRACT}?timestamp=x", 400, "Invalid parameter: timestamp"),
             (f"{CONTRACT}?limit=1", 400, "Unknown query parameter: limit"),
             (f"{OTHER}", 404, "Not found"),
@@ -257,3 +258,30 @@ class TestOne:
         build.entity(1001)
         answer = api.get(f"{URL}/{path}")
         assert (answer.status, answer.messages) == (status, [message])
+
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("-5", "0.0.-5"),
+            ("1024.0.5", "1024.0.5"),
+            ("0.65536.5", "0.65536.5"),
+            (f"{2**38}", f"0.0.{2**38}"),
+            ("1234567890123", "0.0.1234567890123"),
+            (f"1.0.{CONTRACT:040x}", f"1.0.{CONTRACT:040x}"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("below", "unknown"),
+        [
+            ("", "limit=1"),
+            ("/results", "nonce=1"),
+            ("/results/logs", "transaction.hash=1"),
+            ("/state", "index=1"),
+            ("/results/1", "limit=1"),
+        ],
+    )
+    def test_the_range_of_the_id_is_checked_after_the_query(self, api, text, shown, below, unknown):
+        answer = api.get(f"{URL}/{text}{below}")
+        assert (answer.status, answer.messages) == (400, [f'Invalid entity ID "{shown}"'])
+        answer = api.get(f"{URL}/{text}{below}?{unknown}")
+        assert answer.messages == [f"Unknown query parameter: {unknown.partition('=')[0]}"]

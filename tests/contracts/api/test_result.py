@@ -49,23 +49,8 @@ EXPECTED = {
     "timestamp": seconds(AT),
     "to": address(CONTRACT),
     "hash": "0x" + digest(AT).hex(),
-    "block_gas_used": 777,
     "block_hash": "0x" + "ab" * 48,
     "block_number": 17,
-    "failed_initcode": "0x",
-    "result": "SUCCESS",
-    "status": "0x1",
-    "transaction_index": 1,
-    "access_list": "0x",
-    "chain_id": "0x12a",
-    "gas_price": "0x",
-    "max_fee_per_gas": "0x4b",
-    "max_priority_fee_per_gas": "0x",
-    "nonce": 5,
-    "r": "0xd6",
-    "s": "0x24",
-    "type": 2,
-    "v": 1,
     "logs": [
         {
             "address": f"0x{EVM_ADDRESS}",
@@ -84,6 +69,8 @@ EXPECTED = {
             "topics": [],
         },
     ],
+    "result": "SUCCESS",
+    "transaction_index": 1,
     "state_changes": [
         {
             "address": f"0x{EVM_ADDRESS}",
@@ -107,6 +94,19 @@ EXPECTED = {
             "value_written": word(0),
         },
     ],
+    "status": "0x1",
+    "failed_initcode": "0x",
+    "access_list": "0x",
+    "block_gas_used": 777,
+    "chain_id": "0x12a",
+    "gas_price": "0x",
+    "max_fee_per_gas": "0x4b",
+    "max_priority_fee_per_gas": "0x",
+    "r": "0xd6",
+    "s": "0x24",
+    "type": 2,
+    "v": 1,
+    "nonce": 5,
 }
 
 
@@ -223,7 +223,8 @@ class TestObject:
     def test_amounts_are_in_weibars_on_demand(self, api, call, url):
         answer = api.get(f"{url}?hbar=true&hbar=false")
         assert_answer(answer, EXPECTED | {"amount": 10 * 10**10, "max_fee_per_gas": hex(0x4B * 10**10)})
-        message = "Invalid hbar parameter value: 0. Must be 'true' or 'false'"
+        alone = "Invalid hbar parameter value: 0. Must be 'true' or 'false'"
+        message = alone if url == BY_TIME else "Invalid parameter: hbar"
         assert messages(api.get(f"{url}?hbar=0")) == (400, [message])
 
 
@@ -301,7 +302,7 @@ class TestId:
     def test_another_nonce_is_not_found(self, api, repeated):
         assert messages(api.get(f"{BY_ID}?nonce=2")) == (404, ["Not found"])
 
-    @pytest.mark.parametrize("nonce", ["-1", "x", "2147483648", "gt:0", "1&nonce=x"])
+    @pytest.mark.parametrize("nonce", ["-1", "x", "2147483648", "gt:0", "1&nonce=x", "eq:eq:1"])
     def test_a_nonce_is_a_small_number(self, api, nonce):
         assert messages(api.get(f"{BY_ID}?nonce={nonce}")) == (400, ["Invalid parameter: nonce"])
 
@@ -318,6 +319,12 @@ class TestId:
 
     def test_the_query_is_checked_before_the_path(self, api):
         assert messages(api.get(f"{URL}/x?foo=1")) == (400, ["Unknown query parameter: foo"])
+
+    def test_every_problem_is_named_in_the_order_of_the_request_an_unknown_name_once(self, api):
+        answer = api.get(f"{URL}/x?foo=1&nonce=-1&bar=2&foo=3&hbar=x&nonce=eq:eq:1")
+        expected = ["Unknown query parameter: foo", *["Invalid parameter: nonce"] * 2]
+        expected += ["Unknown query parameter: bar", "Invalid parameter: hbar"]
+        assert messages(answer) == (400, expected)
 
 
 class TestTime:
@@ -351,7 +358,7 @@ class TestTime:
 
     def test_other_parameters_are_unknown(self, api):
         expected = ["Unknown query parameter: index", "Unknown query parameter: limit"]
-        assert messages(api.get(f"{BY_TIME}?index=3&limit=2")) == (400, expected)
+        assert messages(api.get(f"{BY_TIME}?index=3&limit=2&index=4&hbar=true")) == (400, expected)
 
     def test_an_unknown_address_is_not_found(self, api):
         message = f"No contract with the given evm address 0x{EVM_ADDRESS} has been found."

@@ -262,7 +262,11 @@ def test_all_problems_of_the_query_are_told_together(api, build):
     ("path", "messages"),
     [
         ("x/messages/0", ["Invalid parameter: topic.id", "Invalid parameter: sequencenumber"]),
-        ("274877906944/messages/1", ["Invalid parameter: topic.id"]),
+        ("-5/messages/1", ['Invalid entity ID "0.0.-5"']),
+        ("274877906944/messages/1", ['Invalid entity ID "0.0.274877906944"']),
+        ("1024.0.5/messages/1", ['Invalid entity ID "1024.0.5"']),
+        ("-5/messages/0", ["Invalid parameter: sequencenumber"]),
+        ("-5/messages/1?foo=1", ["Unknown query parameter: foo"]),
         ("7/messages/-1", ["Invalid parameter: sequencenumber"]),
         ("7/messages/9223372036854775808", ["Invalid parameter: sequencenumber"]),
         ("7/messages/1?encoding=utf-8", ["Unknown query parameter: encoding"]),

@@ -40,18 +40,18 @@ def test_an_address_is_that_of_the_one_live_contract(build):
     build.entity(5002, type="CONTRACT", evm_address=ADDRESS.evm_address, deleted=True)
     build.entity(5003, type="CONTRACT", evm_address=ADDRESS.evm_address, deleted=None)
     build.entity(5004, evm_address=ADDRESS.evm_address)
-    assert find_contract(ADDRESS) == 5001
+    assert find_contract(DIGITS) == 5001
     given = [Comparison("eq", ADDRESS), Comparison("gt", 7)]
     assert find_contracts(given) == [Comparison("eq", 5001), Comparison("gt", 7)]
 
 
 def test_the_address_of_nobody_is_not_found_as_it_was_typed(db):
     with pytest.raises(NotFound, match=f"No contract with the given evm address 0x{DIGITS} has been found."):
-        find_contract(ADDRESS)
+        find_contract(DIGITS)
 
 
 def test_two_contracts_of_one_address_are_a_mistake_of_ours(build):
     for contract_id in (5001, 5002):
         build.entity(contract_id, type="CONTRACT", evm_address=ADDRESS.evm_address)
     with pytest.raises(InternalError):
-        find_contract(ADDRESS)
+        find_contract(DIGITS)
