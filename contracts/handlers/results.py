@@ -89,16 +89,17 @@ def _add_result(
                 function_parameters=columns["function_parameters"],
             ),
         }
-    if rows.persist.contract_results:
-        insert_result(
-            item,
-            rows,
-            contract,
-            sender_id=_sender(item, rows, result),
-            created_contract_ids=created,
-            failed_initcode=None if item.successful else _failed_initcode(item, seen),
-            **columns,
-        )
+    if not rows.persist.contract_results:
+        return
+    insert_result(
+        item,
+        rows,
+        contract,
+        sender_id=_sender(item, rows, result),
+        created_contract_ids=created,
+        failed_initcode=None if item.successful else _failed_initcode(item, seen),
+        **columns,
+    )
     if result is not None:
         _add_logs(item, rows, contract, result, contracts)
     contracts.update((contract, item.payer_account_id))
@@ -233,7 +234,7 @@ def _add_logs(item: RecordItem, rows: Batch, root: int, result: Any, contracts: 
             data=log.data,
             index=rows.log_index,
             payer_account_id=payer,
-            root_contract_id=root,
+            root_contract_id=root or None,
             transaction_hash=hash,
             transaction_index=position,
             **columns,
@@ -242,21 +243,23 @@ def _add_logs(item: RecordItem, rows: Batch, root: int, result: Any, contracts: 
 
 
 def _add_failed_ethereum(item: RecordItem, rows: Batch) -> None:
-    """A result of an Ethereum transaction that failed before any contract ran, so that it can be found."""
+    """A result of an Ethereum transaction that failed before any contract ran, so that it can be found.
+
+    It has one whether or not the results of contracts are kept.
+    """
     if item.successful or item.result in (DUPLICATE_TRANSACTION, WRONG_NONCE) or item.ethereum is None:
         return
-    if rows.persist.contract_results:
-        insert_result(
-            item,
-            rows,
-            0,
-            call_result=b"",
-            created_contract_ids=[],
-            function_parameters=item.ethereum.call_data,
-            gas_limit=item.ethereum.gas_limit,
-            gas_used=0,
-            sender_id=item.payer_account_id,
-        )
+    insert_result(
+        item,
+        rows,
+        0,
+        call_result=b"",
+        created_contract_ids=[],
+        function_parameters=item.ethereum.call_data,
+        gas_limit=item.ethereum.gas_limit,
+        gas_used=0,
+        sender_id=item.payer_account_id,
+    )
 
 
 def _add_contract_transactions(item: RecordItem, rows: Batch, contracts: list[int]) -> None:

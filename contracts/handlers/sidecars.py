@@ -70,8 +70,9 @@ def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> N
         if hook_call and contract == item.entity_id:
             hook_calls.add_storage(item, rows, changes.storage_changes)
             continue
-        seen.contracts.add(contract)
-        rows.mention(contract)
+        if changes.storage_changes:
+            seen.contracts.add(contract)
+            rows.mention(contract)
         for change in changes.storage_changes:
             slot, written = change.slot, None
             if change.HasField("value_written"):

@@ -109,11 +109,11 @@ def signatures(item: RecordItem, rows: Batch) -> None:
     for pair in item.signature_map.sigPair:
         if pair.pubKeyPrefix in prefixes:
             continue
-        prefixes.add(pair.pubKeyPrefix)
         signature_type, signature = _signature(pair)
         if not signature_type:
             rows.recoverable(item, f"its signature for key {pair.pubKeyPrefix.hex()} is of no known type")
             continue
+        prefixes.add(pair.pubKeyPrefix)
         rows.insert(
             TransactionSignature,
             consensus_timestamp=item.consensus_timestamp,

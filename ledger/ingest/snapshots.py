@@ -31,10 +31,14 @@ _PARTITION = """
     where parent = 'account_balance' and from_timestamp <= %s and to_timestamp > %s"""
 
 _TREASURY = """
-    insert into entity (id, shard, realm, num, type, balance, created_timestamp, decline_reward, memo,
-        timestamp_range)
-    values (%(treasury)s, %(shard)s, %(realm)s, %(num)s, 'ACCOUNT', 0, 0, true, '', int8range(0, null))
+    insert into entity (id, shard, realm, num, type, balance, created_timestamp, decline_reward, deleted,
+        memo, timestamp_range)
+    values (%(treasury)s, %(shard)s, %(realm)s, %(num)s, 'ACCOUNT', 0, 0, true, false, %(memo)s,
+        int8range(0, null))
     on conflict (id) do nothing"""
+
+# By this memo the REST API knows that the treasury was not created by the stream.
+_TREASURY_MEMO = "Mirror node created synthetic treasury account"
 
 _LAST_OF_TREASURY = """
     select max(consensus_timestamp) from account_balance
@@ -104,7 +108,8 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
     if month is None:
         log.error("event=snapshot at=%d problem=%r", at, "account_balance has no partition for this month")
         return
-    cursor.execute(_TREASURY, {"treasury": treasury, "shard": shard, "realm": realm, "num": TREASURY_NUM})
+    created = {"treasury": treasury, "shard": shard, "realm": realm, "num": TREASURY_NUM}
+    cursor.execute(_TREASURY, created | {"memo": _TREASURY_MEMO})
     since = _last_of_treasury(cursor, treasury, month[0], at)
     accounts, tokens = _CHANGED_ACCOUNTS, _CHANGED_TOKENS
     if since is None:

@@ -51,15 +51,20 @@ def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: 
     )
 
 
+def ip_address(address: bytes) -> str:
+    """An IPv4 address in dotted form; empty text when there is none."""
+    return ".".join(map(str, address)) if len(address) == 4 else ""
+
+
 def _entry(node: Any, node_id: int, account: int, start: int) -> list[Any]:
     """In the order of AddressBookEntry's columns."""
     return [
         start,
-        text(node.memo.decode("utf-8", "replace"))[:_MEMO],
+        text(node.memo.decode("utf-8", "replace"))[:_MEMO] or None,
         text(node.RSA_PubKey),
         node_id,
         account,
-        node.nodeCertHash,
+        node.nodeCertHash or None,
         text(node.description)[:_DESCRIPTION],
         node.stake,
     ]
@@ -71,7 +76,5 @@ def _endpoints(node: Any) -> list[tuple[str, int, str]]:
     if node.ipAddress.strip():
         found.append((text(node.ipAddress.decode("utf-8", "replace")).strip()[:_IP_ADDRESS], node.portno, ""))
     for endpoint in node.serviceEndpoint:
-        address = endpoint.ipAddressV4
-        ip = ".".join(map(str, address)) if len(address) == 4 else ""
-        found.append((ip, endpoint.port, text(endpoint.domain_name)))
+        found.append((ip_address(endpoint.ipAddressV4), endpoint.port, text(endpoint.domain_name)))
     return found

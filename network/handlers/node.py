@@ -10,6 +10,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id
+from network.handlers.address_book import ip_address
 from network.models import Node
 
 # As port: the node has no such endpoint any more (see the merge rule of Node).
@@ -77,7 +78,7 @@ def _columns(item: RecordItem, rows: Batch, body: Any) -> dict[str, Any]:
         endpoint = body.grpc_proxy_endpoint
         columns["grpc_proxy_endpoint"] = {
             "domain_name": endpoint.domain_name,
-            "ip_address_v4": ".".join(map(str, endpoint.ipAddressV4)),
+            "ip_address_v4": ip_address(endpoint.ipAddressV4),
             "port": endpoint.port if endpoint.ByteSize() else NO_ENDPOINT,
         }
     return columns

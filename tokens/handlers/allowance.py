@@ -10,6 +10,7 @@ from ledger.ingest.registry import handles
 from ledger.stream.item import RecordItem
 from mirror.values import entity_id
 from tokens.models import Nft, NftAllowance, TokenAllowance
+from tokens.models.nft import KEEP
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
@@ -26,6 +27,8 @@ def approve_nft_allowances(item: RecordItem, rows: Batch) -> None:
         if not owner:
             continue
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+        # A spender by alias, which the network resolves and the record does not tell, is not known here.
+        approved = KEEP if allowance.spender.WhichOneof("account") == "alias" else spender or None
         delegating = entity_id.of_account(allowance.delegating_spender)
         rows.mention(delegating, owner, spender, token)
         if allowance.HasField("approved_for_all") and (owner, spender, token) not in for_all:
@@ -50,7 +53,7 @@ def approve_nft_allowances(item: RecordItem, rows: Batch) -> None:
                 serial_number=serial,
                 account_id=owner,
                 delegating_spender=delegating or None,
-                spender=spender or None,
+                spender=approved,
             )
 
 
@@ -82,7 +85,7 @@ def approve_token_allowances(item: RecordItem, rows: Batch) -> None:
 
 @handles("CRYPTODELETEALLOWANCE")
 def delete_nft_allowances(item: RecordItem, rows: Batch) -> None:
-    """No one may spend these serials but their owner.
+    """No one may spend these serials but their owner, whoever that is.
 
     Source: body.cryptoDeleteAllowance.nftAllowances. Rows: nft version per serial.
     """
@@ -90,13 +93,7 @@ def delete_nft_allowances(item: RecordItem, rows: Batch) -> None:
         owner = entity_id.of_account(allowance.owner) or item.payer_account_id
         token = entity_id.of_token(allowance.token_id)
         for serial in allowance.serial_numbers:
-            rows.upsert(
-                Nft,
-                since=item.consensus_timestamp,
-                token_id=token,
-                serial_number=serial,
-                account_id=owner,
-            )
+            rows.upsert(Nft, since=item.consensus_timestamp, token_id=token, serial_number=serial)
         rows.mention(owner, token)
 
 

@@ -28,7 +28,7 @@ from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-REVERTED = 33
+INSUFFICIENT_PAYER_BALANCE, REVERTED = 10, 33
 ADDRESS = b"\xab" * 20
 PARAMETERS = b"\0\1parameters"
 RESULT = (
@@ -373,7 +373,6 @@ def test_every_result_is_found_by_its_hash() -> None:
 @pytest.mark.parametrize(
     ("flag", "table", "column"),
     [
-        ("contractResults", "contract_result", "contract_id"),
         ("contractTransaction", "contract_transaction", "entity_id"),
         ("contractTransactionHash", "contract_transaction_hash", "entity_id"),
     ],
@@ -386,6 +385,41 @@ def test_each_kind_of_row_can_be_left_out(flag: str, table: str, column: str) ->
 
     assert stored(table, column) == []
     assert len(stored("contract_log", "index")) == 1
+
+
+@pytest.mark.checklist("CFG-01", "ETH-08")
+def test_without_results_only_state_and_failed_ethereum_transactions_leave_rows() -> None:
+    stream = ContractStream()
+    stream.call(ran=function_result(logInfo=[log()]), sidecars=[state(change(b"\1", b""), number=OTHER)])
+    failed = stream.ethereum(ethereum_data(), result=INSUFFICIENT_PAYER_BALANCE)
+    with settings(persist__contractResults=False):
+        load(stream.block())
+
+    assert stored("contract_log", "index") == []
+    assert stored("contract_transaction", "entity_id, contract_ids") == [(OTHER, [OTHER])]
+    assert stored("contract_result", "consensus_timestamp, contract_id") == [(failed, 0)]
+    assert stored("contract_transaction_hash", "consensus_timestamp") == [(failed,)]
+
+
+@pytest.mark.checklist("CON-26")
+def test_a_contract_of_whose_state_nothing_is_told_takes_no_part() -> None:
+    stream = ContractStream()
+    stream.happen("tokenAssociate", {}, sidecars=[state(number=OTHER)])
+    with settings(persist__entityTransactions=True):
+        load(stream.block())
+
+    assert stored("contract_transaction", "entity_id") == []
+    assert (OTHER,) not in stored("entity_transaction", "entity_id")
+
+
+@pytest.mark.checklist("CON-19")
+def test_logs_of_a_result_without_a_contract_have_no_root() -> None:
+    stream = ContractStream()
+    stream.ethereum(ethereum_data(), function_result(0, logInfo=[log(OTHER)]))
+    load(stream.block())
+
+    assert stored("contract_result", "contract_id") == [(0,)]
+    assert stored("contract_log", "contract_id, root_contract_id") == [(OTHER, None)]
 
 
 @pytest.mark.checklist("LUT-01")

@@ -167,6 +167,18 @@ def test_signatures_of_create_and_sign_are_rows_one_per_prefix() -> None:
     ]
 
 
+@pytest.mark.checklist("SCH-07", "SCH-08")
+def test_a_signature_of_no_known_type_hides_none_of_the_same_prefix() -> None:
+    pairs = [{"pubKeyPrefix": b"a"}, {"pubKeyPrefix": b"a", "ed25519": b"1"}]
+    pairs.append({"pubKeyPrefix": b"a", "ed25519": b"again"})
+    stream = Stream()
+    stream.happen("scheduleSign", {"scheduleID": SCHEDULE}, signatures=SignatureMap(sigPair=pairs))
+
+    load(stream.block())
+
+    assert stored("transaction_signature", "public_key_prefix, signature, type") == [(b"a", b"1", 3)]
+
+
 @pytest.mark.checklist("SCH-08")
 def test_a_signature_of_unknown_type_is_its_only_unknown_value(caplog: pytest.LogCaptureFixture) -> None:
     def pair(prefix: bytes, *unknown: bytes) -> Any:

@@ -113,9 +113,9 @@ def test_the_first_snapshot_of_a_month_is_full_and_others_hold_what_changed() ->
         (FEBRUARY, 1002, 23),
         (FEBRUARY + 20 * MINUTE, 2, 30),
     ]
-    assert stored("entity", "id, type, created_timestamp, decline_reward, timestamp_range", "id = 2") == [
-        (2, "ACCOUNT", 0, True, "[0,)")
-    ]
+    columns = "id, type, created_timestamp, decline_reward, deleted, memo, timestamp_range"
+    memo = "Mirror node created synthetic treasury account"
+    assert stored("entity", columns, "id = 2") == [(2, "ACCOUNT", 0, True, False, memo, "[0,)")]
 
 
 @pytest.mark.checklist("BAL-05")

@@ -46,7 +46,7 @@ def test_a_book_in_one_update_holds_from_the_next_nanosecond_on() -> None:
     assert stored("address_book", "file_data") == [(TWO_NODES,)]
     assert stored("address_book_entry", ENTRY) == [
         (at + 1, 0, 3, "0.0.3", "0000", "first", 5, b"hash"),
-        (at + 1, 1, 4, "", "0001", "", 0, b""),
+        (at + 1, 1, 4, None, "0001", "", 0, None),
     ]
 
 

@@ -126,6 +126,35 @@ def test_a_spender_of_a_serial_starts_a_version_of_it() -> None:
     ]
 
 
+@pytest.mark.checklist("CRY-23")
+def test_a_spender_by_an_unknown_alias_leaves_the_one_before() -> None:
+    stream = TokenStream()
+    stream.create_nft(NFT, treasury=1001)
+    stream.mint_serials(NFT, 1, treasury=1001)
+    approve(stream, nfts=(serial_allowance(1, delegating_spender=account(1006)),))
+    block = stream.block()
+    again = approve(stream, nfts=(serial_allowance(1) | {"spender": {"alias": b"unknown"}},))
+    load_in_any_batches(block, stream.block())
+
+    assert stored("nft", SERIAL) == [(1, 1001, 1002, None, f"[{again},)")]
+
+
+@pytest.mark.checklist("CRY-25")
+def test_who_deletes_an_allowance_becomes_no_owner() -> None:
+    stream = TokenStream()
+    stream.create_nft(NFT, treasury=1001)
+    stream.mint_serials(NFT, 1, treasury=1001)
+    block = stream.block()
+    removals = [{"token_id": token(NFT), "owner": account(1005), "serial_numbers": [1, 2]}]
+    at = stream.happen("cryptoDeleteAllowance", {"nftAllowances": removals})
+    load_in_any_batches(block, stream.block())
+
+    assert stored("nft", SERIAL) == [
+        (1, 1001, None, None, f"[{at},)"),
+        (2, None, None, None, f"[{at},)"),
+    ]
+
+
 @pytest.mark.checklist("CRY-24")
 def test_an_allowance_of_all_serials_is_given_and_taken() -> None:
     stream = TokenStream()
