@@ -20,7 +20,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch, Persist
-from ledger.ingest.chain import Position, block_number, provisional_offset
+from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
@@ -89,6 +89,7 @@ class Pipeline:
         self._report = report or (lambda progress: None)
         self._lookup = EntityLookup()
         self._files = FileContents()
+        self._loaded = LoadedFiles()
         self._persist = Persist()
         self._rows = FileRows()
         self._snapshots = Snapshots()
@@ -162,9 +163,13 @@ class Pipeline:
         return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: StreamFile) -> int | None:
-        """Add the rows of a file; the number of its transactions, or None when it is loaded already."""
+        """Add the rows of a file; the number of its transactions, or None when it is loaded already.
+
+        A file that is not, but lies before the last one loaded, is refused. Only one that follows that by its
+        hash may begin before that ends: in blocks transactions need not be in the order of their times.
+        """
         last = self.progress.last
-        if last and last.includes(source):
+        if last and last.reaches(source) and self._loaded.has(source, last):
             self.progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
@@ -175,9 +180,12 @@ class Pipeline:
         if self._trust and file.wrapper:
             signed_by = require_majority(file, self._trust.electorate())
         if last:
-            if file.consensus_start <= last.consensus_end:
-                self.progress.skipped += 1
-                return None
+            if file.consensus_start <= last.consensus_end or last.reaches(source):
+                if self._loaded.has_content(file, last):
+                    self.progress.skipped += 1
+                    return None
+                if file.consensus_end <= last.consensus_end or file.previous_hash != last.hash:
+                    raise left_out(file, last)
             if not self._allow_gap and not self._starts_anew(last, source):
                 last.require_next(file)
             batch.shift_blocks(provisional_offset(file, last))

@@ -1,5 +1,6 @@
 """From stream files in a folder to tables: order, chain, batches, errors, restarts."""
 
+import gzip
 import os
 import socket
 from pathlib import Path
@@ -72,6 +73,55 @@ def test_loading_again_changes_nothing(tmp_path: Path) -> None:
 
     assert (done.files, done.skipped) == (0, 3)
     assert contents() == before
+
+
+@pytest.mark.checklist("FILE-02")
+@pytest.mark.parametrize("allow_gap", [False, True])
+def test_a_file_that_was_left_out_is_refused_and_not_called_loaded(tmp_path: Path, allow_gap: bool) -> None:
+    stream(tmp_path, blocks=6)
+    files = find_record_files([tmp_path])
+    Pipeline(allow_gap=True).run([files[1], files[4]])
+    before = contents()
+
+    for left_out in (0, 2, 3):
+        with pytest.raises(IngestError, match="the database has not loaded it, but later ones") as raised:
+            Pipeline(allow_gap=allow_gap).run(files[left_out:])
+        assert raised.value.file == files[left_out].name
+        assert contents() == before
+
+    done = Pipeline(allow_gap=allow_gap).run(files[4:])
+    assert (done.files, done.skipped) == (1, 1)
+
+
+@pytest.mark.checklist("FILE-02")
+def test_a_file_of_another_stream_with_the_same_names_is_refused(tmp_path: Path) -> None:
+    stream(tmp_path / "ours")
+    stream(tmp_path / "other", transfers=5)
+    load(tmp_path / "ours")
+
+    with pytest.raises(IngestError, match="the database has not loaded it"):
+        load(tmp_path / "other")
+
+
+def test_a_file_that_is_there_plain_and_compressed_is_loaded_once(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=2)
+    for compressed in list(tmp_path.iterdir()):
+        compressed.with_suffix("").write_bytes(gzip.decompress(compressed.read_bytes()))
+
+    assert (load(tmp_path).files, load(tmp_path).skipped) == (2, 4)
+
+
+def test_a_file_that_begins_before_the_last_one_ends_is_loaded_if_it_follows(tmp_path: Path) -> None:
+    composer = Composer()
+    for _ in range(2):
+        composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
+        last = composer.crypto_transfer({1001: -5, 2: 5}, payer=1001).consensus_timestamp
+        composer.block().write(tmp_path)
+        composer.consensus_timestamp = last - 500
+
+    assert load(tmp_path).files == 2
+    assert load(tmp_path).skipped == 2
+    assert query("select count(*) from transaction") == [(4,)]
 
 
 @pytest.mark.checklist("MRG-04")
