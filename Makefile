@@ -4,10 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement
 
+# For the shell of a recipe. Python prints a traceback on Ctrl-C, so what is `run` does not see it: the shell
+# ends it, removes what was half made, and make, which sees Ctrl-C too, goes no further.
+INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; echo Stopped.; exit 0' INT; \
+  run() { setsid "$$@" & pid=$$!; wait $$pid; };
+
+# That shell removes it itself, without a line of make's about it.
+.PRECIOUS: $(BIN)/python
+
 .PHONY: up test checklist lint install install-dev
 
 up: install
-	@$(BIN)/python manage.py up $(if $(LIVE),--live)
+	@trap 'kill $$pid' INT HUP TERM; \
+	  setsid $(BIN)/python manage.py up $(if $(LIVE),--live) & pid=$$!; \
+	  while { wait $$pid; } 2>/dev/null; code=$$?; kill -0 $$pid 2>/dev/null; do :; done; \
+	  if [ $$code -eq 143 ]; then echo Stopped.; exit 0; fi; exit $$code
 
 test: lint
 	$(BIN)/python -m pytest -n 2
@@ -27,18 +38,19 @@ install-dev: $(VENV)/.installed-dev
 
 # A venv that could not be completed has a python too, so what it needs is asked for before.
 $(BIN)/python:
-	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
-	  { echo "Python 3.11 or later is needed as $(PYTHON); name another with: make PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || \
-	  { echo "Python's module venv is missing: install it (on Debian: apt-get install python3-venv)." >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(INTERRUPTIBLE) \
+	run $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "Python 3.11 or later is needed as $(PYTHON); name another with: make PYTHON=python3.12" >&2; exit 1; }; \
+	run $(PYTHON) -c "import ensurepip, venv" 2>/dev/null || \
+	  { echo "Python's module venv is missing: install it (on Debian: apt-get install python3-venv)." >&2; exit 1; }; \
+	run $(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: requirements.txt | $(BIN)/python
 	@echo "Installing the packages of requirements.txt into $(VENV); this takes a minute."
-	@$(PIP) requirements.txt
+	@$(INTERRUPTIBLE) run $(PIP) requirements.txt
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
 	@echo "Installing the packages of requirements-dev.txt into $(VENV); this takes a minute."
-	@$(PIP) requirements-dev.txt
+	@$(INTERRUPTIBLE) run $(PIP) requirements-dev.txt
 	@touch $@ $(VENV)/.installed

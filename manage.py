@@ -4,6 +4,7 @@
 import os
 import signal
 import sys
+from typing import NoReturn
 
 # Of Django's and ours, the commands that do not ask the database; `up` and `serve` start it themselves.
 WITHOUT_DATABASE = {
@@ -14,29 +15,70 @@ WITHOUT_DATABASE = {
 OF_WHAT_IS_THERE = {"replay", "status", "verify"}
 
 
+# Being asked to stop is how these end.
+UNTIL_STOPPED = {"serve", "up"}
+
+
 def main() -> None:
+    try:
+        try:
+            run(sys.argv)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(0 if sys.argv[1:2] and sys.argv[1] in UNTIL_STOPPED else 130)
+    except BrokenPipeError:
+        # Whoever reads the output has read enough. Python would say so when it closes the pipe, too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command; what an operator can see and cure ends it with a sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     try:
-        from django.core.management import execute_from_command_line
+        from django.core.management import CommandError, execute_from_command_line
     except ImportError:
         sys.exit("Django is not installed in this Python: run `make up`, or activate .venv first.")
+    from django.db import Error
+
+    from mirror.db.failure import sentence
     from mirror.errors import OperatorError
 
     try:
-        if needs_database(sys.argv[1:]):
+        if needs_database(arguments[1:]):
             from mirror.db.server import at_hand
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            make = sys.argv[1] not in OF_WHAT_IS_THERE
+            make = arguments[1] not in OF_WHAT_IS_THERE
             with at_hand(lambda sentence: print(sentence, file=sys.stderr), make=make):
-                execute_from_command_line(sys.argv)
+                execute_from_command_line(plain(arguments))
         else:
-            execute_from_command_line(sys.argv)
+            execute_from_command_line(plain(arguments))
     except OperatorError as error:
-        print(error, file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        end(error, error.exit_code)
+    except CommandError as error:
+        if "--traceback" in arguments:
+            raise
+        end(error, error.returncode)
+    except (Error, OSError) as error:
+        told = sentence(error)
+        if told is None or "--traceback" in arguments:
+            raise
+        end(told, 1)
+
+
+def plain(arguments: list[str]) -> list[str]:
+    """Has Django raise what it would print as `CommandError: ...`."""
+    if len(arguments) < 2 or arguments[1].startswith("-") or arguments[1] in {"help", "version"}:
+        return arguments
+    return [*arguments[:2], "--traceback", *arguments[2:]]
+
+
+def end(message: object, code: int) -> NoReturn:
+    print(message, file=sys.stderr)
+    sys.exit(code)
 
 
 def needs_database(arguments: list[str]) -> bool:

@@ -20,7 +20,7 @@ from ledger.stream.demo.publisher import Publisher
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile, find_record_files
 from ledger.stream.verified import StreamFile
-from mirror import clock, config, web
+from mirror import clock, config, signals, web
 from mirror.db import outage
 from mirror.db.place import place
 from mirror.errors import OperatorError
@@ -70,14 +70,18 @@ class Maker:
         self._receiving, sending = multiprocessing.Pipe(duplex=False)
         context = multiprocessing.get_context("fork")
         self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
-        self._process.start()
+        with signals.held():
+            self._process.start()
         sending.close()
 
     def files(self) -> Iterator[LocalRecordFile]:
         """The files as they are made. Errors: OperatorError when they can't be."""
         with suppress(EOFError):
             while True:
-                yield self._publisher.published(self._receiving.recv())
+                made: str | OperatorError = self._receiving.recv()
+                if isinstance(made, OperatorError):
+                    raise made
+                yield self._publisher.published(made)
         self._process.join()
         if self._process.exitcode:
             raise OperatorError("The demo network could not be made; what was printed above says why.")
@@ -132,16 +136,21 @@ def _make(publisher: Publisher, sending: Connection) -> None:
     # What only this process needs is imported here.
     from ledger.stream.demo.history import History
 
+    signals.leave_to_supervisor()
     web.end_with_parent()
     blocks = config.value("demo.blocks")
     hours = blocks * _SECONDS_PER_BLOCK / 3600
     history = History(blocks, _TPS, config.value("demo.seed"), hours)
-    for network, block in history.play(nodes()):
-        if block.number == blocks - 1:
-            publisher.publish(network, block)
-        else:
-            block.write(publisher.folder)
-        sending.send(block.name)
+    try:
+        for network, block in history.play(nodes()):
+            if block.number == blocks - 1:
+                publisher.publish(network, block)
+            else:
+                block.write(publisher.folder)
+            sending.send(block.name)
+    except OSError as error:
+        cause = error.strerror or str(error)
+        sending.send(OperatorError(f"The demo network can't be written to {publisher.folder}: {cause}."))
     sending.close()
 
 

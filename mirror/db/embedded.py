@@ -52,6 +52,8 @@ class Server:
         self._configuration = dict(configuration or {})
         self._say = say
         self._child: subprocess.Popen[bytes] | None = None
+        # Where in the log the lines of this use begin.
+        self._log_start = 0
         # PostgreSQL shows this name in the title of each of its processes.
         self._mark = "ledger-mirror-" + hashlib.sha256(os.fsencode(at.home)).hexdigest()[:16]
 
@@ -72,8 +74,12 @@ class Server:
         with users:
             with self._starting_or_stopping():
                 fcntl.lockf(users, fcntl.LOCK_SH)
-                with self._translated():
-                    self._start()
+                try:
+                    with self._translated():
+                        self._start()
+                except BaseException:
+                    self._abandon()
+                    raise
             _USED_HERE.add(self.place.home)
             try:
                 yield self
@@ -99,12 +105,21 @@ class Server:
         with self._starting_or_stopping(), self._translated():
             self._start()
 
+    def check_disk(self) -> None:
+        """Tell a failure of the server from what it has logged in this use.
+
+        Errors: ServerError when its disk was full.
+        """
+        if self.place.log.exists() and cluster.is_of_full_disk(self._log_from(self._log_start)):
+            raise ServerError(cluster.full_disk(self.place))
+
     # START
 
     def _start(self) -> None:
         """Start the server, or take over one that runs, and return once it accepts connections."""
         if self.process() is not None:
-            self._wait_until_ready(self._log_size())
+            self._log_start = self._log_size()
+            self._wait_until_ready(self._log_start)
             return
         self._wait_for_remains()
         self._make_socket_folder()
@@ -113,7 +128,8 @@ class Server:
         if not self.place.data.exists():
             self._say(f"Making a new database in {self.place.home}.")
             cluster.create(self.place, programs, sync=self._configuration.get("fsync") != "off")
-        self._wait_until_ready(self._launch(programs))
+        self._log_start = self._launch(programs)
+        self._wait_until_ready(self._log_start)
 
     def _make_home(self) -> None:
         """The folder of the server's files, and those missing above it, which its account may pass."""
@@ -234,6 +250,18 @@ class Server:
                 self._say(f"Waiting for PostgreSQL to write everything out ({now - began:.0f} s so far).")
                 reminded = now
             time.sleep(_POLL_SECONDS)
+        self._collect()
+
+    def _abandon(self) -> None:
+        """End a server that is starting: nobody waits for it any more."""
+        if self._child is None:
+            return
+        self._child.send_signal(signal.SIGINT)
+        try:
+            self._child.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            # It ends the processes it has started; what it was doing is done again at the next start.
+            self._child.send_signal(signal.SIGQUIT)
         self._collect()
 
     def _collect(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import DatabaseError, connection, connections
+from django.db import DatabaseError, OperationalError, connection, connections
 
 from mirror import config
 from mirror.db import embedded
@@ -31,6 +31,9 @@ def at_hand(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedd
     with embedded.in_use(settings.DATA_DIR, say) as server:
         try:
             yield server
+        except OperationalError:
+            server.check_disk()
+            raise
         finally:
             connections.close_all()
 

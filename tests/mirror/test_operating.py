@@ -51,7 +51,9 @@ def test_every_setting_and_variable_named_exists() -> None:
 
 def test_every_error_explained_is_one_of_ours() -> None:
     sources = "".join(
-        path.read_text() for app in ("ledger", "mirror") for path in (settings.BASE_DIR / app).rglob("*.py")
+        path.read_text()
+        for app in ("ledger", "mirror", "network")
+        for path in (settings.BASE_DIR / app).rglob("*.py")
     )
     table = GUIDE.partition("## Errors and their cures")[2]
     differences = GUIDE.partition("| Difference |")[2].partition("## ")[0]

@@ -1,15 +1,22 @@
 """What can go wrong around a command, and the one sentence that says so: never a traceback."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+
+from tests.mirror.management.commands.test_ingest import stream
+from tests.mirror.management.commands.test_up import PATIENCE_SECONDS, Node, node
+
+__all__ = ["node", "stream"]
 
 Done = subprocess.CompletedProcess[str]
 
@@ -25,7 +32,7 @@ def manage(*arguments: str | Path, **variables: str) -> Done:
 
 
 @pytest.fixture
-def database(_test_database: None, django_db_blocker: Any) -> Iterator[Callable[[str], str]]:
+def database(_test_database: None, django_db_blocker: Any) -> Iterator[Callable[..., str]]:
     """Makes a database by the given options of `create database`, and gives its URL."""
     name = f"test_fault_{os.getpid()}"
     own = connection.settings_dict
@@ -49,7 +56,7 @@ def test_the_check_before_a_deployment_has_nothing_to_say(data_folder: Path) -> 
     assert "no issues" in checked.stdout + checked.stderr
 
 
-def test_a_database_of_another_encoding_is_refused(database: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_database_of_another_encoding_is_refused(database: Callable[..., str], tmp_path: Path) -> None:
     url = database("encoding 'SQL_ASCII' template template0 locale_provider libc locale 'C'")
 
     done = manage("ingest", "--follow", tmp_path, DATABASE_URL=url)
@@ -57,3 +64,125 @@ def test_a_database_of_another_encoding_is_refused(database: Callable[[str], str
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("DATABASE_URL names a database that keeps text as SQL_ASCII, which can't ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_role_without_rights_is_told_what_it_lacks(database: Callable[..., str], stream: Path) -> None:
+    url = database()
+    with psycopg.connect(url) as owner:
+        owner.execute("revoke create on schema public from pg_database_owner")
+
+    done = manage("ingest", stream, DATABASE_URL=url)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "The role of the database may not do what the node has to (permission denied for schema public): let "
+        "it own the database (`alter database NAME owner to ROLE`), or name another one by DATABASE_URL.\n"
+    )
+
+
+def test_tables_of_another_program_are_left_alone(database: Callable[..., str], stream: Path) -> None:
+    url = database()
+    with psycopg.connect(url) as other:
+        other.execute("create table token as select 'theirs' as name")
+
+    done = manage("ingest", stream, DATABASE_URL=url)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("The database has tables that another program made (token): name an empty ")
+    with psycopg.connect(url) as other:
+        assert other.execute(
+            "select table_name from information_schema.tables where table_schema = 'public'"
+        ).fetchall() == [("token",)]
+
+
+@pytest.mark.parametrize("command", ["status", "ingest --follow", "serve", "up", "migrate", "verify ."])
+def test_a_database_that_is_down_is_told_in_a_sentence(command: str, node: Node) -> None:
+    done = node.run(*command.split(), DATABASE_URL=f"postgresql://me@127.0.0.1:{node.port}/mine")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("The database of DATABASE_URL can't be used: connection failed: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_output_that_nobody_reads_any_more_ends_a_command_without_a_word(node: Node) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "settings"],
+            cwd=settings.BASE_DIR,
+            env=node.environment,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+        )
+    finally:
+        os.close(writing)
+
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def imports(node: Node) -> bool:
+    return "psycopg" in Path(f"/proc/{node.process.pid}/maps").read_text() if node.process else False
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        imports,
+        lambda node: "Making a new database" in node.said,
+        lambda node: (node.folder / "postgres" / "data-unfinished").exists(),
+        lambda node: node.postgres_processes(),
+        lambda node: "Creating or updating the tables" in node.said,
+        lambda node: "Making a demo network" in node.said,
+        lambda node: (node.folder / "session-key").exists(),
+    ],
+    ids=["imports", "database", "initdb", "postgres", "tables", "demo", "web"],
+)
+def test_ctrl_c_at_any_moment_of_a_first_start_ends_it_with_a_word(
+    node: Node, moment: Callable[[Node], bool]
+) -> None:
+    node.begin("up")
+    node.wait_for(lambda: moment(node))
+    assert node.process
+
+    # As a terminal does: to every process of the command.
+    os.killpg(node.process.pid, signal.SIGINT)
+
+    assert node.process.wait(PATIENCE_SECONDS) == 0
+    assert node.said.endswith("Stopped.\n")
+    assert "Traceback" not in node.said
+    assert node.processes() == []
+    node.start()
+    assert node.blocks()
+    assert node.stop(signal.SIGINT) == 0
+
+
+@pytest.mark.parametrize(
+    "moment", [imports, lambda node: bool(node.postgres_processes())], ids=["imports", "start"]
+)
+def test_serve_may_be_stopped_early(node: Node, moment: Callable[[Node], bool]) -> None:
+    node.begin("serve")
+    node.wait_for(lambda: moment(node))
+
+    assert node.stop(signal.SIGINT) == 0
+    assert node.said.endswith("Stopped.\n")
+    assert "Traceback" not in node.said
+    assert node.processes() == []
+
+
+@pytest.mark.parametrize("size", ["20m", "90m"])
+def test_a_full_disk_is_told_in_a_sentence(node: Node, size: str) -> None:
+    disk = node.folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount a small disk")
+    try:
+        done = node.run("up", SVC_MIRROR_DATA=str(disk / "node"), SVC_MIRROR_DEMO_BLOCKS="2000")
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.count("\n") == 1
+    assert " is full: " in done.stderr or "No space left on device" in done.stderr

@@ -45,6 +45,10 @@ class Node:
         }
 
     def start(self, *command: str, **environment: str) -> None:
+        self.begin(*command, **environment)
+        self.wait_for(lambda: "Ctrl-C stops" in self.said)
+
+    def begin(self, *command: str, **environment: str) -> None:
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", *(command or ("up",))],
@@ -55,7 +59,6 @@ class Node:
                 stderr=output,
                 start_new_session=True,
             )
-        self.wait_for(lambda: "Ctrl-C stops" in self.said)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,0 +1,53 @@
+"""What a failure of the database or its disk means for the operator, where that is known."""
+
+import errno
+
+from django.db import Error, InterfaceError, OperationalError
+from psycopg import errors
+
+_NO_TABLES = "The database has no tables yet, or old ones: `manage.py up` and `manage.py ingest` make them."
+
+
+def sentence(error: Error | OSError) -> str | None:
+    """The failure as one sentence with its cure; None for one that is a fault of the program."""
+    if isinstance(error, OSError):
+        return _of_system(error)
+    origin = _origin(error)
+    reason = first_line(origin)
+    match origin:
+        case errors.DiskFull():
+            return f"The disk of the database is full: free some space and start again ({reason})."
+        case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
+            return (
+                f"The role of the database may not do what the node has to ({reason}): let it own the "
+                "database (`alter database NAME owner to ROLE`), or name another one by DATABASE_URL."
+            )
+        case errors.DuplicateTable() | errors.DuplicateObject():
+            return (
+                f"The database has something of another program where the node makes its tables ({reason}): "
+                "name an empty database by DATABASE_URL."
+            )
+        case errors.UndefinedTable() | errors.UndefinedColumn():
+            return _NO_TABLES
+    if isinstance(error, OperationalError | InterfaceError):
+        return f"The database does not answer as it should: {reason}."
+    return None
+
+
+def _origin(error: BaseException) -> BaseException:
+    """What PostgreSQL or its client raised, of which Django makes exceptions of its own."""
+    while inner := error.__cause__ or error.__context__:
+        error = inner
+    return error
+
+
+def _of_system(error: OSError) -> str | None:
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+        return None
+    where = f" {error.filename}" if error.filename else " a file"
+    return f"Can't write{where}: {error.strerror}. Make room, or repair the disk, and start again."
+
+
+def first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(" .") if lines else type(error).__name__
