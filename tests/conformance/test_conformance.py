@@ -17,6 +17,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from tests.conformance.serve import NO_CACHES, ROOT, environment
+from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT
 
 CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
 RUNNER = CONFORMANCE / "run_cases.py"
@@ -77,13 +78,13 @@ def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_p
             *("--base-url", f"http://127.0.0.1:{port}", "--dsn", make_conninfo("", **database)),
             *("--server-cmd", str(ROOT / "tests/conformance/serve"), "--server-log", str(log)),
             *("--report", str(tmp_path / "report.json"), "--enable", "opcodes"),
+            *("--timeout", str(PATIENCE_SECONDS), "--start-timeout", str(PATIENCE_SECONDS)),
             *(part for area in AREAS for part in ("--filter", area)),
             *(part for area in (*NOT_YET, *WRONG) for part in ("--exclude", area)),
         ],
-        env={**os.environ, "PORT": str(port), "DATABASE_URL": _url(database)},
+        env={**os.environ, **PATIENT_ENVIRONMENT, "PORT": str(port), "DATABASE_URL": _url(database)},
         capture_output=True,
         text=True,
-        timeout=600,
     )
     summary = re.search(r"^(\d+) of (\d+) executed cases pass .*, (\d+) skipped$", ran.stdout, re.MULTILINE)
     server_said = log.read_text() if log.exists() else ""

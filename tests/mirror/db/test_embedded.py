@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from mirror.db import cluster, embedded
 from mirror.db.cluster import ServerError
 from mirror.db.embedded import Server
 from mirror.db.place import Account, place
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FAST = {"fsync": "off"}
 
@@ -130,9 +130,9 @@ def test_commands_share_one_server_and_the_last_one_stops_it(data_folder):
     with server_of(data_folder).in_use() as server:
         assert {f"{server.process()}\n"} == pids
         for user in others:
-            user.communicate(timeout=20)
+            user.communicate(timeout=PATIENCE_SECONDS)
     assert server.process() is not None, "one command still uses it"
-    first.communicate(timeout=20)
+    first.communicate(timeout=PATIENCE_SECONDS)
     assert server.process() is None
 
 
@@ -228,8 +228,7 @@ def test_a_server_started_by_other_means_is_left_alone(data_folder):
         **server.place.account.process_options,
     )
     try:
-        while not (server.place.socket / ".s.PGSQL.5432").exists():
-            time.sleep(0.02)
+        wait_until((server.place.socket / ".s.PGSQL.5432").exists)
         assert "was started by other means" in refused(server_of(data_folder))
         assert other.poll() is None
     finally:

@@ -41,7 +41,7 @@ class Proxy:
     """
 
     def __init__(self, server: Path) -> None:
-        self.server, self.fault = server, ""
+        self.server, self.fault, self.address = server, "", ""
         self.asked = 0
 
     @contextmanager

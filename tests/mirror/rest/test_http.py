@@ -159,7 +159,7 @@ def test_what_goes_wrong_inside_is_logged_and_not_told(api, monkeypatch, caplog,
 
 def test_a_statement_that_takes_too_long_is_unavailable(api, monkeypatch):
     def slow(*_, **__):
-        fetch("select pg_sleep(5)")
+        fetch("select pg_sleep(600)")
 
     fetch("select set_config('statement_timeout', '20', true)")
     monkeypatch.setattr(queries, "blocks", slow)
