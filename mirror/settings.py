@@ -1,6 +1,7 @@
 """Django's settings. Operators change `mirror.config` instead; this module only translates it."""
 
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "mirror.admin.apps.MirrorAdminConfig",
+    "axes",
     "django_filters",
     "rest_framework",
     "drf_spectacular",
@@ -61,6 +63,7 @@ MIDDLEWARE = [
     "mirror.admin.middleware.AdminSessionMiddleware",
     "mirror.admin.middleware.AdminAuthenticationMiddleware",
     "mirror.admin.middleware.AdminMessageMiddleware",
+    "mirror.admin.login.LoginMiddleware",
 ]
 
 ROOT_URLCONF = "mirror.urls"
@@ -84,6 +87,8 @@ X_FRAME_OPTIONS = "DENY"
 
 # What `manage.py check --deploy` would warn of, and why it is no fault here.
 SILENCED_SYSTEM_CHECKS = [
+    # The middleware of django-axes would run for every request of the API; LoginMiddleware answers instead.
+    "axes.W002",
     # The admin's own middleware sets the security headers; the API has no pages, and whether the node is
     # reached by HTTPS is decided by the proxy in front of it.
     "security.W001",
@@ -97,6 +102,25 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W010",
 ]
 LOGIN_URL = "/admin/login/"
+
+# django-axes refuses to check passwords after so many failures within a minute; see mirror.admin.login. The
+# counts are in files that all web server processes share, so that its tables are not needed.
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+MIGRATION_MODULES = {"axes": None}
+AXES_CACHE = "logins"
+AXES_HANDLER = "mirror.admin.login.LoginCounts"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
+AXES_USERNAME_CALLABLE = "mirror.admin.login.name_of"
+AXES_CLIENT_IP_CALLABLE = "mirror.admin.login.address_of"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=1)
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TEMPLATES = [
@@ -146,4 +170,10 @@ def _database(url: str | None) -> dict[str, Any]:
 
 
 DATABASES = {"default": _database(config.value("db.url"))}
-CACHES = redis.caches()
+CACHES = redis.caches() | {
+    "logins": {
+        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "LOCATION": DATA_DIR / "logins",
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    },
+}

@@ -24,8 +24,8 @@ Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _START_SECONDS, _START_LOOK_SECONDS, _LOOK_SECONDS = 60, 0.05, 0.5
-#: Most bodies that a process waits for at a time.
-MOST_READERS = 200
+#: Most bodies that a process waits for at a time, and most answers that it holds back.
+MOST_READERS, MOST_PAUSES = 200, 50
 # Where tcp_info has the milliseconds since something was sent.
 _LAST_SENT = struct.Struct("=44xI")
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -37,6 +37,7 @@ def guarded(application: Application) -> Application:
     Bodies are read within `web.bodyTimeout`, by threads that have given up their turn for the time.
     """
     turns = Turns(config.value("web.threads"))
+    pauses = _Pauses(MOST_PAUSES)
     readers = _Readers(MOST_READERS, config.value("web.bodyTimeout"))
     threading.Thread(target=readers.watch, daemon=True).start()
     threading.Thread(target=_limit_answers, daemon=True).start()
@@ -50,11 +51,28 @@ def guarded(application: Application) -> Application:
                 # Its pieces are passed on as fast as the client takes them, without a turn.
                 return response
             try:
-                return [b"".join(response)]
+                body = b"".join(response)
             finally:
                 response.close()  # type: ignore[attr-defined]
+        if seconds := getattr(response, "pause", 0.0):
+            pauses.make(seconds)
+        return [body]
 
     return serve
+
+
+class _Pauses:
+    """Answers that wait a while before they are sent, since their clients ask too often: at most so many."""
+
+    def __init__(self, most: int) -> None:
+        self._free = threading.BoundedSemaphore(most)
+
+    def make(self, seconds: float) -> None:
+        if self._free.acquire(blocking=False):
+            try:
+                time.sleep(seconds)
+            finally:
+                self._free.release()
 
 
 # BODIES

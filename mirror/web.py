@@ -87,7 +87,7 @@ def serve() -> None:
         port=port,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
-        blocking_threads=working + stalls.MOST_READERS + _WAITING_THREADS,
+        blocking_threads=working + stalls.MOST_READERS + stalls.MOST_PAUSES + _WAITING_THREADS,
         blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
         log_level=LogLevels.warning,

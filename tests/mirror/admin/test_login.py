@@ -1,0 +1,154 @@
+"""Signing in: guessing passwords is slow, logged, and hinders nobody else."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.test import Client
+
+from mirror.admin.login import _alone
+from mirror.stalls import guarded
+
+ELSEWHERE = "192.0.2.7"
+
+
+@pytest.fixture(autouse=True)
+def _counts(db: None, settings: Any, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+    caches = settings.CACHES
+    settings.CACHES = caches | {"logins": caches["logins"] | {"LOCATION": tmp_path / "logins"}}
+    # The usual one takes a good part of a second for each password.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    get_user_model().objects.create_superuser("ada", password="secret")
+
+
+def sign_in(password: str, name: str = "ada", address: str = "127.0.0.1") -> HttpResponseBase:
+    form = {"username": name, "password": password, "next": "/admin/"}
+    answer: HttpResponseBase = Client(REMOTE_ADDR=address).post("/admin/login/", form)
+    return answer
+
+
+def statuses(count: int, **given: str) -> list[int]:
+    return [sign_in("wrong", **given).status_code for _ in range(count)]
+
+
+def test_after_five_failures_even_the_right_password_is_refused_in_plain_words():
+    assert statuses(5) == [200, 200, 200, 200, 429]
+
+    refused = sign_in("secret")
+
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "60"
+    assert refused.headers["content-type"] == "text/plain; charset=utf-8"
+    assert b"".join(refused) == b"Too many failed attempts. Try again in a minute."
+
+
+def test_failures_from_elsewhere_do_not_keep_the_operator_out():
+    statuses(6, address=ELSEWHERE)
+
+    assert sign_in("secret", address=ELSEWHERE).status_code == 429
+    assert sign_in("secret").status_code == 302
+
+
+def test_an_address_can_not_go_on_for_ever_with_different_names():
+    found = [sign_in("wrong", name=f"name{number}").status_code for number in range(21)]
+
+    assert found == [200] * 19 + [429] * 2
+    assert sign_in("secret").status_code == 429
+
+
+def test_who_signs_in_begins_anew():
+    statuses(4)
+    assert sign_in("secret").status_code == 302
+
+    assert statuses(4) == [200] * 4
+
+
+def test_refused_attempts_do_not_make_the_wait_longer(settings: Any):
+    settings.AXES_COOLOFF_TIME = timedelta(seconds=2)
+    statuses(5)
+
+    deadline = time.monotonic() + 60
+    while sign_in("secret").status_code != 302:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_each_failure_is_logged_with_name_and_address(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, "mirror.admin")
+    statuses(6, name="a\nb")
+
+    lines = [record.getMessage() for record in caplog.records if record.name == "mirror.admin"]
+    assert lines == [
+        *["event=login_failed name='a\\nb' client=127.0.0.1 refused_for_seconds=0"] * 4,
+        "event=login_failed name='a\\nb' client=127.0.0.1 refused_for_seconds=60",
+    ]
+
+
+def test_a_name_that_no_account_can_have_fails_like_any_other():
+    assert sign_in("wrong", name="x" * 10_000).status_code == 200
+    assert sign_in("wrong", name="").status_code == 200
+
+
+def test_while_one_password_is_hashed_others_are_told_to_come_again():
+    with _alone() as alone:
+        assert alone
+        refused = sign_in("secret")
+
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert sign_in("secret").status_code == 302
+
+
+def test_a_form_that_breaks_off_is_no_attempt():
+    class Broken:
+        def read(self, *size: int) -> bytes:
+            raise OSError
+
+        readline = read
+
+    given: dict[str, Any] = {"wsgi.input": Broken()}
+    answer = Client().post("/admin/login/", {"username": "ada"}, **given)
+
+    assert answer.status_code == 400
+
+
+def test_the_answer_to_a_failure_has_to_wait_and_others_do_not():
+    assert getattr(sign_in("wrong"), "pause", 0) > 0
+    assert getattr(sign_in("secret"), "pause", 0) == 0
+    assert getattr(Client().get("/admin/login/"), "pause", 0) == 0
+
+
+def test_an_answer_that_waits_takes_nobodys_turn(settings_of):
+    settings_of({"web.threads": 1})
+    waiting = threading.Event()
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        response = HttpResponse(environ["PATH_INFO"])
+        if environ["PATH_INFO"] == "/slow":
+            response.pause = 3600.0  # type: ignore[attr-defined]
+            waiting.set()
+        return response
+
+    serve = guarded(application)
+    answers: list[Iterable[bytes]] = []
+
+    def ask(path: str) -> None:
+        answers.append(serve({"REQUEST_METHOD": "GET", "PATH_INFO": path}, None))
+
+    # Turns take the connections of their threads with them.
+    slow, quick = (threading.Thread(target=ask, args=(path,), daemon=True) for path in ("/slow", "/quick"))
+    slow.start()
+    assert waiting.wait(60)
+    quick.start()
+    quick.join(60)
+
+    assert slow.is_alive()
+    assert answers == [[b"/quick"]]
