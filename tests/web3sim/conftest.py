@@ -5,19 +5,27 @@ import pytest
 from web3sim import buckets
 from web3sim.buckets import SharedBuckets
 from web3sim.state import cache
+from web3sim.state.cache import Caches, ExpiringCache
 
 
 @pytest.fixture(autouse=True)
-def _nothing_remembered() -> Iterator[None]:
-    """Tests store other rows under the same ids."""
+def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tests store other rows under the same ids. What a test has read does not expire before its end."""
+    by_name = {"by_access": False, "clock": _stopped}
+    monkeypatch.setattr(ExpiringCache.__init__, "__kwdefaults__", by_name)
+    monkeypatch.setattr(Caches.__init__, "__defaults__", (_stopped,))
     cache.forget()
     yield
     cache.forget()
 
 
+def _stopped() -> float:
+    return 1.0
+
+
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> SharedBuckets:
     """Full buckets for which no time passes; all requests use them."""
-    made = SharedBuckets(None, lambda: 1.0)
+    made = SharedBuckets(None, _stopped)
     monkeypatch.setattr(buckets, "of_process", lambda: made)
     return made
