@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE_SECONDS
+
 WIDTH = 104
 _LEFT_OUT = re.compile(r",?\s*…")
 _REQUEST = re.compile(
@@ -93,7 +95,7 @@ def _ask(path: str, body: str | None) -> Any:
     request = urllib.request.Request(f"http://127.0.0.1:8000{path}", body.encode() if body else None)
     if body:
         request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)
 
 

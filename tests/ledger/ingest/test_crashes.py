@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -20,8 +19,7 @@ from mirror.db import embedded
 from mirror.db.embedded import Server
 from mirror.db.place import place
 from tests.conftest import _FOLDER
-
-PATIENCE_SECONDS = 120
+from tests.waiting import wait_until
 
 # Loads a folder, says so and waits, as a loader does between two files.
 LOADER = """
@@ -123,13 +121,6 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Stream:
     return Stream(tmp_path_factory.mktemp("stream"))
 
 
-def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def loaded(database: Database) -> int:
     return int(database.value("select count(*) from record_file"))
 
@@ -157,7 +148,7 @@ def test_a_loader_goes_on_when_the_database_is_back(
     stream.write(40, transfers=20)
     options = ["--follow"] if command == "follow" else []
     loader = database.run("manage.py", "ingest", *options, str(stream.folder), book=stream.book)
-    wait_for(lambda: loaded(database) > before)
+    wait_until(lambda: loaded(database) > before)
     if how == "restarted":
         database.server.stop()
         database.server.revive()
@@ -166,7 +157,7 @@ def test_a_loader_goes_on_when_the_database_is_back(
         database.signal(signal.SIGKILL, "mirror_node mirror_node")
     if command == "follow":
         stream.write(1)
-    wait_for(lambda: database.answers() and loaded(database) == stream.blocks)
+    wait_until(lambda: database.answers() and loaded(database) == stream.blocks)
     if command == "follow":
         loader.send_signal(signal.SIGTERM)
     output, log = loader.communicate()

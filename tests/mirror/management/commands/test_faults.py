@@ -14,7 +14,8 @@ from django.conf import settings
 from django.db import connection
 
 from tests.mirror.management.commands.test_ingest import stream
-from tests.mirror.management.commands.test_up import PATIENCE_SECONDS, Node, node
+from tests.mirror.management.commands.test_up import Node, node
+from tests.waiting import PATIENCE_SECONDS
 
 __all__ = ["node", "stream"]
 

@@ -18,9 +18,9 @@ import pytest
 from mirror.db import embedded
 from mirror.db.embedded import Server
 from mirror.db.place import place
+from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 ROOT = Path(__file__).resolve().parents[4]
-PATIENCE_SECONDS = 60
 BLOCKS = 10
 
 
@@ -42,6 +42,7 @@ class Node:
             "SVC_MIRROR_DATA": str(self.folder),
             "PORT": str(self.port),
             "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
+            **PATIENT_ENVIRONMENT,
         }
 
     def start(self, *command: str, **environment: str) -> None:
@@ -71,12 +72,12 @@ class Node:
         )
 
     def wait_for(self, happened) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not happened():
+        def ended_or_happened() -> bool:
             assert self.process
             assert self.process.poll() is None, self.said
-            assert time.monotonic() < deadline, self.said
-            time.sleep(0.05)
+            return happened()
+
+        wait_until(ended_or_happened, lambda: self.said)
 
     @property
     def said(self) -> str:
@@ -88,7 +89,8 @@ class Node:
 
     def get(self, path: str) -> tuple[int, bytes]:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            url = f"http://127.0.0.1:{self.port}{path}"
+            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
@@ -101,7 +103,14 @@ class Node:
     def stop(self, number: signal.Signals) -> int:
         assert self.process
         self.process.send_signal(number)
-        return self.process.wait(PATIENCE_SECONDS)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait for the command's end; its exit code."""
+        process = self.process
+        assert process
+        wait_until(lambda: process.poll() is not None, lambda: self.said)
+        return process.wait()
 
     def processes(self) -> list[int]:
         """Every process of the node: the command's own by their session, and PostgreSQL's."""
@@ -163,16 +172,17 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
 
 
 def test_a_live_demo_network_goes_on_after_it_was_killed_too(node):
-    def of_now() -> int:
-        """The number of the last block, once that is of the last seconds."""
+    def number_since(began: float) -> int:
+        """The number of the last block, once that is of a time since then."""
         newest, *_ = node.blocks()
-        return newest["number"] if float(newest["timestamp"]["to"]) > time.time() - 10 else 0
+        return newest["number"] if float(newest["timestamp"]["to"]) > began else 0
 
     first = BLOCKS
     for _ in range(2):
+        began = time.time()
         node.start("up", "--live")
-        node.wait_for(lambda least=first + 2: of_now() >= least)
-        first = of_now()
+        node.wait_for(lambda began=began, least=first + 2: number_since(began) >= least)
+        first = number_since(began)
         for pid in node.processes():
             with suppress(ProcessLookupError):  # it ended with one that was killed before it
                 os.kill(pid, signal.SIGKILL)
@@ -229,10 +239,10 @@ def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_t
     blocks, database = node.blocks(), node.server.process()
     node.process.kill()
     node.process.wait()
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while set(node.processes()) - set(node.postgres_processes()):
-        assert time.monotonic() < deadline, "the web server outlives its supervisor"
-        time.sleep(0.05)
+    wait_until(
+        lambda: not set(node.processes()) - set(node.postgres_processes()),
+        lambda: "the web server outlives its supervisor",
+    )
 
     node.start()
     assert node.server.process() == database
@@ -257,7 +267,7 @@ def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(nod
 def test_a_node_whose_database_dies_ends_with_a_sentence(node):
     node.start()
     os.kill(int(node.server.process()), signal.SIGKILL)
-    assert node.process.wait(PATIENCE_SECONDS) == 1
+    assert node.ended() == 1
     assert f"PostgreSQL stopped by itself; its log is {node.server.place.log}." in node.said
 
 

@@ -2,8 +2,7 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from ledger.stream.compose import Composer
 from ledger.stream.node_key import signing_nodes
 from mirror.db import embedded
-from tests.mirror.management.commands.test_up import PATIENCE_SECONDS, Node
+from tests.mirror.management.commands.test_up import Node
 
 NODES = signing_nodes(2)
 
@@ -53,13 +52,6 @@ def node(data_folder: Path) -> Iterator[Node]:
     node.kill()
 
 
-def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def numbers(node: Node) -> list[int]:
     blocks = node.blocks()
     assert isinstance(blocks, list)
@@ -92,10 +84,10 @@ def _children(pid: int) -> list[str]:
 def test_up_follows_the_stream_and_stops_in_order(node: Node, stream: Published) -> None:
     stream.block()
     node.start(**stream.settings)
-    wait_for(lambda: numbers(node) == [0])
+    node.wait_for(lambda: numbers(node) == [0])
     stream.block()
     stream.block()
-    wait_for(lambda: numbers(node) == [0, 1, 2])
+    node.wait_for(lambda: numbers(node) == [0, 1, 2])
 
     assert "Following the folder" in node.said
     assert "demo stream" not in node.said
@@ -106,13 +98,13 @@ def test_up_follows_the_stream_and_stops_in_order(node: Node, stream: Published)
 def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stream: Published) -> None:
     stream.block()
     node.start(**stream.settings)
-    wait_for(lambda: numbers(node) == [0])
+    node.wait_for(lambda: numbers(node) == [0])
 
     (loader,) = loaders(node)
     os.kill(loader, signal.SIGKILL)
     stream.block()
 
-    wait_for(lambda: numbers(node) == [0, 1])
+    node.wait_for(lambda: numbers(node) == [0, 1])
     assert "The loader broke off and is started again." in node.said
 
 
@@ -122,6 +114,6 @@ def test_what_keeps_it_from_loading_is_said_while_the_node_serves(node: Node, st
         **stream.settings | {"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": "", "SVC_MIRROR_NETWORK": "mine"}
     )
 
-    wait_for(lambda: "no address book of the network mine is known" in node.said)
+    node.wait_for(lambda: "no address book of the network mine is known" in node.said)
     assert numbers(node) == []
     assert node.stop(signal.SIGTERM) == 0
