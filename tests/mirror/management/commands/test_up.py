@@ -75,7 +75,7 @@ class Node:
         def ended_or_happened() -> bool:
             assert self.process
             assert self.process.poll() is None, self.said
-            return happened()
+            return bool(happened())
 
         wait_until(ended_or_happened, lambda: self.said)
 
