@@ -4,16 +4,23 @@ Source: address_books/<network>.bin and <network>-<first consensus time in ns>.b
 NodeAddressBook; or the file of importer.initialAddressBook.
 """
 
+from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 
 from ledger.stream.address_book import read_address_book
+from ledger.stream.consensus import ConsensusMode, electorate
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source import LocalRecordFile
+from ledger.stream.verified import StreamFile
 from mirror import config
 from mirror.errors import OperatorError
 from mirror.values import timestamp
 
 FOLDER = Path(__file__).parent / "address_books"
 DEMO = "demo"
+# The network of `manage.py demo`; the bundled book is that of its nodes.
+SIMULATED = "simulated"
 
 
 def address_book() -> bytes | None:
@@ -56,3 +63,26 @@ def public_demo_address_book() -> bytes | None:
     if config.value("network") != DEMO:
         return None
     return (FOLDER / f"{DEMO}.bin").read_bytes()
+
+
+def demo_address_book(files: Iterable[StreamFile]) -> bytes | None:
+    """The book files of a demo network begin with: that of `manage.py demo`, or of the published streams.
+
+    The first signatures tell which. None if the configured network is another.
+    """
+    public = public_demo_address_book()
+    first = next((file for file in files if isinstance(file, LocalRecordFile) and file.published), None)
+    if public and first:
+        simulated = (FOLDER / f"{SIMULATED}.bin").read_bytes()
+        if _is_signed(first, simulated):
+            return simulated
+    return public
+
+
+def _is_signed(file: LocalRecordFile, book: bytes) -> bool:
+    nodes = read_address_book(file.name, book)
+    try:
+        file.verified(electorate(nodes, {}, ConsensusMode.EQUAL, Fraction(1, 3)), sidecars=False)
+    except StreamFileError:
+        return False
+    return True

@@ -137,7 +137,7 @@ class Run:
                 "logInfo": [
                     {
                         "contractID": contract_id(log.contract),
-                        "bloom": log_bloom.of_log(entity_id.long_zero(log.contract), log.topics),
+                        "bloom": self._bloom_of(log),
                         "topic": log.topics,
                         "data": log.data,
                     }
@@ -291,6 +291,8 @@ class Run:
     def _bloom(self) -> bytes:
         if not self.logs:
             return _NO_BLOOM
-        return log_bloom.union(
-            log_bloom.of_log(entity_id.long_zero(log.contract), log.topics) for log in self.logs
-        )
+        return log_bloom.union(map(self._bloom_of, self.logs))
+
+    def _bloom_of(self, log: LogEntry) -> bytes:
+        """By the address that Ethereum tools know the contract by, and look for in the bloom."""
+        return log_bloom.of_log(self.network.world.accounts[log.contract].address, log.topics)

@@ -1,7 +1,8 @@
 """The network's life as a stream: its history, block by block, and what comes next.
 
-A history of N blocks at T transactions per second has 2-second blocks of about 2 T transactions each. Spread
-over some hours, there are quiet spells between the blocks.
+The first block holds how the network begins: its accounts, files and nodes, and the first people. A history
+of N blocks at T transactions per second has 2-second blocks of about 2 T transactions each. Spread over some
+hours, there are quiet spells between the blocks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,10 +33,11 @@ class History:
         """Every block as it is closed, with the network as it is then."""
         network = Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
         quiet = max(0.0, self.hours * 3600 - self.blocks * BLOCK_SECONDS) / max(1, self.blocks - 1)
-        for number in range(self.blocks):
-            if number == 0:
-                people.begin(network)
-            else:
+        people.begin(network)
+        # The block of whatever people do finds fees and rates, also at the second in which it begins.
+        yield network, network.close()
+        for number in range(1, self.blocks):
+            if number > 1:
                 network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
             yield network, next_block(network, self.tps)
 

@@ -16,6 +16,7 @@ from mirror import demo
 from mirror.management.display import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
+from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
 _MOST_TPS, _MOST_HOURS = 10_000, 100_000
@@ -78,15 +79,13 @@ class Command(BaseCommand):
                 block.write(folder)
                 made.files, made.transactions = block.number + 1, network.counts.total()
                 display.show(made)
-        book = folder / demo.ADDRESS_BOOK_FILE
-        book.write_bytes(demo.first_book())
+        (folder / demo.ADDRESS_BOOK_FILE).write_bytes(demo.first_book())
         for kind, count in network.counts.most_common():
             self.stdout.write(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         self.stdout.write(
             f"Made {made.transactions:,} transactions in {made.files:,} blocks below {folder}, "
             f"in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
-            f"SVC_MIRROR_NETWORK=simulated SVC_MIRROR_DATA=data/simulated "
-            f"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK={shlex.quote(str(book))} "
+            f"SVC_MIRROR_NETWORK={bundled.SIMULATED} SVC_MIRROR_DATA=data/{bundled.SIMULATED} "
             f".venv/bin/python manage.py ingest {shlex.quote(str(folder))}"
         )
 

@@ -119,7 +119,7 @@ class Command(BaseCommand):
                 shown("Loading", len(files), self.stdout.write) as display,
             ):
                 make_tables(self.stdout.write)
-                trust = None if options["without_signatures"] else Trust(bundled.public_demo_address_book())
+                trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
                 done = import_files(
                     files,
                     " and ".join(options["paths"]),

@@ -66,7 +66,7 @@ class Command(BaseCommand):
                 + (" of that range." if files else "."),
                 returncode=2,
             )
-        trust = None if options["without_signatures"] else Trust(bundled.public_demo_address_book())
+        trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
         with shown("Verifying", len(chosen), self.stdout.write) as display:
             verification = Verification(
                 trust=trust, found=lambda finding: display.say(str(finding)), report=display.show

@@ -8,7 +8,7 @@ from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 from ledger.stream.demo import people
 from ledger.stream.demo.actions import coins, contract_calls, contracts, crypto, hooks
 from ledger.stream.demo.network import Network
-from mirror.values import entity_id
+from mirror.values import entity_id, log_bloom
 from tests.ledger.ingest.load import load, stored
 
 ACTIONS = (
@@ -119,6 +119,14 @@ def test_results_and_logs_tell_what_came_of_each_transaction(world):
     out_of_gas = [one.consensus_timestamp for one in results if one.result == "INSUFFICIENT_GAS"]
     assert out_of_gas
     assert all(gas == used for gas, used in map(actions.__getitem__, out_of_gas))
+
+
+def test_the_bloom_of_a_log_holds_the_address_that_is_shown_for_it(world):
+    addresses: dict[int, bytes | None] = dict(stored("entity", "id, evm_address", "type = 'CONTRACT'"))
+    columns = "contract_id, topic0, topic1, topic2, topic3, bloom"
+    for number, *topics, bloom in stored("contract_log", columns, "bloom <> '\\x00'"):
+        words = [topic.rjust(32, b"\0") for topic in topics if topic is not None]
+        assert bloom == log_bloom.of_log(addresses[number] or entity_id.long_zero(number), words)
 
 
 def test_ethereum_transactions_are_signed_by_who_sends_them(world):

@@ -8,6 +8,7 @@ import pytest
 from ledger.stream.consensus import ConsensusMode, electorate
 from ledger.stream.demo.history import BLOCK_SECONDS, History, next_block
 from ledger.stream.demo.publisher import Publisher
+from ledger.stream.demo.system_files import EXCHANGE_RATES, FEE_SCHEDULE
 from ledger.stream.node_key import signing_nodes
 from ledger.stream.source import find_record_files
 
@@ -41,6 +42,24 @@ def test_blocks_are_two_seconds_apart_or_spread_over_hours(hours):
         assert 0.6 * hours * HOUR < sum(gaps) < 1.6 * hours * HOUR
     else:
         assert max(gaps) == BLOCK_SECONDS * 10**9
+
+
+def test_fees_and_rates_are_older_than_the_second_of_any_block_with_a_contract_result():
+    """Ethereum tools ask for the fees at the second in which a block begins, when they show its receipts."""
+    (_, first), *others = History(blocks=3, tps=25, seed=1).play(())
+    written = {
+        each.body.fileUpdate.fileID.fileNum: each.consensus_timestamp
+        for each in first.transactions
+        if each.body.fileUpdate.contents
+    }
+    since = max(written[number] for number in (FEE_SCHEDULE, EXCHANGE_RATES))
+    starts = [
+        block.transactions[0].consensus_timestamp // 10**9 * 10**9
+        for block in (first, *(block for _, block in others))
+        if any(each.record.WhichOneof("body") for each in block.transactions)
+    ]
+    assert starts
+    assert since <= min(starts)
 
 
 def test_a_published_block_is_signed_by_every_node(tmp_path):

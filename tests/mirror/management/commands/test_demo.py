@@ -10,6 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ledger.stream.source import find_record_files
+from mirror import demo
+from network import bundled
 from tests.mirror.management.commands.test_ingest import manage
 
 
@@ -39,11 +41,15 @@ def test_a_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
     assert len(find_record_files([tmp_path / "stream"])) == 3
 
 
-def test_the_stream_is_loaded_by_the_command_that_is_printed(tmp_path, data_folder, capsys):
+@pytest.mark.parametrize("network", ["as printed", "default"])
+def test_the_stream_is_loaded_by_the_command_that_is_printed(network, tmp_path, data_folder, capsys):
     stream = tmp_path / "a stream"
     made(stream)
     *settings, _, _, command, folder = shlex.split(capsys.readouterr().out.splitlines()[-1])
     named = dict(setting.split("=") for setting in settings if "=" in setting)
+    assert named == {"SVC_MIRROR_NETWORK": "simulated", "SVC_MIRROR_DATA": "data/simulated"}
+    if network == "default":
+        del named["SVC_MIRROR_NETWORK"]
 
     loaded = subprocess.run(
         [sys.executable, "manage.py", command, folder],
@@ -53,11 +59,15 @@ def test_the_stream_is_loaded_by_the_command_that_is_printed(tmp_path, data_fold
         text=True,
     )
 
-    assert named["SVC_MIRROR_DATA"] == "data/simulated"
     assert loaded.returncode == 0, loaded.stderr
+    assert "All 3 files were verified by signatures of 4 nodes" in loaded.stdout
     status = manage(data_folder, "status")
     assert "The last block is number 2 of " in status.stdout
     assert "3 files" in status.stdout
+
+
+def test_the_bundled_book_of_the_simulated_network_is_that_of_its_nodes():
+    assert (bundled.FOLDER / f"{bundled.SIMULATED}.bin").read_bytes() == demo.first_book()
 
 
 @pytest.mark.parametrize(
