@@ -131,7 +131,8 @@ def imports(node: Node) -> bool:
     [
         imports,
         lambda node: "Making a new database" in node.said,
-        lambda node: (node.folder / "postgres" / "data-unfinished").exists(),
+        # Once it is made, it has another name: a look may come too late for the first one.
+        lambda node: any((node.folder / "postgres").glob("data*")),
         lambda node: node.postgres_processes(),
         lambda node: "Creating or updating the tables" in node.said,
         lambda node: "Making a demo network" in node.said,
