@@ -136,7 +136,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("importer.parser.record.entity.persist.contracts", True,
             "Keep contracts, their results, logs and sidecars."),
     Setting("importer.parser.record.entity.persist.contractResults", True,
-            "Keep the results of contract calls."),
+            "Keep the results of contract calls, and their logs."),
     Setting("importer.parser.record.entity.persist.contractTransaction", True,
             "Keep a lookup row per contract that takes part in a contract transaction."),
     Setting("importer.parser.record.entity.persist.contractTransactionHash", True,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from django.db import DatabaseError, connection
 
@@ -19,6 +20,7 @@ from ledger.ingest.source import names_public_bucket, open_download
 from ledger.ingest.trust import Trust
 from ledger.stream.address_book import read_address_book
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source import find_record_files
 from mirror import clock, config
 from mirror.db import outage
 from mirror.db.embedded import Server
@@ -100,7 +102,7 @@ def _follow(
     try:
         create_ahead()
         download = open_download(location)
-        trust = Trust(bundled.public_demo_address_book())
+        trust = Trust(_demo_address_book(location))
         say(f"Following {download.bucket.location}.")
         with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
             lines = _Lines(say, report)
@@ -120,7 +122,7 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
     last = _time(until or config.value("importer.endDate")) or clock.now_ns()
     if first is None or first >= last:
         raise OperatorError("To estimate a stream, tell by --from where it would begin, before its end.")
-    book = bundled.address_book() or bundled.public_demo_address_book()
+    book = bundled.address_book() or _demo_address_book(location)
     if book is None:
         raise OperatorError(
             f"No nodes of the network {config.value('network')} are known: name its first address book by "
@@ -188,3 +190,9 @@ def _time(text: str) -> int | None:
         return timestamp.of_instant(text) if text else None
     except timestamp.InvalidTimestamp as error:
         raise OperatorError(f"{error}.") from None
+
+
+def _demo_address_book(location: str) -> bytes | None:
+    """The book to begin a demo network with: a folder's first file tells which one that is."""
+    in_folder = config.value("network") == bundled.DEMO and location and Path(location).is_dir()
+    return bundled.demo_address_book(find_record_files([Path(location)]) if in_folder else ())

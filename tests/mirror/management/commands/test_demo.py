@@ -41,8 +41,12 @@ def test_a_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
     assert len(find_record_files([tmp_path / "stream"])) == 3
 
 
-@pytest.mark.parametrize("network", ["as printed", "default"])
-def test_the_stream_is_loaded_by_the_command_that_is_printed(network, tmp_path, data_folder, capsys):
+@pytest.mark.parametrize(
+    ("network", "options"),
+    [("as printed", ()), ("default", ()), ("default", ("--follow", "--until", "2025-01-01T22:00:00Z"))],
+    ids=["as printed", "default network", "followed"],
+)
+def test_the_stream_is_loaded_by_the_command_that_is_printed(network, options, tmp_path, data_folder, capsys):
     stream = tmp_path / "a stream"
     made(stream)
     *settings, _, _, command, folder = shlex.split(capsys.readouterr().out.splitlines()[-1])
@@ -52,7 +56,7 @@ def test_the_stream_is_loaded_by_the_command_that_is_printed(network, tmp_path, 
         del named["SVC_MIRROR_NETWORK"]
 
     loaded = subprocess.run(
-        [sys.executable, "manage.py", command, folder],
+        [sys.executable, "manage.py", command, folder, *options],
         cwd=Path(__file__).parents[4],
         env={"PATH": os.environ["PATH"]} | named | {"SVC_MIRROR_DATA": str(data_folder)},
         capture_output=True,
