@@ -21,6 +21,9 @@ from mirror.values.transaction_types import NUMBERS
 
 log = logging.getLogger(__name__)
 
+# Longer than any that is one: a key of 33 bytes with its tags.
+MAX_ALIAS_TOLD = 40
+
 _PERSIST = "importer.parser.record.entity.persist."
 
 
@@ -155,7 +158,7 @@ class Batch(Rows):
         """
         found = self.lookup.account(account)
         if not found and account.WhichOneof("account") == "alias":
-            self.recoverable(item, f"the {role} is not known: alias {account.alias.hex()}")
+            self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_TOLD].hex()}")
             return None
         return found
 

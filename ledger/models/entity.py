@@ -8,7 +8,7 @@ from django.db import models
 from mirror.db.enums import EntityType
 from mirror.db.fields import BytesField, EnumField
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.merge import Change, MergeRule
+from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
 
 
@@ -34,10 +34,8 @@ class EntityRule(MergeRule):
 
 def _balance(kind: str, balance: str, change: str) -> str:
     """SQL: only accounts and contracts get a balance that had none."""
-    return (
-        f"case when {kind} in ('ACCOUNT', 'CONTRACT') then coalesce({balance}, 0) + coalesce({change}, 0)"
-        f" else {balance} + coalesce({change}, 0) end"
-    )
+    total = added_up(f"coalesce({balance}, 0)", f"coalesce({change}, 0)")
+    return f"case when {kind} in ('ACCOUNT', 'CONTRACT') or {balance} is not null then {total} end"
 
 
 class EntityColumns(models.Model):

@@ -30,13 +30,14 @@ _WIRE_TYPES = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column as COPY sees it: its name, the type on the wire, what stands for a value that was not
-    given.
+    """A column as COPY sees it: name, type on the wire, what stands for a value that was not given, and
+    how many characters it holds.
     """
 
     name: str
     type: str
     default: Any
+    length: int | None = None
 
 
 @cache
@@ -50,7 +51,9 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
             continue  # a composite key is no column
         database_type = field.db_type(connection) or ""
         default = getattr(field.db_default, "value", field.db_default) if field.has_db_default() else None
-        columns.append(Column(field.column, _WIRE_TYPES.get(database_type, "text"), default))
+        columns.append(
+            Column(field.column, _WIRE_TYPES.get(database_type, "text"), default, field.max_length)
+        )
     return tuple(columns)
 
 

@@ -234,7 +234,7 @@ class Merge:
         self.table = model._meta.db_table
         self.staging = f"{self.table}_staging"
         self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
-        self.staged = [Column(c.name, c.type, None) for c in self.stored]
+        self.staged = [Column(c.name, c.type, None, c.length) for c in self.stored]
         self.staged += [Column(name, kind, None) for name, kind in rule.noted.items()]
         self.staged += [Column("since", "int8", None), Column("until", "int8", None)]
 
@@ -333,7 +333,7 @@ class Merge:
         if column.name in rule.expressions:
             return rule.expressions[column.name]
         if column.name in rule.replaced:
-            added = f"coalesce(e.{name}, 0) + coalesce(s.{name}, 0)"
+            added = added_up(f"coalesce(e.{name}, 0)", f"coalesce(s.{name}, 0)")
             silent = added if column.name in rule.added else f"coalesce(s.{name}, e.{name})"
             return f"case when s.since is null then {silent} else s.{name} end"
         order = [f"e.{name}", f"s.{name}"] if column.name in rule.fixed else [f"s.{name}", f"e.{name}"]
@@ -343,6 +343,11 @@ class Merge:
 
     def _same_key(self, one: str, other: str) -> str:
         return " and ".join(f"{one}.{_quoted(n)} = {other}.{_quoted(n)}" for n in self.rule.key)
+
+
+def added_up(one: str, other: str) -> str:
+    """SQL for the sum of two amounts; what is beyond 64 bits is the last number before."""
+    return f"least(greatest({one}::numeric + {other}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
 
 
 def _quoted(name: str) -> str:

@@ -6,14 +6,15 @@ No statement is run per row.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from typing import Any
 
 from django.db import models
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.copy import columns_of, copy_rows
+from mirror.db.copy import Column, columns_of
+from mirror.db.fitting import copy_fitting
 from mirror.db.merge import Change, Merge, MergeRule, Pending
 
 Work = Callable[[CursorWrapper, list[Any]], None]
@@ -36,13 +37,7 @@ class _Segment:
             _write_changes(cursor, model, pending)
         for model, rows in self.inserted.items():
             columns = columns_of(model)
-            wanted = [(c.name, c.default) for c in columns]
-            copy_rows(
-                cursor,
-                model._meta.db_table,
-                columns,
-                ([row.get(name, default) for name, default in wanted] for row in rows),
-            )
+            copy_fitting(cursor, model._meta.db_table, columns, partial(_values, columns, rows))
         for work, noted in self.afterwards.items():
             work(cursor, noted)
         if self.barrier:
@@ -138,6 +133,15 @@ class Rows:
             segment.write(cursor)
 
 
+def _values(columns: Iterable[Column], rows: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
+    wanted = [(c.name, c.default) for c in columns]
+    return ([row.get(name, default) for name, default in wanted] for row in rows)
+
+
+def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:
+    return ([*map(change.columns.get, names), change.since, change.until] for change in changes)
+
+
 def _rule(model: type[models.Model]) -> MergeRule:
     rule = getattr(model, "merge", None)
     if not isinstance(rule, MergeRule):
@@ -160,12 +164,7 @@ def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pe
     cursor.execute(merge.create_staging)
     names = [c.name for c in merge.staged if c.name not in ("since", "until")]
     changes = [*pending.silent.values(), *pending.versions]
-    copy_rows(
-        cursor,
-        merge.staging,
-        merge.staged,
-        ([*map(change.columns.get, names), change.since, change.until] for change in changes),
-    )
+    copy_fitting(cursor, merge.staging, merge.staged, partial(_staged, names, changes))
     if not merge.rule.history:
         cursor.execute(merge.current_merge)
         return

@@ -90,7 +90,7 @@ def _add_token(item: RecordItem, rows: Batch) -> None:
         supply_type=_SUPPLY_TYPES.get(body.supplyType, TokenSupplyType.INFINITE),
         symbol=text(body.symbol),
         total_supply=body.initialSupply,
-        treasury_account_id=entity_id.of_account(body.treasury) or None,
+        treasury_account_id=entity_id.of_account(body.treasury),
         type=_TYPES.get(body.tokenType, TokenType.FUNGIBLE_COMMON),
         **columns,
     )

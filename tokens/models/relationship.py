@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.merge import Change, MergeRule
+from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
 
 
@@ -27,6 +27,9 @@ class TokenAccountColumns(models.Model):
 
     class Meta:
         abstract = True
+
+
+_BALANCE = added_up("coalesce(e.balance, 0)", "coalesce(s.balance, 0)")
 
 
 class RelationshipRule(MergeRule):
@@ -59,10 +62,7 @@ class TokenAccount(TokenAccountColumns):
     merge = RelationshipRule(
         key=("account_id", "token_id"),
         expressions={
-            "balance": (
-                "case when s.created_timestamp is null then coalesce(e.balance, 0) + coalesce(s.balance, 0)"
-                " else s.balance end"
-            ),
+            "balance": (f"case when s.created_timestamp is null then {_BALANCE} else s.balance end"),
             "freeze_status": (
                 "case when s.created_timestamp is null then coalesce(s.freeze_status, e.freeze_status)"
                 " else s.freeze_status end"

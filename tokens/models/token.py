@@ -9,8 +9,10 @@ from django.db import models
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.db.fields import BytesField, EntityIdField, EnumField
 from mirror.db.indexes import GinIndex, GistIndex, Index
-from mirror.db.merge import Change, MergeRule
+from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
+
+_SUPPLY = added_up("e.total_supply", "s.total_supply")
 
 
 class TokenColumns(models.Model):
@@ -80,7 +82,7 @@ class Token(TokenColumns):
         ),
         expressions={
             "total_supply": (
-                "case when s.total_supply < 0 then greatest(e.total_supply + s.total_supply, 0)"
+                f"case when s.total_supply < 0 then greatest({_SUPPLY}, 0)"
                 " else coalesce(s.total_supply, e.total_supply) end"
             )
         },

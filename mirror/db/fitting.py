@@ -1,0 +1,99 @@
+"""Rows that a table takes, made from what a record says: any number, any text, twice the same.
+
+A record may hold what no column does: an unsigned number of 64 bits, a NUL character, the same storage slot
+twice. Such rows are rare, so they are looked for only where PostgreSQL has refused the rows of a table: the
+many others cost a savepoint per table.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import psycopg
+from django.db import transaction
+from django.db.backends.utils import CursorWrapper
+
+from mirror.db.copy import Column, copy_rows
+
+log = logging.getLogger(__name__)
+
+# Of smaller numbers the driver itself takes the bits.
+_MIN, _MAX = -(1 << 63), (1 << 63) - 1
+_REFUSED = (psycopg.DataError, psycopg.errors.UniqueViolation, OverflowError)
+_KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass"
+
+Row = Sequence[Any]
+
+
+def copy_fitting(
+    cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Callable[[], Iterable[Row]]
+) -> None:
+    """Append rows to `table`: as they are, or what their columns can hold of them.
+
+    Of rows with one key, stored ones included, the first counts, unless the key is a single column: that of a
+    transaction or a file, which is loaded once. `rows` gives the same ones each time it is called.
+    """
+    try:
+        with transaction.atomic(using=cursor.db.alias):
+            copy_rows(cursor, table, columns, rows())
+        return
+    except _REFUSED as error:
+        _raise_if_loaded_twice(cursor, error)
+        log.warning("event=fit table=%s problem=%r", table, str(error).partition("\n")[0])
+    fitting = [fit(row, columns) for row in rows()]
+    try:
+        with transaction.atomic(using=cursor.db.alias):
+            copy_rows(cursor, table, columns, fitting)
+    except psycopg.errors.UniqueViolation as error:
+        _raise_if_loaded_twice(cursor, error)
+        _insert_first_of_each(cursor, table, columns, fitting)
+
+
+def _raise_if_loaded_twice(cursor: CursorWrapper, error: Exception) -> None:
+    if isinstance(error, psycopg.errors.UniqueViolation):
+        cursor.execute(_KEY_COLUMNS, [f'"{error.diag.constraint_name}"'])
+        (columns,) = cursor.fetchone()
+        if columns == 1:
+            raise error
+
+
+def _insert_first_of_each(
+    cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]
+) -> None:
+    names = ", ".join(f'"{column.name}"' for column in columns)
+    cursor.execute(
+        f"create temporary table fitting on commit drop as select {names}, 0 as row from {table} with no data"
+    )
+    numbered = ([*row, number] for number, row in enumerate(rows))
+    copy_rows(cursor, "fitting", [*columns, Column("row", "int4", 0)], numbered)
+    cursor.execute(
+        f"insert into {table} ({names}) select {names} from fitting order by row on conflict do nothing"
+    )
+    cursor.execute("drop table fitting")
+
+
+def fit(row: Row, columns: Sequence[Column]) -> list[Any]:
+    """The row with every value as its column can hold it."""
+    return [
+        _fit(value, column.type)[: column.length] if isinstance(value, str) else _fit(value, column.type)
+        for value, column in zip(row, columns, strict=True)
+    ]
+
+
+def _fit(value: Any, kind: str) -> Any:
+    if isinstance(value, list):
+        return [_fit(each, kind.removesuffix("[]")) for each in value]
+    if isinstance(value, dict):
+        return {name: _fit(each, kind) for name, each in value.items()}
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, int) and kind == "int8":
+        return _number(value)
+    return value
+
+
+def _number(value: int) -> int:
+    """The signed number with the bits of an unsigned one; beyond 64 bits the nearest there is."""
+    if _MAX < value < 1 << 64:
+        return value - (1 << 64)
+    return min(max(value, _MIN), _MAX)
