@@ -43,3 +43,13 @@ class LoaderState(models.Model):  # noqa: DJ008
 
     class Meta:
         db_table = "loader_state"
+
+
+class StoredNetwork(models.Model):  # noqa: DJ008
+    """The network whose ledger this database holds: one row, written by `mirror.stored_network`."""
+
+    id = models.SmallIntegerField(primary_key=True)
+    network = models.TextField()
+
+    class Meta:
+        db_table = "stored_network"

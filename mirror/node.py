@@ -25,7 +25,7 @@ from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
-from mirror import access, config, demo, signals, web
+from mirror import access, config, demo, signals, stored_network, web
 from mirror.db import embedded
 from mirror.db.cluster import DATABASE, ROLE, binaries
 from mirror.db.server import at_hand
@@ -101,6 +101,7 @@ def up(say: Say, *, live: bool = False) -> None:
         web.check_filters()
         with demo.made_ahead() if has_demo else nullcontext() as maker, at_hand(say) as server:
             make_tables(say)
+            stored_network.check()
             access.make_admin(settings.DATA_DIR)
             parts = {}
             if follows():

@@ -32,7 +32,7 @@ from ledger.stream.block_wrapped import require_majority
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import LocalRecordFile
 from ledger.stream.verified import StreamFile, VerifiedFile
-from mirror import config
+from mirror import config, stored_network
 from mirror.models import LOADER_LOCK
 
 log = logging.getLogger(__name__)
@@ -224,6 +224,7 @@ class Pipeline:
 
 def _start() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
+        stored_network.remember(cursor)
         for work in start_work():
             work(cursor)
 

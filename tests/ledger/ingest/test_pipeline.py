@@ -3,6 +3,7 @@
 import gzip
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.node_key import signing_nodes
 from ledger.stream.source import find_record_files
 from mirror import config
+from mirror.errors import OperatorError
 from mirror.models import LOADER_LOCK
 from mirror.values.hapi import (
     ContractBytecode,
@@ -314,3 +316,31 @@ def _bytecode_sidecar(code: bytes = b"\0") -> Any:
     return TransactionSidecarRecord(
         bytecode=ContractBytecode(contract_id=ContractID(contractNum=5), runtime_bytecode=code)
     )
+
+
+def test_a_database_takes_files_of_one_network_only(tmp_path: Path, settings_of: Callable[..., None]) -> None:
+    stream(tmp_path, blocks=1)
+    settings_of({"network": "testnet"})
+    load(tmp_path)
+    assert load(tmp_path).skipped == 1
+    settings_of({"network": "mainnet"})
+
+    with pytest.raises(
+        OperatorError,
+        match=r"holds the network testnet, and SVC_MIRROR_NETWORK is mainnet: set it to testnet, or",
+    ):
+        load(tmp_path)
+
+    assert query("select network from stored_network") == [("testnet",)]
+
+
+def test_a_database_without_blocks_is_of_no_network_yet(
+    tmp_path: Path, settings_of: Callable[..., None]
+) -> None:
+    settings_of({"network": "testnet"})
+    Pipeline().run([])
+    settings_of({"network": "mainnet"})
+    stream(tmp_path, blocks=1)
+
+    assert load(tmp_path).files == 1
+    assert query("select network from stored_network") == [("mainnet",)]
