@@ -3,8 +3,8 @@
 Started by `web3sim.workers` as `python -m web3sim.worker <descriptor of a socket>`. The first process only
 waits for sockets on that one, and gives each to a copy of itself, which is ready within milliseconds. A copy
 reads one call after the other from its socket and writes an answer to each. An answer may be a long one: then
-the message only says so, its pieces follow, an empty one ends them, and the last message says whether there
-will be others. Neither outlives the process that started it.
+the message only says so, its pieces follow, an empty one ends them, and the last message says whether they
+are complete, and whether there will be other answers. Neither outlives the process that started it.
 """
 
 import ctypes
@@ -16,6 +16,7 @@ import resource
 import signal
 import socket
 import sys
+import threading
 import time
 from http import HTTPStatus
 from pathlib import Path
@@ -27,6 +28,7 @@ from web3sim.wire import receive, send
 log = logging.getLogger("mirror.web3")
 
 _PR_SET_PDEATHSIG = 1
+_M_ARENA_MAX = -8
 _STACK_BYTES = 128 << 20
 _PAGE_BYTES = resource.getpagesize()
 # A call this long, and each of so many, is followed by a look at the memory.
@@ -78,6 +80,8 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     if soft != resource.RLIM_INFINITY:
         most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
         resource.setrlimit(resource.RLIMIT_STACK, (max(soft, most), hard))
+    # Threads of a copy come one after the other, and a heap for each would count as memory it takes.
+    ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     gc.collect()
     # Copies share the memory of what they never touch.
     gc.freeze()
@@ -97,9 +101,21 @@ def _receive_descriptor(control: socket.socket) -> int | None:
 
 
 class _Worker:
+    """Answers calls in a thread beside the first one.
+
+    The web server lowers the priority of that thread when a call takes long. It can't be raised again, but a
+    new thread has the usual one: so all that the process has loaded and remembers stays.
+    """
+
     def __init__(self, connection: socket.socket) -> None:
+        from mirror.turns import Turns
+
         self._connection = connection
         self._calls = 0
+        # Hands the database connection from one thread to the next.
+        self._turn = Turns(1)
+        # A call that was received, but is left to the next thread.
+        self._received: bytes | None = None
 
     def run(self) -> None:
         """Answer calls until the socket is closed, or this process has become too large or too old."""
@@ -111,32 +127,52 @@ class _Worker:
             return
         memory: int = config.value("web3.workerMemory") << 20
         most_calls: int = config.value("web3.workerCalls")
-        size, resident = _memory()
-        resource.setrlimit(resource.RLIMIT_AS, (size + memory, size + memory))
+        size, self._resident = _memory()
+        limit = size + memory + _STACK_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        threading.stack_size(_STACK_BYTES)
         send(self._connection, pickle.dumps(os.getpid()))
         while True:
-            try:
-                asked = pickle.loads(receive(self._connection))
-            except OSError:
+            thread = threading.Thread(target=self._answer_calls, args=(memory, most_calls))
+            thread.start()
+            thread.join()
+            if self._received is None:
                 return
-            began = time.monotonic()
-            pieces = _Pieces(self._connection)
-            answer, spent = self._answer(asked, pieces)
-            self._calls += 1
-            if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
-                spent = spent or _memory()[1] - resident > memory // 2
-            last = spent or self._calls >= most_calls
-            try:
-                if not pieces.began:
-                    send(self._connection, pickle.dumps((answer, last)))
-                elif spent:
-                    # Whoever reads the pieces notices that they have no end.
+
+    def _answer_calls(self, memory: int, most_calls: int) -> None:
+        """Answer calls, until the priority of this thread has been lowered and there is another call."""
+        priority = os.getpriority(os.PRIO_PROCESS, 0)
+        with self._turn.taken():
+            while True:
+                try:
+                    message = self._received or receive(self._connection)
+                    self._received = None
+                    if os.getpriority(os.PRIO_PROCESS, 0) != priority:
+                        self._received = message
+                        return
+                    if not self._answer_call(pickle.loads(message), memory, most_calls):
+                        return
+                except OSError:
                     return
-                else:
-                    pieces.end(last)
-            except OSError:
-                return
+                except Exception as error:
+                    log.error("event=worker_failed", exc_info=error)
+                    return
+
+    def _answer_call(self, asked: Any, memory: int, most_calls: int) -> bool:
+        """Answer a call; false if it was the last. Errors: OSError when the web server wants no more."""
+        began = time.monotonic()
+        pieces = _Pieces(self._connection)
+        answer, spent = self._answer(asked, pieces)
+        self._calls += 1
+        if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
+            spent = spent or _memory()[1] - self._resident > memory // 2
+        last = spent or self._calls >= most_calls
+        if not pieces.began:
+            send(self._connection, pickle.dumps((answer, last)))
+        else:
+            pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
+        return not last
 
     def _answer(self, asked: Any, pieces: "_Pieces") -> tuple[Any, bool]:
         """The answer, and whether this process should answer no more."""
@@ -153,7 +189,7 @@ class _Worker:
             return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
         except DeadlinePassed:
             log.warning("event=trace_took_too_long")
-            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
+            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), False
         except Exception as error:
             log.error("event=unexpected_error", exc_info=error)
             return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
@@ -191,10 +227,10 @@ class _Pieces:
             send(self._connection, self.held)
             self._held.clear()
 
-    def end(self, last: bool) -> None:
+    def end(self, *, complete: bool, last: bool) -> None:
         """Errors: OSError."""
         send(self._connection, b"")
-        send(self._connection, pickle.dumps(last))
+        send(self._connection, pickle.dumps((complete, last)))
 
 
 def _memory() -> tuple[int, int]:

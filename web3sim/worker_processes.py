@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -51,11 +52,12 @@ class Worker:
         # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
         self._processor = (~pid << 3) | 2
         self._began = self._spent = 0.0
-        #: Whether it runs at a lower priority, for good.
-        self.slowed = False
+        # Whether its call runs at a lower priority.
+        self._slowed = False
 
     def begin(self) -> None:
         """A call begins now."""
+        self._slowed = False
         self._began, self._spent = time.monotonic(), self._processor_seconds()
 
     @property
@@ -89,13 +91,16 @@ class Worker:
             except BlockingIOError:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
-                if self.is_long and not self.slowed:
+                if self.is_long and not self._slowed:
                     self._slow_down()
 
     def _slow_down(self) -> None:
-        self.slowed = True
+        """Lower the priority of the thread that answers: of all but the first, which only starts others."""
+        self._slowed = True
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, self.pid, _PRIORITY_OF_LONG)
+            for thread in Path(f"/proc/{self.pid}/task").iterdir():
+                if thread.name != str(self.pid):
+                    os.setpriority(os.PRIO_PROCESS, int(thread.name), _PRIORITY_OF_LONG)
 
     def kill(self) -> None:
         """End the process; whoever waits for its answer gets an OSError."""

@@ -42,7 +42,7 @@ class Pool:
     def run(self, asked: Any, deadline: float) -> Any:
         """What `web3sim.call.answer` says; `deadline` is a time of `time.monotonic`. Errors: Unanswered."""
         worker, answer, last = self._ask(asked, deadline)
-        self.release(worker, usable=not (last or worker.slowed))
+        self.release(worker, usable=not last)
         return answer
 
     def stream(self, asked: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
@@ -53,7 +53,7 @@ class Pool:
         worker, answer, ends = self._ask(asked, deadline)
         if answer is None:
             return None, Pieces(self, worker, time.monotonic() + seconds)
-        self.release(worker, usable=not (ends or worker.slowed))
+        self.release(worker, usable=not ends)
         return answer, None
 
     def _ask(self, asked: Any, deadline: float) -> tuple[Worker, Any, bool]:
@@ -186,12 +186,14 @@ class Pieces:
         try:
             if piece := self._worker.piece(self._last):
                 return piece
-            last = pickle.loads(self._worker.piece(self._last))
+            complete, last = pickle.loads(self._worker.piece(self._last))
         except OSError as error:
             lost = _lost(self._worker, error)
             self.close()
             raise lost from error
-        self._end(usable=not (last or self._worker.slowed))
+        self._end(usable=not last)
+        if not complete:
+            raise Unanswered("took too long")
         raise StopIteration
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -143,18 +144,30 @@ def test_a_process_that_dies_costs_only_its_call(pool):
     assert ask(pool).result == WORD_42
 
 
-def test_a_long_call_runs_at_a_lower_priority_and_is_its_processs_last(pool):
+def priority(pid: int) -> int | None:
+    """That of the thread that answers calls; None while there is none."""
+    found = None
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        if thread.name != str(pid):
+            with suppress(ProcessLookupError):
+                found = os.getpriority(os.PRIO_PROCESS, int(thread.name))
+    return found
+
+
+def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_does_not(pool):
     ask(pool)
     (first,) = running(pool)
-    lower = os.getpriority(os.PRIO_PROCESS, 0) + 10
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
     # A stopped process takes as long as the test wants.
     os.kill(first, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask, pool)
-        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, first) == lower)
+        wait_until(lambda: priority(first) == usual + 10)
         os.kill(first, signal.SIGCONT)
         assert call.result().result == WORD_42
-    wait_until(lambda: first not in running(pool))
+    assert [ask(pool).result for _ in range(3)] == [WORD_42] * 3
+    assert running(pool) == [first]
+    assert priority(first) == usual
 
 
 def test_a_call_is_long_that_took_much_of_a_processors_time(pool, monkeypatch):
@@ -163,7 +176,7 @@ def test_a_call_is_long_that_took_much_of_a_processors_time(pool, monkeypatch):
     (first,) = running(pool)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask_without_end, pool)
-        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, first) > os.getpriority(os.PRIO_PROCESS, 0))
+        wait_until(lambda: priority(first) == os.getpriority(os.PRIO_PROCESS, 0) + 10)
         os.kill(first, signal.SIGKILL)
         with pytest.raises(Unanswered):
             call.result()
