@@ -40,7 +40,7 @@ from mirror.rest.parameter_types import (
     OrderParameter,
     TimestampParameter,
 )
-from mirror.rest.parameters import ONLY_EQ, InvalidValue, Parameter, ParameterSet
+from mirror.rest.parameters import ONLY_EQ, InvalidInWords, InvalidValue, Parameter, ParameterSet
 from mirror.rest.timestamps import bound, nanoseconds
 from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, shapes, timestamp
@@ -71,13 +71,14 @@ class HbarParameter(BooleanParameter):
 
 
 class HbarAtParameter(HbarParameter):
-    """The same for the result at a time, where a wrong value is reported alone."""
+    """The same for the result at a time, where a wrong value is told in other words."""
 
     def comparison(self, text: str, split: Any) -> Comparison:
         try:
             return super().comparison(text, split)
         except InvalidValue:
-            raise BadRequest(f"Invalid hbar parameter value: {text}. Must be 'true' or 'false'") from None
+            message = f"Invalid hbar parameter value: {text}. Must be 'true' or 'false'"
+            raise InvalidInWords(message) from None
 
 
 class ResultsOfContractParameters(ParameterSet):

@@ -41,6 +41,10 @@ class InvalidValue(ValueError):
     """A parameter's text is not acceptable: its value, or an operator it doesn't know."""
 
 
+class InvalidInWords(InvalidValue):
+    """The same, where a client is told so in the words of this error."""
+
+
 class Parameter(Filter, Generic[T]):
     """One query parameter. `T` is what an instance of the parameter set holds for it.
 
@@ -211,8 +215,9 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
             for text in texts:
                 try:
                     comparisons.append(parameter.comparison(text, split))
-                except InvalidValue:
-                    (in_order if self.strict else invalid).append(f"Invalid parameter: {name}")
+                except InvalidValue as error:
+                    told = str(error) if isinstance(error, InvalidInWords) else f"Invalid parameter: {name}"
+                    (in_order if self.strict else invalid).append(told)
                 except Failure as failure:
                     meaningless = meaningless or failure
             if len(comparisons) == len(texts):

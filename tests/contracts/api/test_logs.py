@@ -290,6 +290,8 @@ class TestTransactionHash:
         ("index=lt:0&timestamp=gt:1", ["timestamp must have lte or eq operator"]),
         ("index=lte:0&timestamp=lt:1", ["timestamp must have lte or eq operator"]),
         ("index=-1&index=a", ["Invalid parameter: index", "Invalid parameter: index"]),
+        ("index=1.5&index=1e3&index=0x1", ["Invalid parameter: index"] * 3),
+        (f"timestamp=1&index={2**63}", ["Invalid parameter: index"]),
         ("topic1=0xqqq&topic0=gt:1", ["Invalid parameter: topic1", "Invalid parameter: topic0"]),
         (f"topic2=0{'f' * 64}&topic3=", ["Invalid parameter: topic2", "Invalid parameter: topic3"]),
         (
@@ -405,6 +407,12 @@ class TestPaging:
         rows = api.pages(f"{ALL}?{given}&limit=4&order={order}", "logs")
         found = [(AT + (key(row)[0]) * SECOND + int(row["timestamp"][-9:]), row["index"]) for row in rows]
         assert found == (every if order == "asc" else every[::-1])
+
+
+@EACH
+@pytest.mark.parametrize("times", ["timestamp=0", "timestamp=lte:0", "timestamp=gte:0&timestamp=lt:1"])
+def test_time_zero_is_an_end_like_any_other(api, logs, url, times):
+    assert keys(api.get(f"{url}?{times}")) == []
 
 
 def test_a_hash_may_be_encoded(api, build, logs):

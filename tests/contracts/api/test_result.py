@@ -223,8 +223,8 @@ class TestObject:
     def test_amounts_are_in_weibars_on_demand(self, api, call, url):
         answer = api.get(f"{url}?hbar=true&hbar=false")
         assert_answer(answer, EXPECTED | {"amount": 10 * 10**10, "max_fee_per_gas": hex(0x4B * 10**10)})
-        alone = "Invalid hbar parameter value: 0. Must be 'true' or 'false'"
-        message = alone if url == BY_TIME else "Invalid parameter: hbar"
+        in_words = "Invalid hbar parameter value: 0. Must be 'true' or 'false'"
+        message = in_words if url == BY_TIME else "Invalid parameter: hbar"
         assert messages(api.get(f"{url}?hbar=0")) == (400, [message])
 
 
@@ -359,6 +359,8 @@ class TestTime:
     def test_other_parameters_are_unknown(self, api):
         expected = ["Unknown query parameter: index", "Unknown query parameter: limit"]
         assert messages(api.get(f"{BY_TIME}?index=3&limit=2&index=4&hbar=true")) == (400, expected)
+        expected.append("Invalid hbar parameter value: x. Must be 'true' or 'false'")
+        assert messages(api.get(f"{BY_TIME}?index=3&limit=2&hbar=x")) == (400, expected)
 
     def test_an_unknown_address_is_not_found(self, api):
         message = f"No contract with the given evm address 0x{EVM_ADDRESS} has been found."

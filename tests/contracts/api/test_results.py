@@ -379,6 +379,11 @@ class TestFilters:
         answer = api.get(f"{url}?{query}")
         assert (answer.status, answer.messages) == (400, messages)
 
+    @pytest.mark.parametrize("times", ["timestamp=0", "timestamp=lte:0", "timestamp=gte:0&timestamp=lt:1"])
+    @BOTH
+    def test_time_zero_is_an_end_like_any_other(self, api, rows, url, times):
+        assert api.get(f"{url}?{times}").json()["results"] == []
+
     @BOTH
     def test_the_address_of_nobody_is_not_found(self, api, rows, url):
         for others in ("", "&block.number=99", "&timestamp=gt:2&timestamp=lt:1"):
