@@ -193,8 +193,8 @@ class EndpointSchema(AutoSchema):
             bodies["304"] = {"description": "The client has the answer: If-None-Match names its ETag"}
         for status in sorted(failures):
             shape = error
-            if is_newer and status is HTTPStatus.NOT_FOUND and paths.names(self.path):
-                # A part of the path in no form of such a part makes it a path that is none of the API.
+            if error is not ErrorJson and status is HTTPStatus.NOT_FOUND and paths.names(self.path):
+                # A part of the path that can't be one makes it a path that is none of the API.
                 shape = error | ErrorJson
             content = {_JSON: {"schema": self._component(shape)}}
             bodies[str(status.value)] = {"description": status.phrase, "content": content}

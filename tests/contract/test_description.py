@@ -102,6 +102,8 @@ def test_the_page_without_slash_leads_to_it(api):
         ("accounts/{id}/allowances/nfts", "accounts/0.0.0.1/allowances/nfts"),
         ("accounts/{id}/airdrops/pending", "accounts/x/airdrops/pending"),
         ("topics/{id}", "topics/7"),
+        ("contracts/results/{transactionIdOrHash}/opcodes", "contracts/results/1%2F2/opcodes"),
+        ("contracts/results/{transactionIdOrHash}/opcodes", f"contracts/results/{'0' * 64}/opcodes"),
     ],
 )
 def test_the_404_of_a_path_that_is_none_is_described_too(api, route, path):
