@@ -26,6 +26,7 @@ from mirror.db import outage
 from mirror.db.embedded import Server
 from mirror.db.partitions import create_ahead
 from mirror.errors import OperatorError
+from mirror.status import Block, age
 from mirror.values import timestamp
 from mirror.values.timestamp import NANOS_PER_SECOND
 from network import bundled
@@ -109,9 +110,12 @@ def _follow(
             files = Follow(download, trust, report, stopping=stopping, start=first, until=last)
             pipeline = Pipeline(trust=trust, start=first, report=lines.show, progress=replace(before))
             try:
-                return pipeline.run(files.files())
+                finished = pipeline.run(files.files())
             finally:
                 counted(pipeline.committed)
+            if problem := files.problem:
+                say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
+            return finished
     finally:
         restore()
 
@@ -149,10 +153,11 @@ class _Lines:
         if now - self._last < SECONDS_BETWEEN_LINES or not done.last:
             return
         self._last = now
-        behind = max(0.0, time.time() - done.last.consensus_end / NANOS_PER_SECOND)
+        block = Block(done.last.index, done.last.consensus_end, done.last.name)
+        behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
         self._say(
-            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {done.last.index:,} "
-            f"of {timestamp.text(done.last.consensus_end)}, {behind:,.0f} s ago"
+            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {block.number:,} "
+            f"of {block.time}, {age(behind)} old"
         )
 
 

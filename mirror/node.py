@@ -35,6 +35,9 @@ Say = Callable[[str], None]
 
 _FOREIGN_TABLES_NAMED = 3
 _WATCH_SECONDS = 0.1
+_GOES_ON = """  Live      .venv/bin/python manage.py up --live
+            once this is stopped, lets the demo network go on: a block every two seconds
+"""
 _STOP_SECONDS = 30
 _RESTART_SECONDS = 5.0
 
@@ -111,7 +114,7 @@ def up(say: Say, *, live: bool = False) -> None:
                 if live:
                     demo.check_goes_on()
                     parts["demo network"] = partial(demo.live, say)
-            _run(say, server, lambda: say(_whereabouts(server)), parts)
+            _run(say, server, lambda: say(_whereabouts(server, ends=has_demo and not live)), parts)
 
 
 def _run(
@@ -210,7 +213,8 @@ def _answers() -> bool:
 # WORDS
 
 
-def _whereabouts(server: embedded.Server | None) -> str:
+def _whereabouts(server: embedded.Server | None, *, ends: bool) -> str:
+    """Tell where everything is; `ends` says that only the history of the demo network was loaded."""
     url, data = web.url(), settings.DATA_DIR
     if server:
         psql = binaries(server.place) / "psql"
@@ -232,7 +236,7 @@ Ledger Mirror is running. Ctrl-C stops it; {kept}.
   Load      .venv/bin/python manage.py ingest PATH...
   Status    .venv/bin/python manage.py status
   Settings  .venv/bin/python manage.py settings
-"""
+{_GOES_ON if ends else ""}"""
 
 
 def _short(path: Path) -> str:

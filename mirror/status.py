@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from mirror import clock
+from mirror import clock, config
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.values.timestamp import NANOS_PER_SECOND
 
@@ -32,6 +32,9 @@ _RUNNING = """
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
 
 _START = "`manage.py ingest PATH` loads files, `manage.py ingest --follow` follows the network"
+
+DEMO = "demo"
+_DEMO_GOES_ON = "`manage.py up --live` lets the demo network go on"
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class Status:
         if loader is None:
             if self.running:
                 return f"Loading. {self._at}."
-            return f"{self._at}, and no loader runs: {_START}."
+            on = f"{_DEMO_GOES_ON}, {_START}" if self.block and config.value("network") == DEMO else _START
+            return f"{self._at}, and no loader runs: {on}."
         if self._killed:
             return (
                 f"Not loading: the loader ({_process(loader)}) ended without a word {self._reported} ago. "

@@ -75,6 +75,8 @@ class Follow:
         self._hash = ""
         self._pause = self._frequency
         self._troubled_since: float | None = None
+        # What it waits for: why the next file, or any, can't be had.
+        self.problem: StreamFileError | None = None
 
     def stop(self) -> None:
         self._stopping.set()
@@ -122,9 +124,9 @@ class Follow:
                 self._report.newest(listing.files[-1].instant)
             return True
         if listing.problems:
-            self._trouble(_unlisted(listing))
+            self._trouble(_unlisted(self._download.bucket.location, listing))
         else:
-            self._pause, self._troubled_since = self._frequency, None
+            self._pause, self._troubled_since, self.problem = self._frequency, None, None
             if self._report:
                 self._report.waiting()
         return False
@@ -174,7 +176,7 @@ class Follow:
                 log.warning("event=passed_over name=%s", self._wanted.popleft().published.name)
             self._wanted.popleft()
             self._after, self._hash = wanted.published.after, file.record.hash
-            self._pause, self._troubled_since = self._frequency, None
+            self._pause, self._troubled_since, self.problem = self._frequency, None, None
             return file
         self._kept = {wanted.published.name: wanted for wanted in self._wanted if not _failed(wanted.file)}
         self._wanted.clear()
@@ -201,7 +203,7 @@ class Follow:
     def _trouble(self, problem: StreamFileError) -> None:
         """Note a problem: the pause before the next attempt grows, and if it stays it is reported."""
         now = time.monotonic()
-        self._troubled_since = self._troubled_since or now
+        self.problem, self._troubled_since = problem, self._troubled_since or now
         log.info("event=retry file=%s pause=%.1f problem=%r", problem.file, self._pause, str(problem))
         if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.of(problem))
@@ -220,11 +222,13 @@ def _after(last: Position) -> str:
         return names.parse(names.record_name(last.consensus_end)).after
 
 
-def _unlisted(listing: Listing) -> StreamFileError:
-    node, cause = next(iter(listing.problems.items()))
+def _unlisted(location: str, listing: Listing) -> StreamFileError:
+    nodes, causes = len(listing.problems), list(listing.problems.values())
+    # Of a bucket that does not answer each node's cause is the same but for its address.
+    cause = causes[0] if len(set(causes)) == 1 else f"{causes[0]}; and alike"
     return StreamFileError(
-        "listing",
+        location,
         0,
-        f"the files of {len(listing.problems)} nodes can't be listed; node {node}: {cause}",
+        f"the files of {nodes} node{'s' if nodes > 1 else ''} can't be listed: {cause}",
         "See that the bucket can be reached and read with the configured credentials.",
     )

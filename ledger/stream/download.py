@@ -117,7 +117,7 @@ class Download:
             try:
                 folder, listed, complete = future.result()
             except StreamFileError as error:
-                problems[node_id] = str(error)
+                problems[node_id] = error.cause
                 continue
             for name in listed:
                 folders.setdefault(name, {})[node_id] = folder

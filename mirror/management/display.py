@@ -5,9 +5,14 @@ import time
 from collections.abc import Callable
 from typing import Protocol, Self
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from mirror.status import age
 
 SECONDS_BETWEEN_LINES = 5
+# Before this share is done the time left can't be told.
+LEAST_SHARE = 0.1
 
 
 class Done(Protocol):
@@ -19,6 +24,13 @@ class Done(Protocol):
     def skipped(self) -> int: ...
     @property
     def transactions(self) -> int: ...
+
+
+def time_left(done: int, total: int, seconds: float) -> str:
+    """A clause about the time left, by the `seconds` taken so far; empty before a tenth is done."""
+    if done < total * LEAST_SHARE:
+        return ""
+    return f", about {age(round(seconds / done * (total - done)))} left" if done else ""
 
 
 class Lines:
@@ -40,14 +52,18 @@ class Lines:
             return
         self._last = now
         taken, rate = done.files + done.skipped, done.transactions / (now - self._began)
-        left = (now - self._began) / taken * (self._total - taken) if taken else 0
         self._say(
             f"{taken:,} of {self._total:,} files, {done.transactions:,} transactions, "
-            f"{rate:,.0f} per second, about {left:,.0f} s left"
+            f"{rate:,.0f} per second{time_left(taken, self._total, now - self._began)}"
         )
 
     def say(self, sentence: str) -> None:
         self._say(sentence)
+
+
+class _TimeLeft(TimeRemainingColumn):
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.percentage >= 100 * LEAST_SHARE else Text("")
 
 
 class Bar:
@@ -59,7 +75,7 @@ class Bar:
             BarColumn(),
             TextColumn("{task.completed:,.0f} of {task.total:,.0f} files"),
             TextColumn("{task.fields[rate]:,.0f} transactions/s"),
-            TimeRemainingColumn(),
+            _TimeLeft(),
         )
         self._total, self._began = total, time.monotonic()
         self._task: TaskID | None = None

@@ -67,6 +67,15 @@ def test_without_a_loader_the_last_block_is_told() -> None:
     assert status.read().sentence.startswith(f"{last}, and no loader runs: ")
 
 
+def test_a_demo_network_that_ended_says_how_to_let_it_go_on(settings_of: Callable[..., None]) -> None:
+    last = block(5)
+    told = f"{last}, and no loader runs: `manage.py up --live` lets the demo network go on, `manage.py ingest"
+
+    assert status.read().sentence.startswith(told)
+    settings_of({"network": "testnet"})
+    assert "--live" not in status.read().sentence
+
+
 @pytest.mark.usefixtures("lock")
 def test_a_loader_that_does_not_report_is_known_by_its_lock() -> None:
     assert status.read().sentence == "Loading. No block is loaded yet."

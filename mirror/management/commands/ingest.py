@@ -169,7 +169,7 @@ class Command(BaseCommand):
             )
         total = done.files + done.skipped
         self.stdout.write(
-            _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing new."
+            _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
         )
 
     def _say(self, sentence: str) -> None:

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from ledger.ingest.verification import moment
 from mirror import config
 from mirror.db.sql import MAX_INT64
+from mirror.management.display import time_left
 from mirror.values import entity_id, timestamp
 from web3sim.replay import run
 from web3sim.replay.comparison import Replayed
@@ -103,10 +104,9 @@ class _Progress:
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
             rate = self._done / (now - self.began)
-            left = (self._total - self._done) / rate
             self._say(
                 f"{self._done:,} of {self._total:,} contract transactions, {self._different:,} differ, "
-                f"{rate:,.0f} per second, about {left:,.0f} s left"
+                f"{rate:,.0f} per second{time_left(self._done, self._total, now - self.began)}"
             )
 
     def _save(self, one: Replayed) -> None:

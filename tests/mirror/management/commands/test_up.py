@@ -153,6 +153,7 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
         f"http://127.0.0.1:{node.port}/api/v1/blocks",
         f"http://127.0.0.1:{node.port}/admin",
         str(node.folder / "admin-password"),
+        "manage.py up --live\n            once this is stopped, lets the demo network go on",
         f"psql -h {node.server.place.socket} -U mirror_node mirror_node",
     ):
         assert told in node.said
