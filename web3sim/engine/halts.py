@@ -14,6 +14,8 @@ _HALTS: dict[type[VMError], Halt] = {
     exceptions.WriteProtection: Halt.STATIC_CHANGE,
     exceptions.OutOfBoundsRead: Halt.RETURN_DATA_OUT_OF_BOUNDS,
     exceptions.ContractCreationCollision: Halt.CREATION_COLLISION,
+    # Code that may not be deployed, as too large code (EIP-3541).
+    exceptions.ReservedBytesInCode: Halt.CODE_SIZE_LIMIT,
 }
 
 

@@ -11,7 +11,7 @@ from web3sim.engine.seam import Halt
         (OutOfGas(), Halt.OUT_OF_GAS),
         (WriteProtection(), Halt.STATIC_CHANGE),
         (RuleBroken(Halt.INVALID_ALIAS), Halt.INVALID_ALIAS),
-        (ReservedBytesInCode(), Halt.OTHER),
+        (ReservedBytesInCode(), Halt.CODE_SIZE_LIMIT),
         (VMError(), Halt.OTHER),
     ],
     ids=lambda given: given.value if isinstance(given, Halt) else type(given).__name__,

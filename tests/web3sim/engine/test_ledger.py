@@ -183,7 +183,7 @@ def test_an_account_that_only_holds_value_can_become_a_contract(run, world):
     ("init", "halt"),
     [
         (code(24_577, 0, "RETURN"), Halt.CODE_SIZE_LIMIT),
-        (code(0xEF, 0, "MSTORE8", 1, 0, "RETURN"), Halt.OTHER),
+        (code(0xEF, 0, "MSTORE8", 1, 0, "RETURN"), Halt.CODE_SIZE_LIMIT),
     ],
     ids=["too large", "begins with 0xef"],
 )
