@@ -8,6 +8,7 @@ tests.
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import pyrevm
 from coincurve import PublicKey
@@ -21,6 +22,8 @@ from web3sim.engine.seam import Halt
 Precompile = Callable[[ComputationAPI], ComputationAPI]
 
 _NOBODY = "0x" + "00" * 20
+_NATIVE_ADDRESSES = [f"0x{number:040x}" for number in range(11)]
+_NATIVE_MESSAGES = 1_000
 # Order of the group of secp256k1.
 _SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 # EIP-4844: a commitment, its versioned hash and a proof, all of the polynomial that is zero everywhere.
@@ -32,13 +35,25 @@ def _words(data: bytes) -> int:
     return (len(data) + 31) // 32
 
 
-def _native(number: int, data: bytes) -> bytes:
-    """What revm answers. A new EVM each time: it remembers every message."""
-    evm = pyrevm.EVM(spec_id="CANCUN")
-    try:
-        return bytes(evm.message_call(_NOBODY, f"0x{number:040x}", calldata=data, is_static=True))
-    except RuntimeError as error:
-        raise RuleBroken(Halt.PRECOMPILE) from error
+class _Native:
+    """The EVM revm: made once, not for each message. Since it remembers something of every message, another
+    one takes its place after many."""
+
+    def __init__(self) -> None:
+        self._evm, self._left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
+
+    def answer(self, number: int, data: bytes) -> bytes:
+        if not self._left:
+            self._evm, self._left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
+        self._left -= 1
+        try:
+            answer = self._evm.message_call(_NOBODY, _NATIVE_ADDRESSES[number], calldata=data, is_static=True)
+        except RuntimeError as error:
+            raise RuleBroken(Halt.PRECOMPILE) from error
+        return bytes(answer)
+
+
+_native = _Native().answer
 
 
 def _ecrecover(data: bytes) -> bytes:
@@ -91,9 +106,20 @@ def _pairing_gas(data: bytes) -> int:
     return 45_000 + 34_000 * (len(data) // 192)
 
 
-def _priced(gas: Callable[[bytes], int], answer: Callable[[bytes], bytes]) -> Precompile:
+def _modexp_size(data: bytes | memoryview) -> int:
+    return 96 + sum(int.from_bytes(bytes(data[start : start + 32]).ljust(32, b"\0")) for start in (0, 32, 64))
+
+
+def _priced(
+    gas: Callable[[bytes], int],
+    answer: Callable[[bytes], bytes],
+    most: int | Callable[[bytes | memoryview], int] | None = None,
+) -> Precompile:
+    """`most` bytes of the data count; the price does not depend on others, so they should cost no time."""
+
     def precompile(computation: ComputationAPI) -> ComputationAPI:
-        data = computation.msg.data_as_bytes
+        data: Any = computation.msg.data
+        data = bytes(data[: most(data) if callable(most) else most])
         computation.consume_gas(gas(data), reason="precompile")
         computation.output = answer(data)
         return computation
@@ -101,22 +127,21 @@ def _priced(gas: Callable[[bytes], int], answer: Callable[[bytes], bytes]) -> Pr
     return precompile
 
 
-def _native_answer(number: int, most: int | None = None) -> Callable[[bytes], bytes]:
-    """`most` bytes of the data count; the price does not depend on others, so they should cost no time."""
-    return lambda data: _native(number, data[:most])
+def _native_answer(number: int) -> Callable[[bytes], bytes]:
+    return lambda data: _native(number, data)
 
 
 _CONTRACTS: dict[int, Precompile] = {
-    1: _priced(lambda data: 3_000, _ecrecover),
+    1: _priced(lambda data: 3_000, _ecrecover, 128),
     2: _priced(lambda data: 60 + 12 * _words(data), lambda data: hashlib.sha256(data).digest()),
     3: _priced(lambda data: 600 + 120 * _words(data), _ripemd160),
     4: _priced(lambda data: 15 + 3 * _words(data), lambda data: data),
-    5: _priced(_modexp_gas, _modexp),
-    6: _priced(lambda data: 150, _native_answer(6, 128)),
-    7: _priced(lambda data: 6_000, _native_answer(7, 96)),
+    5: _priced(_modexp_gas, _modexp, _modexp_size),
+    6: _priced(lambda data: 150, _native_answer(6), 128),
+    7: _priced(lambda data: 6_000, _native_answer(7), 96),
     8: _priced(_pairing_gas, _native_answer(8)),
-    9: _priced(_blake2f_gas, _native_answer(9)),
-    10: _priced(lambda data: 50_000, _native_answer(10)),
+    9: _priced(_blake2f_gas, _native_answer(9), 214),
+    10: _priced(lambda data: 50_000, _native_answer(10), 193),
 }
 
 PRECOMPILES: dict[Address, Precompile] = {
