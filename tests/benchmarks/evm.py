@@ -1,8 +1,10 @@
-"""How fast calls are simulated: `python -m tests.benchmarks.evm [--node FOLDER]`.
+"""How fast calls are simulated: `python -m tests.benchmarks.evm [--only NAME] [--node FOLDER]`.
 
-One run: each case with the plain engine, with block translation (its programs translated before), and with
-@ethereumjs/evm where Node and its packages are found: after `npm install` in tests/benchmarks/ethereumjs, or
-in a folder named by `--node`. State is in memory; times are medians of whole calls, gas is the execution's.
+One run: each case with the plain engine, with block translation (the first call of a code, and one whose
+programs were translated before), and with @ethereumjs/evm where Node and its packages are found: after
+`npm install` in tests/benchmarks/ethereumjs, or in a folder named by `--node`. State is in memory; times are
+medians of whole calls, in seconds of a processor; gas is the execution's. Then the traps: the first call and
+a later one may each take a tenth longer than plain, and no longer than @ethereumjs/evm.
 """
 
 import argparse
@@ -17,6 +19,7 @@ from statistics import median
 
 from Crypto.Hash import keccak
 
+from tests.benchmarks.evm_traps import CONTRACT, SENDER, Trap, traps
 from web3sim.engine.plain import PlainEngine
 from web3sim.engine.seam import (
     AccountRecord,
@@ -32,11 +35,13 @@ from web3sim.engine.translation import TranslatedEngine
 FOLDER = Path(__file__).parent
 CONTRACTS = FOLDER / "evm_contracts" / "compiled.json"
 NODE = FOLDER / "ethereumjs"
-GAS = 30_000_000
+GAS, INTRINSIC = 30_000_000, 21_000
 # What is asked of block translation against the plain engine.
 TOKEN_RATIO, LOOP_RATIO = 4, 10
+# How many times as long as the plain engine a trap may take.
+TRAP_LIMIT = 1.1
 
-SENDER, CONTRACT, TOKEN = (bytes([number]) * 20 for number in (0xAA, 0xC0, 0x70))
+TOKEN = bytes([0x70]) * 20
 BLOCK = BlockEnvironment(1000, 1_700_000_000, b"\x98" * 20, b"\x77" * 32, 30_000_000, 298)
 
 
@@ -112,49 +117,50 @@ class World:
         return bytes(32)
 
 
+def run(engine: PlainEngine, world: World | Trap, gas: int = GAS) -> tuple[float, CallResult]:
+    request = CallRequest(SENDER, CONTRACT, world.data, gas, profile=Profile.ETHEREUM)
+    began = time.process_time()
+    result = engine.execute(request, BLOCK, world)
+    return time.process_time() - began, result
+
+
 def measured(engine: PlainEngine, world: World, runs: int) -> tuple[float, CallResult]:
-    request = CallRequest(SENDER, CONTRACT, world.data, GAS, profile=Profile.ETHEREUM)
-    times = []
-    for _ in range(runs):
-        began = time.perf_counter()
-        result = engine.execute(request, BLOCK, world)
-        times.append(time.perf_counter() - began)
-    assert result.status is Status.SUCCESS, result
-    return median(times), result
+    times, results = zip(*(run(engine, world) for _ in range(runs)), strict=True)
+    assert results[0].status is Status.SUCCESS, results[0]
+    return median(times), results[0]
 
 
-def node_results(given: list[Case], packages: Path) -> dict[str, dict[str, float]]:
+def described(name: str, world: World | Trap, gas: int, runs: int) -> dict[str, object]:
+    """A case for `run.mjs`."""
+    return {
+        "name": name,
+        "sender": "0x" + SENDER.hex(),
+        "to": "0x" + CONTRACT.hex(),
+        "data": "0x" + world.data.hex(),
+        "gas": gas,
+        "runs": runs,
+        "accounts": {
+            "0x" + address.hex(): {
+                "balance": account.balance,
+                "nonce": account.nonce,
+                "code": "0x" + account.code.hex(),
+                "storage": {
+                    f"0x{slot:064x}": f"0x{value:064x}"
+                    for slot, value in world.slots.get(address, {}).items()
+                },
+            }
+            for address, account in world.accounts.items()
+        },
+    }
+
+
+def node_results(given: list[dict[str, object]], packages: Path) -> dict[str, dict[str, float]]:
     """Gas and seconds by case; a sentence and nothing when Node or its packages are absent."""
     if shutil.which("node") is None or not (packages / "node_modules" / "@ethereumjs" / "evm").is_dir():
         print(f"Without @ethereumjs/evm: there is no `node`, or no packages in {packages}.")
         return {}
-    described = []
-    for case in given:
-        world = World(case)
-        described.append(
-            {
-                "name": case.name,
-                "sender": "0x" + SENDER.hex(),
-                "to": "0x" + CONTRACT.hex(),
-                "data": "0x" + world.data.hex(),
-                "gas": GAS,
-                "runs": case.runs,
-                "accounts": {
-                    "0x" + address.hex(): {
-                        "balance": account.balance,
-                        "nonce": account.nonce,
-                        "code": "0x" + account.code.hex(),
-                        "storage": {
-                            f"0x{slot:064x}": f"0x{value:064x}"
-                            for slot, value in case.slots.get(address, {}).items()
-                        },
-                    }
-                    for address, account in world.accounts.items()
-                },
-            }
-        )
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(described, file)
+        json.dump(given, file)
         file.flush()
         command = ["node", str(NODE / "run.mjs"), file.name, str(packages)]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -162,15 +168,11 @@ def node_results(given: list[Case], packages: Path) -> dict[str, dict[str, float
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--node", type=Path, default=NODE, help="folder with node_modules")
-    given = parser.parse_args()
-
+def show_cases(given: list[Case], packages: Path) -> None:
     plain, translated = PlainEngine(), TranslatedEngine()
-    others = node_results(cases(), given.node)
+    others = node_results([described(case.name, World(case), GAS, case.runs) for case in given], packages)
     print("case                            gas       plain  translated   ratio  Mgas/s  @ethereumjs/evm")
-    for case in cases():
+    for case in given:
         world = World(case)
         slow, expected = measured(plain, world, min(case.runs, 100))
         # The first runs interpret, then translate.
@@ -185,6 +187,47 @@ def main() -> None:
             seconds = other["seconds"]
             line += f"  {seconds * 1e3:8.3f} ms {gas / seconds / 1e6:8.1f} Mgas/s {seconds / fast:6.1f}x"
         print(line + ("" if ratio >= case.ratio else f"  LESS THAN {case.ratio}x"), flush=True)
+
+
+def show_traps(given: list[Trap], packages: Path) -> None:
+    """Times of plain, of first calls, of later ones, and of @ethereumjs/evm, in turns."""
+    plain = PlainEngine()
+    cases = [described(trap.name, trap, trap.gas - INTRINSIC, trap.runs) for trap in given]
+    others = node_results(cases, packages)
+    print("trap                                   gas       plain   first call       later  @ethereumjs/evm")
+    for trap in given:
+        later = TranslatedEngine()
+        times: dict[str, list[float]] = {"plain": [], "first": [], "later": []}
+        for _ in range(trap.runs):
+            engines = {"plain": plain, "first": TranslatedEngine(), "later": later}
+            results = []
+            for name, engine in engines.items():
+                seconds, result = run(engine, trap, trap.gas)
+                times[name].append(seconds)
+                results.append(result)
+            assert results[0] == results[1] == results[2], trap.name
+        # The first of the later ones was a first call, too.
+        slow, first, fast = (median(times["plain"]), median(times["first"]), median(times["later"][1:]))
+        gas, slowest = results[0].execution_gas, max(first, fast)
+        line = f"{trap.name:30} {gas:11,}" + "".join(f"{each * 1e3:9.1f} ms" for each in (slow, first, fast))
+        verdict = "" if slowest <= slow * TRAP_LIMIT else f"  {slowest / slow:.2f} OF PLAIN"
+        if other := others.get(trap.name):
+            assert other["gas"] == gas, (trap.name, other["gas"])
+            line += f"  {other['seconds'] * 1e3:9.1f} ms"
+            if slowest > other["seconds"]:
+                verdict += f"  {slowest / other['seconds']:.2f} OF @ethereumjs/evm"
+        print(line + verdict, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--node", type=Path, default=NODE, help="folder with node_modules")
+    parser.add_argument("--only", default="", help="cases and traps whose names have this in them")
+    given = parser.parse_args()
+    if chosen := [case for case in cases() if given.only in case.name]:
+        show_cases(chosen, given.node)
+    if found := [trap for trap in traps() if given.only in trap.name]:
+        show_traps(found, given.node)
 
 
 if __name__ == "__main__":
