@@ -6,18 +6,20 @@ from functools import lru_cache
 from eth.vm.code_stream import CodeStream
 from eth.vm.opcode_values import JUMPDEST, PUSH1, STOP
 
-# A push with as much of its data as there is, or else a jump destination: data is skipped, not searched.
+# A row of pushes with as much of their data as there is, or else of other operations: data is skipped, not
+# searched.
 _PUSHES = [b"%s.{0,%d}" % (re.escape(bytes([PUSH1 + size - 1])), size) for size in range(1, 33)]
-_PUSH_OR_DESTINATION = re.compile(b"|".join([*_PUSHES, b"(%s)" % re.escape(bytes([JUMPDEST]))]), re.DOTALL)
+_ROWS = re.compile(b"(?:%s)+|([^\x60-\x7f]+)" % b"|".join(_PUSHES), re.DOTALL)
+_MARKS = bytes(operation == JUMPDEST for operation in range(256))
 
 
 @lru_cache(maxsize=128)
 def jump_destinations(code: bytes) -> bytes:
     """One byte for each position of the code: 1 where a JUMPDEST stands outside of push data."""
     marks = bytearray(len(code))
-    for found in _PUSH_OR_DESTINATION.finditer(code):
+    for found in _ROWS.finditer(code):
         if found.lastindex:
-            marks[found.start()] = 1
+            marks[found.start() : found.end()] = found[1].translate(_MARKS)
     return bytes(marks)
 
 

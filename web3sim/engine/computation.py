@@ -15,11 +15,13 @@ from eth.vm.forks.cancun.computation import CancunComputation
 from eth.vm.forks.cancun.logic import selfdestruct_eip6780
 from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
 from eth.vm.forks.london.computation import LondonComputation
-from eth.vm.forks.shanghai.computation import ShanghaiComputation
 from eth.vm.forks.shanghai.constants import MAX_INITCODE_SIZE
 from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth.vm.forks.tangerine_whistle.constants import GAS_SELFDESTRUCT_EIP150
+from eth.vm.gas_meter import GasMeter, allow_negative_refund_strategy
+from eth.vm.memory import Memory
 from eth.vm.opcode import as_opcode
+from eth.vm.stack import Stack
 from eth_typing import Address
 
 from web3sim.engine import seam
@@ -31,6 +33,15 @@ from web3sim.engine.tracing import Sampler, run_traced
 
 # At 1 to 200 microseconds each the clock is read often enough, and costs nothing.
 OPERATIONS_PER_DEADLINE_CHECK = 2_000
+
+
+class Meter(GasMeter):
+    """The library's, without checking a number that was computed. Refunds may be negative (EIP-1283)."""
+
+    def __init__(self, gas: int) -> None:
+        self.start_gas = self.gas_remaining = gas
+        self.gas_refunded = 0
+        self.refund_strategy = allow_negative_refund_strategy
 
 
 class EngineComputation(CancunComputation):
@@ -54,11 +65,20 @@ class EngineComputation(CancunComputation):
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
     ) -> None:
-        # Shanghai's constructor would warm the coinbase each time, and a ledger doesn't warm it at all.
-        super(ShanghaiComputation, self).__init__(state, message, transaction_context)
-        self.code = Code(message.code)
+        # Not the library's constructors: they make what most frames don't need, check what is known, and warm
+        # the coinbase each time, which a ledger doesn't warm at all.
+        self.state, self.msg, self.transaction_context = state, message, transaction_context  # type: ignore[assignment]
+        self._gas_meter = Meter(message.gas)
+        self.children, self.accounts_to_delete, self.beneficiaries = [], [], []
+        self._log_entries = []
+        self.data_floor_cost = 0
         self.contracts_created = self.state.created
         self._refunds_of_children = 0
+
+    def equip(self, stack: Stack, memory: bytearray) -> None:
+        """Have what the library's operations work on."""
+        self.code, self._stack, self._memory = Code(self.msg.code), stack, Memory()
+        self._memory._bytes = memory
 
     # RUNNING
 
@@ -89,6 +109,7 @@ class EngineComputation(CancunComputation):
 
     def run_code(self) -> None:
         """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
+        self.equip(Stack(), bytearray())
         if self.state.tracer is not None:
             run_traced(self, self.state.tracer)
             return
@@ -196,12 +217,16 @@ class EngineComputation(CancunComputation):
 
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
         """Take over what a finished frame leaves; the frame itself is not kept, and its memory is free."""
-        super().add_child_computation(child_computation)
-        self.children.clear()
-        self._refunds_of_children += child_computation.get_gas_refund()
-        logs = child_computation.get_raw_log_entries()
-        self._log_entries.extend((index, Address(at), topics, data) for index, at, topics, data in logs)
-        for address in child_computation.get_accounts_for_deletion():
+        child: Any = child_computation
+        failed = child.is_error
+        # Of a creation only what it reverted with.
+        self.return_data = b"" if child.msg.is_create and not failed else child.output
+        if failed:
+            return
+        self._refunds_of_children += child.get_gas_refund()
+        # They are in the order in which they happened, behind what this frame logged before.
+        self._log_entries += child._log_entries
+        for address in child.accounts_to_delete:
             self._delete_later(address)
 
     def get_gas_refund(self) -> int:

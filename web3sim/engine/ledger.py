@@ -126,7 +126,7 @@ def _why_not_sent(state: LedgerState, message: MessageAPI) -> Halt | None:
     if not (message.should_transfer_value and message.value):
         return None
     if state.system is not None and state.system.at(message.code_address):
-        return None if message.data_as_bytes[:4] in TOKEN_CREATIONS else Halt.INVALID_CONTRACT
+        return None if bytes(message.data[:4]) in TOKEN_CREATIONS else Halt.INVALID_CONTRACT
     if is_system_account(message.code_address):
         return Halt.INVALID_CONTRACT
     recipient = message.storage_address

@@ -13,6 +13,7 @@ from web3sim.engine.computation import EngineComputation
 from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.halts import halt_of
 from web3sim.engine.ledger import LedgerComputation
+from web3sim.engine.messages import KnownMessage
 from web3sim.engine.seam import (
     BlockEnvironment,
     CallRequest,
@@ -66,27 +67,6 @@ class PlainEngine:
         return _result(request, current, frame, intrinsic)
 
 
-class _FirstMessage(Message):
-    """A message whose parts are known to be right: the library's checks are a tenth of a short call."""
-
-    def __init__(
-        self,
-        gas: int,
-        to: Address,
-        sender: Address,
-        value: int,
-        data: bytes,
-        code: bytes,
-        *,
-        is_static: bool,
-    ) -> None:
-        self.gas, self.value, self.data, self.code = gas, value, data, code
-        self.to, self.sender = to, sender
-        self.code_address = self.storage_address = to
-        self.depth = self.refund = 0
-        self.should_transfer_value, self.is_static, self._is_delegation = True, is_static, False
-
-
 def _first_message(request: CallRequest, state: EngineState, gas: int) -> Message:
     """The outermost message; what it names is warm."""
     sender = Address(request.sender)
@@ -98,7 +78,7 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
         state.accounts.begin(sender, (*warm, to))
         state.opening = "CALL"
         code = state.accounts.get_code(to)
-        return _FirstMessage(gas, to, sender, request.value, request.data, code, is_static=request.static)
+        return KnownMessage(gas, to, sender, request.value, request.data, code, to, static=request.static)
     nonce = state.accounts.begin(sender, warm)
     created = Address(request.new_contract_address or generate_contract_address(sender, nonce))
     state.mark_address_warm(created)

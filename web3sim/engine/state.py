@@ -20,6 +20,8 @@ from web3sim.engine.seam import (
 )
 
 _BLOCK_HASH_WINDOW = 256
+# What a call may spend on translation whatever it does, in operations: a millisecond or two.
+TRANSLATION_ALLOWANCE = 15_000
 # Numbers of long-zero addresses: up to these they are the network's own.
 _LAST_SYSTEM_ACCOUNT = 750
 _LAST_NON_USER_ACCOUNT = 1000
@@ -56,6 +58,8 @@ class EngineState(CancunState):
         self.deadline = request.deadline
         # The operation that opens the next frame, if there is a tracer.
         self.opening = "CALL"
+        # What this call may still spend on translation, in operations that could be run instead.
+        self.translatable = TRANSLATION_ALLOWANCE
         self.created: list[Address] = []
         self.child_failures: list[str] = []
 

@@ -9,19 +9,20 @@ from web3sim.engine.plain import PlainEngine
 from web3sim.engine.seam import Profile
 from web3sim.engine.translation_code import Instructions
 from web3sim.engine.translation_frame import Frame
-from web3sim.engine.translation_programs import ARRIVALS, Programs
+from web3sim.engine.translation_programs import ARRIVALS, CREATIONS, CREATIONS_WEIGHT, Programs
 
 
 class TranslatedComputation(EngineComputation):
-    """A frame that runs a program, unless it is traced."""
+    """A frame that runs a program, unless it is traced. Those of init code are kept apart."""
 
     programs: ClassVar[Programs]
+    creations: ClassVar[Programs]
 
     def run_code(self) -> None:
         if self.state.tracer is not None:
             super().run_code()
         elif code := self.msg.code:
-            program = self.programs.once(code) if self.msg.is_create else self.programs.of(code)
+            program = (self.creations if self.msg.is_create else self.programs).of(code)
             program.run(Frame(self, program))
 
     # The library asks a frame for these dozens of times.
@@ -52,9 +53,11 @@ class TranslatedEngine(PlainEngine):
 
 
 def _with_programs(base: type[TranslatedComputation], arrivals: int) -> type[TranslatedComputation]:
-    """The class with a cache of its own."""
-    programs = Programs(Instructions.of(base.opcodes), arrivals)
-    return type(base.__name__, (base,), {"programs": programs})
+    """The class with caches of its own."""
+    instructions = Instructions.of(base.opcodes)
+    programs = Programs(instructions, arrivals)
+    creations = Programs(instructions, arrivals, CREATIONS_WEIGHT, CREATIONS)
+    return type(base.__name__, (base,), {"programs": programs, "creations": creations})
 
 
 ENGINE = TranslatedEngine()

@@ -4,12 +4,13 @@ An operation is known by heart ("direct") only where the computation's table of 
 that Cancun has: whatever a ledger's rules replace is called as it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eth.vm import opcode_values as op
 from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
+from eth.vm.logic.invalid import InvalidOpcode
 
 # What an operation takes from the stack and leaves there.
 ARITY: dict[int, tuple[int, int]] = {
@@ -31,6 +32,8 @@ ARITY: dict[int, tuple[int, int]] = {
     **{op.DUP1 + depth: (depth + 1, depth + 2) for depth in range(16)},
     **{op.SWAP1 + depth: (depth + 2, depth + 2) for depth in range(16)},
     **{op.LOG0 + topics: (topics + 2, 0) for topics in range(5)},
+    **dict.fromkeys((op.CALL, op.CALLCODE), (7, 1)),
+    **dict.fromkeys((op.DELEGATECALL, op.STATICCALL), (6, 1)),
 }
 
 # Operations that only push one value and cost a fixed price; whatever rules apply, their function is asked.
@@ -42,9 +45,10 @@ ASKED = frozenset(
 
 @dataclass(frozen=True)
 class Instructions:
-    """A computation's table of opcodes: functions, which are known by heart or asked, fixed prices."""
+    """A computation's opcodes: a function for each byte, which are known by heart or asked, fixed prices."""
 
-    table: Mapping[int, Any]
+    functions: Sequence[Any]
+    known: frozenset[int]
     direct: frozenset[int]
     asked: frozenset[int]
     prices: Mapping[int, int]
@@ -54,7 +58,8 @@ class Instructions:
         direct = frozenset(code for code in ARITY if code in table and _unchanged(table[code], code))
         asked = frozenset(code for code in ASKED if hasattr(table.get(code), "logic_fn")) - direct
         prices = {code: table[code].gas_cost for code in direct | asked}
-        return cls(table, direct, asked, prices)
+        functions = [table.get(code) or InvalidOpcode(code) for code in range(256)]
+        return cls(functions, frozenset(table), direct, asked, prices)
 
 
 def _unchanged(opcode: Any, code: int) -> bool:

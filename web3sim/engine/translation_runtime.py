@@ -2,81 +2,24 @@
 
 from typing import Any
 
-from eth.constants import GAS_MEMORY, GAS_MEMORY_QUADRATIC_DENOMINATOR
-from eth.exceptions import OutOfBoundsRead, OutOfGas, Revert, WriteProtection
+from eth.exceptions import OutOfGas, Revert, WriteProtection
 from eth.vm.forks.london.storage import GAS_SCHEDULE_EIP3529
 from sha3 import keccak_256
 
+from web3sim.engine.translation_calls import call, call_code, delegate_call, static_call
 from web3sim.engine.translation_frame import Frame, ask, execute, interpret
+from web3sim.engine.translation_memory import (
+    copy_calldata,
+    copy_code,
+    copy_memory,
+    copy_return_data,
+    grow,
+    hashed,
+)
 from web3sim.engine.translation_symbols import MASK, SIGN, WORD
 
 COLD_SLOT, WARM_SLOT, SSTORE_STIPEND = 2100, 100, 2300
-COPY_WORD, HASH_WORD, LOG_TOPIC, LOG_BYTE = 3, 6, 375, 8
-
-
-# MEMORY
-
-
-def grow(end: int, memory: bytearray, gas: int) -> int:
-    """Extend memory to hold `end` bytes, in words. Gives the gas left."""
-    words, before = (end + 31) // 32, len(memory) // 32
-    gas -= (words - before) * GAS_MEMORY
-    gas -= words**2 // GAS_MEMORY_QUADRATIC_DENOMINATOR - before**2 // GAS_MEMORY_QUADRATIC_DENOMINATOR
-    if gas < 0:
-        raise OutOfGas("Out of gas: memory")
-    memory.extend(bytes((words - before) * 32))
-    return gas
-
-
-def copied(to: int, size: int, memory: bytearray, gas: int) -> int:
-    """Charge for copying to memory. Gives the gas left."""
-    if size and len(memory) < to + size:
-        gas = grow(to + size, memory, gas)
-    gas -= (size + 31) // 32 * COPY_WORD
-    if gas < 0:
-        raise OutOfGas("Out of gas: copy")
-    return gas
-
-
-def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = copied(to, size, memory, gas)
-    if size:
-        memory[to : to + size] = frame.data[source : min(source + size, frame.size)].ljust(size, b"\0")
-    return gas
-
-
-def copy_code(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = copied(to, size, memory, gas)
-    if size:
-        memory[to : to + size] = frame.program.raw[source : source + size].ljust(size, b"\0")
-    return gas
-
-
-def copy_return_data(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    data = frame.computation.return_data
-    if source + size > len(data):
-        raise OutOfBoundsRead(f"Return data has {len(data)} bytes, not {source + size}.")
-    gas = copied(to, size, memory, gas)
-    if size:
-        memory[to : to + size] = data[source : source + size]
-    return gas
-
-
-def copy_memory(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
-    gas = copied(max(to, source), size, memory, gas)
-    if size:
-        memory[to : to + size] = memory[source : source + size]
-    return gas
-
-
-def hashed(offset: int, size: int, memory: bytearray, gas: int) -> int:
-    """Charge for a hash of memory. Gives the gas left."""
-    if size and len(memory) < offset + size:
-        gas = grow(offset + size, memory, gas)
-    gas -= (size + 31) // 32 * HASH_WORD
-    if gas < 0:
-        raise OutOfGas("Out of gas: hash")
-    return gas
+LOG_TOPIC, LOG_BYTE = 375, 8
 
 
 # THE STATE
@@ -169,7 +112,7 @@ def log(offset: int, size: int, topics: tuple[int, ...], memory: bytearray, gas:
 def return_memory(offset: int, size: int, memory: bytearray, gas: int, frame: Frame) -> tuple[int, int]:
     if size and len(memory) < offset + size:
         gas = grow(offset + size, memory, gas)
-    frame.computation.output = bytes(memory[offset : offset + size])
+    frame.computation._output = bytes(memory[offset : offset + size])
     return -1, gas
 
 
@@ -233,6 +176,10 @@ NAMES: dict[str, Any] = {
     "TL": load_transient,
     "TS": store_transient,
     "E": log,
+    "CA": call,
+    "CO": call_code,
+    "CE": delegate_call,
+    "CS": static_call,
     "R": return_memory,
     "V": revert_with,
     "SD": signed_division,

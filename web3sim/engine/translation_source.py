@@ -3,7 +3,8 @@
 A trace is straight code from one entry: it goes on through jumps whose target is known, and at a conditional
 jump the way that was taken last; the other way leaves. Meanwhile the stack is symbolic: it is read when a
 value is first needed, and written where the trace is left. A trace that comes back to its own entry with as
-many values on the stack becomes a loop that keeps them in locals.
+many values on the stack becomes a loop that keeps them in locals. It ends where its way is not known (at a
+computed jump), where another loop begins whose trace is there, and, when it is long, at any jump back.
 
 Gas is charged per segment: a segment ends where somebody could see the gas, or see that anything happened
 (storage, logs, leaving). Inside of one it doesn't matter which of its instructions runs out of gas: the halt
@@ -14,7 +15,7 @@ The functions have the signature `f(s, m, g, x)`: stack, memory, gas left, frame
 and the gas left.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from eth.vm import opcode_values as op
@@ -27,6 +28,8 @@ from web3sim.engine.translation_writer import Loop, Writer, valued
 
 # A trace ends after so many instructions or characters: what one translation can cost is bounded.
 INSTRUCTION_LIMIT, CHARACTER_LIMIT = 400, 8_000
+# A trace of so many instructions ends at a jump back.
+LOOP_LIMIT = 100
 WORD_BYTES = 32
 
 # What is the same throughout a frame, read once per trace; and lengths, which grow.
@@ -40,17 +43,24 @@ _LENGTHS = {
     op.RETURNDATASIZE: Expression("len(x.computation.return_data)", 2**64),
     op.MSIZE: Expression("len(m)", 2**64),
 }
+_CALLS = {op.CALL: "CA", op.CALLCODE: "CO", op.DELEGATECALL: "CE", op.STATICCALL: "CS"}
 _COPIES = {op.CALLDATACOPY: "CD", op.CODECOPY: "CC", op.RETURNDATACOPY: "CR", op.MCOPY: "CM"}
 
 
 @dataclass
 class Code:
-    """What there is to know of a code: `taken` says which way a conditional jump went last."""
+    """What there is to know of a code: `taken` says which way a conditional jump went last.
+
+    Jumps back to positions in `traced` end a trace, since others begin there; with `short` it ends at all of
+    them, and at conditional jumps, so that hardly anything is translated twice.
+    """
 
     raw: bytes
     instructions: Instructions
     destinations: frozenset[int]
     taken: Mapping[int, bool] = field(default_factory=dict)
+    traced: Container[int] = ()
+    short: bool = False
 
 
 def trace_source(code: Code, start: int) -> str:
@@ -79,11 +89,19 @@ class _Trace(Writer):
         raw, instructions = self.code.raw, self.code.instructions
         position: int | None = self.start
         seen: set[int] = set()
-        for _ in range(INSTRUCTION_LIMIT):
+        short, traced = self.code.short, self.code.traced
+        before = -1
+        for done in range(INSTRUCTION_LIMIT):
             if position is None:
                 return None
             if position in seen or self.characters > CHARACTER_LIMIT:
                 break
+            if position != self.start:
+                if (short or position <= before) and position in traced:
+                    break
+                if position <= before and done > LOOP_LIMIT:
+                    break
+            before = position
             if position >= len(raw):
                 return self.end("-1, g")
             code = raw[position]
@@ -97,7 +115,7 @@ class _Trace(Writer):
                 self.room = STACK_LIMIT - 1
                 self.push(Expression(f"Q({code}, x)"))
                 position += 1
-            elif code in instructions.table:
+            elif code in instructions.known:
                 return self.end(f"X({position}, x, g)")
             else:
                 self.close_segment()
@@ -142,6 +160,8 @@ class _Trace(Writer):
             self._log(code - op.LOG0)
         elif code in _COPIES:
             self._copy(code)
+        elif code in _CALLS:
+            self._call(code)
         else:
             _OTHERS[code](self, position)
         return position + 1
@@ -192,28 +212,30 @@ class _Trace(Writer):
                 return position + 1
             if valid:
                 return target.constant
-            self.close_segment()
-            self._leave_if(target, position, [*self.symbols, condition, target], price, "")
-            return None
         self.close_segment()
         test = condition.test or Test(condition.text, "!=")
-        if valid and self.code.taken.get(position, backward):
+        if not valid:
+            # Computed, or wrong: that way isn't known, so the trace ends with the other.
+            self.emit(f"if {test}:")
+            if target.constant is None:
+                self.emit(f" if {target.text} in D:")
+                self.return_to(self.flush(self.symbols), f"{target.text}, g", "  ")
+            self.leave_to_library(position, [*self.symbols, condition, target], price, " ")
+            self.return_to(self.flush(self.symbols), f"{position + 1}, g")
+            return None
+        if self.code.taken.get(position, backward):
             self.emit(f"if {test.opposite()}:")
             self.return_to(self.flush(self.symbols), f"{position + 1}, g", " ")
-            return target.constant
+            return self._after_branch(target.constant)
         self.emit(f"if {test}:")
-        if valid:
-            self.return_to(self.flush(self.symbols), f"{target.constant}, g", " ")
-        else:
-            self._leave_if(target, position, [*self.symbols, condition, target], price, " ")
-        return position + 1
+        self.return_to(self.flush(self.symbols), f"{target.constant}, g", " ")
+        return self._after_branch(position + 1)
 
-    def _leave_if(self, target: Symbol, position: int, before: list[Symbol], price: int, indent: str) -> None:
-        """Jump to where the stack says, if one can."""
-        if target.constant is None:
-            self.emit(f"{indent}if {target.text} in D:")
-            self.return_to(self.flush(self.symbols), f"{target.text}, g", indent + " ")
-        self.leave_to_library(position, before, price, indent)
+    def _after_branch(self, position: int | None) -> int | None:
+        if not self.code.short or position is None or position == self.start:
+            return position
+        self.leave(position)
+        return None
 
     def _finish(self, code: int) -> None:
         if code == op.STOP:
@@ -297,6 +319,15 @@ class _Trace(Writer):
         listed = "".join(f"{word.text}, " for word in words)
         self.close_segment()
         self.emit(f"g = E({offset.text}, {size.text}, ({listed}), m, g, x)")
+
+    def _call(self, code: int) -> None:
+        arguments = ", ".join(symbol.text for symbol in self.pop(ARITY[code][0]))
+        self.close_segment()
+        self.locals += 1
+        name = f"t{self.locals}"
+        self.emit(f"{name}, g = {_CALLS[code]}({arguments}, m, g, x)")
+        self.words.clear()
+        self.push(Symbol(name, 1))
 
     # STATE, AND THE REST
 

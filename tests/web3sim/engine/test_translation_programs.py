@@ -1,15 +1,25 @@
 """Programs: translated after a few arrivals, within what their code may have; kept within what fits."""
 
+import time
 from dataclasses import replace
 
 import pytest
 
+from tests.benchmarks.evm_traps import Trap, traps
 from tests.web3sim.engine.world import BLOCK, CONTRACT, SENDER, World, code
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.seam import AccountRecord, CallRequest, CallResult, Profile, Status
+from web3sim.engine.state import TRANSLATION_ALLOWANCE
 from web3sim.engine.translation import TranslatedEngine
 from web3sim.engine.translation_code import Instructions
-from web3sim.engine.translation_programs import PROGRAMS, Program, Programs
+from web3sim.engine.translation_programs import (
+    CREATIONS,
+    OPERATIONS_PER_CHARACTER,
+    PROGRAMS,
+    Program,
+    Programs,
+)
+from web3sim.engine.translation_source import CHARACTER_LIMIT
 
 INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
 
@@ -23,6 +33,10 @@ def _run(engine: TranslatedEngine, raw: bytes, data: bytes = b"", **given) -> Ca
     world = World({SENDER: AccountRecord(), CONTRACT: AccountRecord(nonce=1, code=raw)})
     request = CallRequest(SENDER, CONTRACT, data, 10**7, profile=Profile.ETHEREUM)
     return engine.execute(replace(request, **given), BLOCK, world)
+
+
+def _trap(name: str) -> Trap:
+    return next(trap for trap in traps() if trap.name == name)
 
 
 def _program(engine: TranslatedEngine, raw: bytes) -> Program:
@@ -48,11 +62,55 @@ def test_as_many_arrivals_are_interpreted_as_the_engine_says(rounds, translated)
     assert bool(_program(engine, _counting(rounds))) is translated
 
 
-def test_init_code_is_not_kept():
+def test_init_code_is_kept_apart_from_contracts():
+    engine = TranslatedEngine()
+    for rounds in range(100, 100 + 2 * CREATIONS):
+        assert _run(engine, b"", _counting(rounds), to=None).status is Status.SUCCESS
+
+    computation = engine.computations[Profile.ETHEREUM]
+    assert not computation.programs.kept
+    assert len(computation.creations.kept) == CREATIONS
+
+
+def test_a_loop_of_600_instructions_makes_few_traces():
+    trap = _trap("a loop of 600")
     engine = TranslatedEngine()
 
-    assert _run(engine, b"", _counting(100), to=None).status is Status.SUCCESS
-    assert not engine.computations[Profile.ETHEREUM].programs.kept
+    _run(engine, trap.code, gas=trap.gas)
+
+    assert len(_program(engine, trap.code)) <= 6
+
+
+@pytest.mark.parametrize(
+    "name", ["24 KiB of hops, 50,000 gas", "24 KiB of paths", "a loop of 600 with branches"]
+)
+def test_a_call_translates_no_more_than_a_tenth_of_what_it_interprets(name):
+    trap = _trap(name)
+    engine = TranslatedEngine()
+
+    result = _run(engine, trap.code, gas=trap.gas)
+
+    program = _program(engine, trap.code)
+    spent = OPERATIONS_PER_CHARACTER * (program.allowance - program.characters)
+    # An operation costs 2 gas and more; one trace may be begun with the last of it.
+    may = TRANSLATION_ALLOWANCE + result.execution_gas // 2
+    assert 0 < spent < may + 2 * OPERATIONS_PER_CHARACTER * CHARACTER_LIMIT
+
+
+def test_the_clock_is_looked_at_before_and_while_a_trace_is_made(monkeypatch):
+    looks: list[float] = []
+
+    def clock() -> float:
+        looks.append(0.0)
+        return 0.0
+
+    monkeypatch.setattr(time, "monotonic", clock)
+    trap = _trap("24 KiB of hops, 50,000 gas")
+    engine = TranslatedEngine()
+
+    _run(engine, trap.code, gas=trap.gas, deadline=1.0)
+
+    assert len(looks) > 2 * len(_program(engine, trap.code)) > 20
 
 
 def test_a_programs_translation_ends_with_its_allowance():
@@ -67,7 +125,7 @@ def test_a_programs_translation_ends_with_its_allowance():
 
     program = _program(engine, raw)
     assert program.characters > -20_000
-    assert program.weight < 60 * len(raw) * 4
+    assert program.weight < 100 * len(raw) * 4
 
 
 def test_the_least_recently_used_programs_are_forgotten():

@@ -69,6 +69,21 @@ def test_a_trace_that_comes_back_to_its_entry_is_a_loop_with_the_stack_in_locals
     assert source.index("i1 = s[-1]") < source.index("while")
 
 
+def test_a_trace_ends_at_a_computed_jump_whichever_way_it_went():
+    raw = code("CALLVALUE", "CALLDATASIZE", "JUMPI", "CALLER", 0, "MSTORE", "STOP")
+
+    for taken in ({}, {2: False}, {2: True}):
+        assert "return 3, g" in _sources(raw, taken)[0]
+        assert "sender" not in _sources(raw, taken)[0]
+
+
+def test_a_long_trace_ends_at_a_jump_back_that_does_not_lead_to_its_start():
+    outer = code("JUMPDEST", *["GAS", "POP"] * 60, "JUMPDEST", *["CALLER", "POP"] * 60, 0, "JUMP")
+
+    assert _sources(outer)[1].rstrip().endswith("return 0, g")
+    assert "while" in _sources(outer)[0]
+
+
 def _wide() -> bytes:
     """Many values on the stack, written back by each of many jumps."""
     values = b"".join(b"\x7f" + bytes([255] * 31 + [number]) for number in range(200))
