@@ -119,6 +119,10 @@ SETTINGS: tuple[Setting, ...] = (
             "Do not store transactions that match one of these filters, whatever is included."),
     Setting("importer.parser.haltOnError", False,
             "Stop at a problem of one transaction that otherwise is logged and passed over."),
+    Setting("importer.parser.passOver", (),
+            "Consensus timestamps, such as 1700000000.000000001, of transactions that stop the stream by a "
+            "defect of this node: of these only the transaction and its hbar transfers are stored, and "
+            "`manage.py status` keeps saying so."),
     Setting("importer.parser.record.batch.maxItems", 20_000,
             "Transactions of consecutive files that are committed together while catching up.", low=1,
             high=1_000_000),

@@ -53,3 +53,16 @@ class StoredNetwork(models.Model):  # noqa: DJ008
 
     class Meta:
         db_table = "stored_network"
+
+
+class PassedOver(models.Model):  # noqa: DJ008
+    """A transaction of which only its row and its hbar transfers are stored: the setting
+    importer.parser.passOver names it. Written with these rows.
+    """
+
+    consensus_timestamp = models.BigIntegerField(primary_key=True)
+    type = models.SmallIntegerField()
+    file = models.TextField()
+
+    class Meta:
+        db_table = "passed_over"

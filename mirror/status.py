@@ -1,9 +1,10 @@
 """What the node is doing, how far behind it is and, when it is stuck, why: for `manage.py status`, the admin.
 
-Source: loader_state, which a loader writes; its lock, which PostgreSQL knows; the last block.
+Source: loader_state, which a loader writes; its lock, which PostgreSQL knows; the last block; passed_over.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +13,7 @@ from django.db import connection
 
 from mirror import clock, config
 from mirror.models import LOADER_LOCK, LoaderState
+from mirror.values import timestamp, transaction_types
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 Activity = LoaderState.Activity
@@ -23,11 +25,14 @@ ENDING_SECONDS = 5
 # A stream this far behind is still one that is followed as it appears.
 UP_TO_DATE_SECONDS = 60
 
+_PASSED_OVER_NAMED = 3
+
 _RUNNING = """
     select exists (
         select from pg_locks l join pg_database d on d.oid = l.database
         where l.locktype = 'advisory' and d.datname = current_database() and l.granted
-            and l.classid = %s and l.objid = %s and l.objsubid = 1)"""
+            and l.classid = %s and l.objid = %s and l.objsubid = 1),
+        (select coalesce(jsonb_agg(p order by p.consensus_timestamp), '[]') from passed_over p)"""
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
 
@@ -57,6 +62,7 @@ class Status:
     loader: Mapping[str, Any] | None
     running: bool
     now: int
+    passed_over: Sequence[Mapping[str, Any]] = ()
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
@@ -75,7 +81,13 @@ class Status:
 
     @property
     def sentence(self) -> str:
-        """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do."""
+        """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do. Then
+        what is missing for good.
+        """
+        return f"{self._doing} {self._missing}".rstrip()
+
+    @property
+    def _doing(self) -> str:
         loader = self.loader
         if loader is None:
             if self.running:
@@ -112,6 +124,24 @@ class Status:
         if not late:
             return f"Following {source}, up to date{self._rate}. {self._at}."
         return f"Catching up with {source}{self._rate}{self._time_left}. {self._at}."
+
+    @property
+    def _missing(self) -> str:
+        """The transactions that the operator had passed over; the first ones by name."""
+        if not self.passed_over:
+            return ""
+        named = [
+            f"{transaction_types.name(row['type'])} at {timestamp.text(row['consensus_timestamp'])} "
+            f"in {row['file']}"
+            for row in self.passed_over[:_PASSED_OVER_NAMED]
+        ]
+        count, more = len(self.passed_over), len(self.passed_over) - len(named)
+        are, their = ("transactions were", "their") if count > 1 else ("transaction was", "its")
+        others = f", and {more:,} more" if more else ""
+        return (
+            f"{count:,} {are} passed over, as importer.parser.passOver says: {', '.join(named)}{others}. "
+            f"Only {their} hbar transfers are stored."
+        )
 
     # CLAUSES
 
@@ -170,8 +200,9 @@ def read() -> Status:
         cursor.execute(_LAST_BLOCK)
         row = cursor.fetchone()
         cursor.execute(_RUNNING, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
-        (running,) = cursor.fetchone()
-    return Status(Block(*row) if row else None, LoaderState.objects.values().first(), running, clock.now_ns())
+        running, passed_over = cursor.fetchone()
+    loader, block = LoaderState.objects.values().first(), Block(*row) if row else None
+    return Status(block, loader, running, clock.now_ns(), json.loads(passed_over))
 
 
 # WORDS

@@ -1,19 +1,30 @@
 """One record file -> rows of a batch: its transactions by the handlers, its sidecars, the block itself."""
 
+import logging
+import re
+from contextlib import suppress
 from typing import Any
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.block import add_block, add_sidecar
 from ledger.ingest.errors import IngestError, RecoverableError
-from ledger.ingest.registry import entity_of, load_handlers, steps
-from ledger.ingest.selection import Selection
+from ledger.ingest.registry import entity_of, essential_steps, load_handlers, steps
+from ledger.ingest.selection import InvalidFilter, Selection
 from ledger.stream.errors import StreamFileError
 from ledger.stream.item import RecordItem
 from ledger.stream.record_file import RecordFile
 from ledger.stream.verified import StreamFile
 from mirror import config
+from mirror.models import PassedOver
+from mirror.values import timestamp, transaction_types
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.result_codes import INVALID_ID
+
+log = logging.getLogger(__name__)
+
+PASS_OVER = "importer.parser.passOver"
+
+_NANOSECONDS = re.compile(r"[0-9]{11,19}")
 
 
 class FileRows:
@@ -24,6 +35,8 @@ class FileRows:
         self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
         load_handlers()
         self._before, self._handlers, self._after = steps()
+        self._essential = essential_steps()
+        self._passed_over = _passed_over()
 
     def add(
         self, batch: Batch, source: StreamFile, file: RecordFile, *, index: int, load_start: int
@@ -67,6 +80,9 @@ class FileRows:
         if batch.mentioned is not None:
             batch.mentioned = set()
         try:
+            if item.consensus_timestamp in self._passed_over:
+                self._pass_over(batch, file, item)
+                return
             item.entity_id = entity_of(item, batch)
             if isinstance(item.entity_id, ImpossibleId):
                 _note_impossible(item, batch, item.entity_id)
@@ -83,17 +99,55 @@ class FileRows:
         except RecoverableError as error:
             raise IngestError(
                 file.name,
-                f"transaction {item.index} at {item.consensus_timestamp}",
+                _named(item),
                 str(error),
                 "Turn importer.parser.haltOnError off to go on without what this would have changed.",
             ) from error
         except Exception as error:
             raise IngestError(
                 file.name,
-                f"transaction {item.index} at {item.consensus_timestamp}",
-                f"cannot be turned into rows: {error}",
-                "Please report this file: it is intact, and this is a defect of the node.",
+                _named(item),
+                f"cannot be turned into rows: {type(error).__name__}: {error}",
+                "Please report this file: it is intact, and this is a defect of the node. To go on with no "
+                "more of this transaction than its hbar transfers, name it by "
+                f"{config.described(PASS_OVER).variable}={timestamp.text(item.consensus_timestamp)}.",
             ) from error
+
+    def _pass_over(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
+        """Store the transaction and its hbar transfers; what its handlers would do is left undone."""
+        with suppress(Exception):
+            item.entity_id = entity_of(item, batch)
+        for step in self._essential:
+            step(item, batch)
+        batch.insert(
+            PassedOver,
+            consensus_timestamp=item.consensus_timestamp,
+            type=item.transaction_type,
+            file=file.name,
+        )
+        log.warning(
+            "event=passed_over file=%s consensus_timestamp=%d type=%s",
+            file.name,
+            item.consensus_timestamp,
+            transaction_types.name(item.transaction_type),
+        )
+
+
+def _named(item: RecordItem) -> str:
+    """Where in a file an item is, when it happened, and what it is."""
+    at, kind = item.consensus_timestamp, transaction_types.name(item.transaction_type)
+    return f"transaction {item.index} at {timestamp.text(at)} ({kind})"
+
+
+def _passed_over() -> frozenset[int]:
+    """Consensus timestamps (ns), written as this node's messages or its log do. Errors: InvalidFilter."""
+    texts = config.value(PASS_OVER)
+    try:
+        return frozenset(
+            int(text) if _NANOSECONDS.fullmatch(text) else timestamp.parse(text) for text in texts
+        )
+    except timestamp.InvalidTimestamp as error:
+        raise InvalidFilter(f"{config.described(PASS_OVER).variable}: {error}.") from None
 
 
 def _note_impossible(item: RecordItem, batch: Batch, entity: ImpossibleId) -> None:

@@ -111,6 +111,11 @@ def steps() -> tuple[list[ItemHandler], dict[bool, Handlers], list[ItemHandler]]
     return before, {True: _on_success, False: _on_failure}, after
 
 
+def essential_steps() -> list[ItemHandler]:
+    """What stores a transaction and its hbar transfers, and nothing else of it."""
+    return [function for order, function in _every if order in (Order.TRANSACTION, Order.HBAR_TRANSFERS)]
+
+
 def load_handlers() -> None:
     """Import `handlers` of every app that has one."""
     for app in apps.get_app_configs():

@@ -5,7 +5,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
-from mirror.models import LoaderState
+from mirror.models import LoaderState, PassedOver
 
 # When something was loaded is the only thing that may differ.
 NOT_COMPARED = {"load_start", "load_end"}
@@ -28,7 +28,7 @@ def empty_tables() -> None:
     name = connection.settings_dict["NAME"]
     if not name.startswith("test_"):
         raise RuntimeError(f"{name} is no test database: its tables are not emptied.")
-    tables = [*_tables(), LoaderState._meta.db_table]
+    tables = [*_tables(), LoaderState._meta.db_table, PassedOver._meta.db_table]
     exists = " union all ".join(f"(select '{table}' from {table} limit 1)" for table in tables)
     with connection.cursor() as cursor:
         cursor.execute(exists)
