@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
@@ -35,6 +35,19 @@ def ledger(ledger_tables: None) -> Build:
     # Calls itself with all gas that it may hand on.
     contract(build, DEEP, code(0, 0, 0, 0, 0, "ADDRESS", "GAS", "CALL", *RETURN_TOP))
     return build
+
+
+@pytest.fixture(autouse=True)
+def _no_call_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine any call takes as long as only long ones should."""
+    for name in ("_LONG_PROCESSOR_SECONDS", "_LONG_SECONDS"):
+        monkeypatch.setattr(worker_processes, name, float("inf"))
+
+
+@pytest.fixture
+def much_work_is_long(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From now on calls are long that take much of a processor's time."""
+    return lambda: monkeypatch.setattr(worker_processes, "_LONG_PROCESSOR_SECONDS", 0.25)
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +145,9 @@ def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool
     assert ask(pool).result == WORD_42
 
 
-def test_a_process_that_dies_costs_only_its_call(pool):
+def test_a_process_that_dies_costs_only_its_call(pool, much_work_is_long):
     ask(pool)
+    much_work_is_long()
     (first,) = running(pool)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask_without_end, pool)
@@ -154,25 +168,27 @@ def priority(pid: int) -> int | None:
     return found
 
 
-def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_does_not(pool):
+def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_does_not(pool, monkeypatch):
     ask(pool)
     (first,) = running(pool)
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     # A stopped process takes as long as the test wants.
     os.kill(first, signal.SIGSTOP)
+    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", 0.0)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask, pool)
         wait_until(lambda: priority(first) == usual + 10)
         os.kill(first, signal.SIGCONT)
         assert call.result().result == WORD_42
+    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", float("inf"))
     assert [ask(pool).result for _ in range(3)] == [WORD_42] * 3
     assert running(pool) == [first]
     assert priority(first) == usual
 
 
-def test_a_call_is_long_that_took_much_of_a_processors_time(pool, monkeypatch):
-    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", float("inf"))
+def test_a_call_is_long_that_took_much_of_a_processors_time(pool, much_work_is_long):
     ask(pool)
+    much_work_is_long()
     (first,) = running(pool)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask_without_end, pool)
@@ -214,10 +230,11 @@ def test_a_process_makes_room_for_another_after_its_calls(ledger, settings_of):
         pool.close()
 
 
-def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger):
+def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger, much_work_is_long):
     pool = Pool(1, 1)
     try:
         ask(pool)
+        much_work_is_long()
         (first,) = running(pool)
         with ThreadPoolExecutor(2) as threads:
             long = threads.submit(ask_without_end, pool)
