@@ -91,10 +91,11 @@ def children(pid: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                state, parent = (entry / "stat").read_text().rpartition(") ")[2].split()[:2]
+                # One that dies counts until the last of its threads, which has its socket, is gone.
+                parent = (entry / "stat").read_text().rpartition(") ")[2].split()[1]
             except OSError:
                 continue
-            if int(parent) == pid and state != "Z":
+            if int(parent) == pid:
                 found.append(int(entry.name))
     return found
 
