@@ -3,8 +3,10 @@
 Rows are PostgreSQL's own estimates: counting would read every table.
 """
 
+import itertools
 import platform
 import shutil
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,13 +15,15 @@ import django
 from django.conf import settings
 from django.db import connection
 
-from mirror import config
+from mirror import config, deaths
 from mirror.status import Status, age
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # A disk this full, or with less left, is about to stop the node.
 LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.05, 2 * 1024**3
+# Of the node's processes that died, the latest are told, for so long.
+_MOST_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
 
 _COUNTED = {
     "transaction": "transactions",
@@ -56,6 +60,8 @@ def lines(status: Status) -> Iterator[tuple[str, str]]:
         yield "Last block", f"{status.block.number:,} of {status.block.time}, in {status.block.name}"
     if status.loader:
         yield from _of_loader(status, status.loader)
+    for death in itertools.islice(deaths.recent(_DEATHS_SECONDS), _MOST_DEATHS):
+        yield "Died", f"{age(round(max(time.time() - death.at, 0)))} ago: {death.process} {death.why}"
     yield "Address book", _address_book(status.now)
     yield "Rows", _rows()
     yield "Database", _database()

@@ -7,14 +7,12 @@ supervisor is found by the next command.
 
 import fcntl
 import http.client
-import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from multiprocessing.context import ForkProcess as Process
 from pathlib import Path
 from types import FrameType
 
@@ -30,6 +28,7 @@ from mirror.db import embedded
 from mirror.db.cluster import DATABASE, ROLE, binaries
 from mirror.db.server import at_hand
 from mirror.errors import OperatorError
+from mirror.supervisor import Database, Part
 
 Say = Callable[[str], None]
 
@@ -38,8 +37,6 @@ _WATCH_SECONDS = 0.1
 _GOES_ON = """  Live      .venv/bin/python manage.py up --live
             once this is stopped, lets the demo network go on: a block every two seconds
 """
-_STOP_SECONDS = 30
-_RESTART_SECONDS = 5.0
 
 
 # TABLES AND DEMO
@@ -123,55 +120,32 @@ def _run(
     ready: Callable[[], None],
     parts: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Start the web server and the other parts, each as a process; report when it answers; watch all.
+    """Start the web server and the other parts, report when it answers, and keep all alive.
 
-    A part that breaks off is started again, one that ends is done.
+    Errors: OperatorError if the web server dies before it has ever answered.
     """
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
-    web_server = _started("web", web.serve)
-    running: dict[str, Process] = {}
-    started: dict[str, float] = {}
+    web_server = Part("web server", web.serve, say, lasts=True)
+    others = [Part(name, work, say) for name, work in parts.items()]
+    database = Database(server, say) if server else None
     try:
-        announced = False
-        while web_server.is_alive():
-            if not announced and _answers():
+        answered = False
+        while True:
+            if database:
+                database.look()
+            for part in (web_server, *others):
+                part.look()
+            if not answered and _answers():
                 ready()
-                announced = True
-            if server and not server.alive():
-                raise OperatorError(f"PostgreSQL stopped by itself; its log is {server.place.log}.")
-            for name, work in parts.items():
-                broken = name in running and running[name].exitcode not in (None, 0)
-                if name not in running or (broken and time.monotonic() > started[name] + _RESTART_SECONDS):
-                    if broken:
-                        say(f"The {name} broke off and is started again.")
-                    running[name], started[name] = _started(name, work), time.monotonic()
-            web_server.join(_WATCH_SECONDS)
-        raise OperatorError("The web server stopped by itself; what it printed above says why.")
+                answered = True
+            if web_server.deaths and not answered:
+                raise OperatorError("The web server stopped by itself; what it printed above says why.")
+            time.sleep(_WATCH_SECONDS)
     finally:
-        for process in (*running.values(), web_server):
-            _stop(process)
-
-
-def _started(name: str, work: Callable[[], None]) -> Process:
-    process = multiprocessing.get_context("fork").Process(target=_part, args=(work,), name=name)
-    with signals.held():
-        process.start()
-    return process
-
-
-def _stop(process: Process) -> None:
-    process.terminate()
-    process.join(_STOP_SECONDS)
-    if process.is_alive():
-        process.kill()
-        process.join()
-
-
-def _part(work: Callable[[], None]) -> None:
-    signals.leave_to_supervisor()
-    work()
+        for part in (*others, web_server):
+            part.stop()
 
 
 # Each of these says where a stream is to be had; without any, files are loaded by `ingest`.

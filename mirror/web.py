@@ -74,7 +74,8 @@ def serve() -> None:
     """Serve until SIGTERM or SIGINT; for a process of its own, which ends with its parent."""
     from granian.constants import Interfaces
     from granian.log import LogLevels
-    from granian.server import Server
+
+    from mirror.web_workers import Server
 
     end_with_parent()
     host, port = address()

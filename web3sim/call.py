@@ -13,6 +13,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from mirror import config
+from mirror.db import outage
 from web3sim.engine import registry
 from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.seam import (
@@ -127,7 +128,10 @@ def answer(call: Call) -> Answer:
 
 def without_database(error: Exception) -> Answer:
     """What is told when the database fails or takes too long; the next call gets a new connection."""
-    log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
+    if outage.is_outage(error):
+        outage.noted(error, request=True)
+    else:
+        log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
     connection.close()
     return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from django.db import DatabaseError
 
 from mirror import config
+from mirror.db import outage
 from mirror.setting import InvalidSetting
 from web3sim.api.body import CallBody
 from web3sim.buckets import Buckets
@@ -148,7 +149,10 @@ class Filters:
             try:
                 self._all = (*self._of_setting, *_kept())
             except DatabaseError as error:
-                log.warning("event=filters_not_read error=%s", str(error).strip().partition("\n")[0])
+                if outage.is_outage(error):
+                    outage.noted(error)
+                else:
+                    log.warning("event=filters_not_read error=%s", str(error).strip().partition("\n")[0])
             finally:
                 self._read_at = time.monotonic()
                 self._reading.release()

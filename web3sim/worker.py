@@ -18,6 +18,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,7 @@ _HELD_BYTES = 256 * 1024
 def main(descriptor: int) -> None:
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What has ended is nobody's to wait for.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: _collect())
     with socket.socket(fileno=descriptor) as control:
         _prepare(*pickle.loads(receive(control)))
         while (given := _receive_descriptor(control)) is not None:
@@ -59,6 +59,20 @@ def main(descriptor: int) -> None:
                 finally:
                     os._exit(0)
             os.close(given)
+
+
+def _collect() -> None:
+    """Let go of copies that have ended, and say which ones died."""
+    from mirror import deaths
+    from web3sim.worker_processes import ENDED_ON_PURPOSE
+
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            pid, status = ended
+            if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
+                process, why = f"simulation worker (process {pid})", deaths.why(-os.WTERMSIG(status))
+                deaths.noted(process, why)
+                log.error("event=worker_died process=%r why=%r", process, why)
 
 
 def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
@@ -132,7 +146,10 @@ class _Worker:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         threading.stack_size(_STACK_BYTES)
-        send(self._connection, pickle.dumps(os.getpid()))
+        try:
+            send(self._connection, pickle.dumps(os.getpid()))
+        except OSError:
+            return
         while True:
             thread = threading.Thread(target=self._answer_calls, args=(memory, most_calls))
             thread.start()

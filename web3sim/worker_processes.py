@@ -17,7 +17,8 @@ from typing import Any
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from mirror import config
+from mirror import config, deaths
+from mirror.pauses import Pauses
 from web3sim.wire import Inbox, receive, send
 
 log = logging.getLogger("mirror.web3")
@@ -29,6 +30,9 @@ LOOK_SECONDS = 0.25
 _PRIORITY_OF_LONG = 10
 # How long after its deadline a call is waited for.
 _GRACE_SECONDS = 1.0
+_END_SECONDS = 1.0
+#: What ends a worker on purpose, whatever it does; any other signal is a death.
+ENDED_ON_PURPOSE = signal.SIGTERM
 #: How long a process may take to start.
 START_SECONDS = 60.0
 
@@ -105,7 +109,7 @@ class Worker:
     def kill(self) -> None:
         """End the process; whoever waits for its answer gets an OSError."""
         with suppress(OSError):
-            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+            signal.pidfd_send_signal(self._process, ENDED_ON_PURPOSE)
 
     def close(self) -> None:
         """End the process, and let go of it: nobody may be waiting for its answer."""
@@ -125,6 +129,8 @@ class Starter:
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._pauses = Pauses()
+        self._began = self._due = 0.0
 
     def worker(self) -> Worker:
         """A new process that is ready. Errors: Unanswered."""
@@ -135,24 +141,45 @@ class Starter:
                     self._hand_over(theirs)
                 ours.settimeout(START_SECONDS)
                 return Worker(ours, pickle.loads(receive(ours)))
+            except Unanswered:
+                ours.close()
+                raise
             except OSError as error:
                 ours.close()
+                self._tell()
                 self.close()
                 log.error("event=worker_not_started error=%s", error)
                 raise Unanswered("no process could be started") from error
 
     def _hand_over(self, connection: socket.socket) -> None:
+        """Errors: OSError; Unanswered while nothing may be started."""
         if self._control is not None:
             try:
                 socket.send_fds(self._control, [b"\0"], [connection.fileno()])
                 return
             except OSError:
+                self._tell()
                 self.close()
+        if time.monotonic() < self._due:
+            raise Unanswered("the process that starts others died, and is started again in a while")
         control = self._control = self._start()
         socket.send_fds(control, [b"\0"], [connection.fileno()])
 
+    def _tell(self) -> None:
+        """Say why the process died, and choose when it may be started again."""
+        if self._process is None:
+            return
+        process = f"simulation starter (process {self._process.pid})"
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        why, pause = deaths.why(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
+        self._due = time.monotonic() + pause
+        deaths.noted(process, why)
+        log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
+
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
+        self._began = time.monotonic()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.worker", str(theirs.fileno())],

@@ -14,6 +14,7 @@ from django.urls import Resolver404, resolve
 
 from mirror import config, inventory, status
 from mirror.admin.readonly import CompositeKeyAdmin
+from mirror.db import outage
 
 log = logging.getLogger("mirror.admin")
 
@@ -107,6 +108,11 @@ class MirrorAdminSite(admin.AdminSite):
         raise Http404("There is no such page.")
 
     def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
+        if outage.is_outage(error):
+            outage.noted(error, request=True)
+            # A page would ask the database who is looking at it.
+            text = "The database is away: try again in a moment."
+            return HttpResponse(text, status=503, content_type="text/plain")
         log.error("event=unexpected_error path=%s", request.get_full_path(), exc_info=error)
         return self._problem(request, 500, "This went wrong", "The node's log says why.")
 

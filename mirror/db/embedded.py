@@ -100,6 +100,11 @@ class Server:
             return True
         return self.process() is not None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How the server's process ended; None if it runs, or was started by another process than this."""
+        return self._child.poll() if self._child is not None else None
+
     def revive(self) -> None:
         """Start the server again where it has died, for its users; any of them may. Errors: ServerError."""
         with self._starting_or_stopping(), self._translated():

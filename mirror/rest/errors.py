@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.response import Response
 
+from mirror.db import outage
 from mirror.rest.rendering import render
 
 log = logging.getLogger("mirror.rest")
@@ -146,6 +147,9 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         return WrongMethod(str(request.method))
     if isinstance(error, Http404):
         return NotFound()
+    if outage.is_outage(error):
+        outage.noted(error, request=True)
+        return Unavailable()
     if isinstance(error, psycopg.Error | DatabaseError):
         log.error("event=database_error method=%s path=%s", request.method, request.path, exc_info=error)
         return Unavailable()

@@ -265,13 +265,6 @@ def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(nod
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_a_node_whose_database_dies_ends_with_a_sentence(node):
-    node.start()
-    os.kill(int(node.server.process()), signal.SIGKILL)
-    assert node.ended() == 1
-    assert f"PostgreSQL stopped by itself; its log is {node.server.place.log}." in node.said
-
-
 def test_serve_runs_the_web_server_alone_on_any_database(node):
     node.run("migrate")
     with node.server.in_use() as server:

@@ -105,7 +105,7 @@ def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stre
     stream.block()
 
     node.wait_for(lambda: numbers(node) == [0, 1])
-    assert "The loader broke off and is started again." in node.said
+    assert f"Loader (process {loader}) was killed by SIGKILL" in node.said
 
 
 def test_what_keeps_it_from_loading_is_said_while_the_node_serves(node: Node, stream: Published) -> None:
