@@ -1,6 +1,15 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
+
+
+@pytest.fixture(autouse=True)
+def _own_data_folder(settings: Any, tmp_path: Path) -> None:
+    """One form at a time is accepted by all processes that share a data folder, and tests run in several."""
+    settings.DATA_DIR = tmp_path
 
 
 @pytest.fixture
