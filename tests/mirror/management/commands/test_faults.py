@@ -96,6 +96,21 @@ def test_tables_of_another_program_are_left_alone(database: Callable[..., str], 
         ).fetchall() == [("token",)]
 
 
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("ingest --estimate", "Name folders or files to load, or use --follow."),
+        ("demo --out .", ". is not an empty folder: name a new one by --out."),
+    ],
+)
+def test_wrong_use_is_told_without_the_name_of_an_exception(
+    command: str, sentence: str, data_folder: Path
+) -> None:
+    done = manage(*command.split(), SVC_MIRROR_DATA=str(data_folder))
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{sentence}\n")
+
+
 @pytest.mark.parametrize("command", ["status", "ingest --follow", "serve", "up", "migrate", "verify ."])
 def test_a_database_that_is_down_is_told_in_a_sentence(command: str, node: Node) -> None:
     done = node.run(*command.split(), DATABASE_URL=f"postgresql://me@127.0.0.1:{node.port}/mine")
