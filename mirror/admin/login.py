@@ -26,7 +26,7 @@ log = logging.getLogger("mirror.admin")
 logging.getLogger("axes").setLevel(logging.ERROR)
 
 # With different names an address may fail so many times as often as with one.
-_NAMES_PER_ADDRESS = 4
+_NAMES_PER_ADDRESS = 2
 # No account has a longer name.
 _MOST_CHARACTERS = 150
 _PAUSE_SECONDS = 2.0
