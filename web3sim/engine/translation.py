@@ -9,7 +9,7 @@ from web3sim.engine.plain import PlainEngine
 from web3sim.engine.seam import Profile
 from web3sim.engine.translation_code import Instructions
 from web3sim.engine.translation_frame import Frame
-from web3sim.engine.translation_programs import ARRIVALS, CREATIONS, CREATIONS_WEIGHT, Programs
+from web3sim.engine.translation_programs import ARRIVALS, CREATIONS, CREATIONS_WEIGHT, Creations, Programs
 
 
 class TranslatedComputation(EngineComputation):
@@ -56,7 +56,7 @@ def _with_programs(base: type[TranslatedComputation], arrivals: int) -> type[Tra
     """The class with caches of its own."""
     instructions = Instructions.of(base.opcodes)
     programs = Programs(instructions, arrivals)
-    creations = Programs(instructions, arrivals, CREATIONS_WEIGHT, CREATIONS)
+    creations = Creations(instructions, arrivals, CREATIONS_WEIGHT, CREATIONS)
     return type(base.__name__, (base,), {"programs": programs, "creations": creations})
 
 

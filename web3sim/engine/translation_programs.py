@@ -131,11 +131,14 @@ class Programs:
         self.weight = 0
 
     def of(self, code: bytes) -> Program:
-        program = self.kept.get(code)
+        return self._find(code, code)
+
+    def _find(self, key: bytes, code: bytes) -> Program:
+        program = self.kept.get(key)
         if program is None:
-            program = self.kept[code] = Program(code, self.instructions, self.arrivals, self._weigh)
+            program = self.kept[key] = Program(code, self.instructions, self.arrivals, self._weigh)
         else:
-            self.kept.move_to_end(code)
+            self.kept.move_to_end(key)
         while len(self.kept) > self.most or (self.weight > self.limit and len(self.kept) > 1):
             self._forget()
         return program
@@ -144,7 +147,21 @@ class Programs:
         self.weight += weight
 
     def _forget(self) -> None:
-        """Forget the oldest. It may still be running, and weighs nothing from then on."""
-        _, oldest = self.kept.popitem(last=False)
-        oldest.weigh = lambda weight: None
-        self.weight -= oldest.weight
+        """Forget the oldest."""
+        self._let_go(self.kept.popitem(last=False)[1])
+
+    def _let_go(self, program: Program) -> None:
+        """It may still be running, and weighs nothing from then on."""
+        program.weigh = lambda weight: None
+        self.weight -= program.weight
+
+
+class Creations(Programs):
+    """Programs of init code, found by its length and its ends: to hash all of it takes as long as a frame."""
+
+    def of(self, code: bytes) -> Program:
+        key = len(code).to_bytes(4) + code[:64] + code[-64:]
+        found = self.kept.get(key)
+        if found is not None and found.raw != code:
+            self._let_go(self.kept.pop(key))
+        return self._find(key, code)

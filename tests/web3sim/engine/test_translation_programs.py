@@ -16,6 +16,7 @@ from web3sim.engine.translation_programs import (
     CREATIONS,
     OPERATIONS_PER_CHARACTER,
     PROGRAMS,
+    Creations,
     Program,
     Programs,
 )
@@ -70,6 +71,17 @@ def test_init_code_is_kept_apart_from_contracts():
     computation = engine.computations[Profile.ETHEREUM]
     assert not computation.programs.kept
     assert len(computation.creations.kept) == CREATIONS
+
+
+def test_init_code_that_differs_in_its_middle_only_has_a_program_of_its_own():
+    programs = Creations(INSTRUCTIONS)
+    ends = bytes(100)
+    first = programs.of(ends + b"\1" + ends)
+
+    assert programs.of(ends + b"\1" + ends) is first
+    second = programs.of(ends + b"\2" + ends)
+    assert second.raw == ends + b"\2" + ends
+    assert programs.weight == second.weight
 
 
 def test_a_loop_of_600_instructions_makes_few_traces():
