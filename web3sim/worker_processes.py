@@ -110,6 +110,8 @@ class Worker:
         """End the process; whoever waits for its answer gets an OSError."""
         with suppress(OSError):
             signal.pidfd_send_signal(self._process, ENDED_ON_PURPOSE)
+            # One that was stopped takes no other.
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
 
     def close(self) -> None:
         """End the process, and let go of it: nobody may be waiting for its answer."""
