@@ -165,7 +165,7 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.processes() == []
 
     node.start()
-    assert "demo" not in node.said
+    assert "Making a demo network" not in node.said
     assert node.blocks() == blocks
     assert (node.folder / "admin-password").read_text() == password
     assert node.stop(signal.SIGINT) == 0
