@@ -51,7 +51,7 @@ def test_a_database_with_the_tables_is_adopted_as_it_is(other: BaseDatabaseWrapp
     call_command("migrate", database=ALIAS, verbosity=0)
     with other.cursor() as cursor:
         for table in djangos_tables():
-            cursor.execute(f'DROP TABLE "{table}" CASCADE')
+            cursor.execute(f'DROP TABLE IF EXISTS "{table}" CASCADE')
         cursor.execute(
             "INSERT INTO crypto_transfer (entity_id, consensus_timestamp, amount, payer_account_id) "
             "VALUES (3, 1, 10, 2)"
