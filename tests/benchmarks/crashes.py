@@ -120,13 +120,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=8160)
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--only", default="", help="the faults whose names begin so")
     options = parser.parse_args()
     live = Live(options.folder, options.port)
     wait_for(lambda: live.last() > 11 and live.call() and bool(live.simulators()))
     faults: dict[str, Callable[[], list[int]]] = {
         "PostgreSQL backend": lambda: live.backends()[:1],
         "postmaster": lambda: [int(live.server.process() or 0)],
-        "PostgreSQL, restarted": lambda: [],
+        "PostgreSQL, restarted": lambda: [int(live.server.process() or 0)],
         "web server": lambda: live.parts()[0],
         "web worker": lambda: live.web_workers()[:1],
         "loader (live demo)": lambda: live.parts()[1],
@@ -136,6 +137,8 @@ def main() -> None:
     print("| what died | answers again (s) | loads again (s) | lost |\n|---|---|---|---|")
     try:
         for name, victims in faults.items():
+            if not name.startswith(options.only):
+                continue
             rows = [strike(live, name, victims) for _ in range(options.times)]
             answers = ", ".join(f"{answered:.1f}" for answered, _, _ in rows)
             loads = ", ".join(f"{loaded:.1f}" for _, loaded, _ in rows)
@@ -148,13 +151,11 @@ def main() -> None:
 
 def strike(live: Live, name: str, victims: Callable[[], list[int]]) -> tuple[float, float, str]:
     """Seconds until the node answers and calls, until it has the next block, and what was lost."""
-    wait_for(lambda: live.call() and bool(victims() or "restarted" in name))
-    before = live.last()
+    wait_for(lambda: live.call() and live.last() >= 0 and all(victims() or [0]))
+    before, dying = live.last(), victims()
     began = time.monotonic()
-    if "restarted" in name:
-        os.kill(int(live.server.process() or 0), signal.SIGINT)
-    for pid in victims():
-        os.kill(pid, signal.SIGKILL)
+    for pid in dying:
+        os.kill(pid, signal.SIGINT if "restarted" in name else signal.SIGKILL)
     answered = 0.0
     deadline = began + PATIENCE_SECONDS
     while True:
