@@ -43,12 +43,12 @@ def run(arguments: list[str]) -> None:
         sys.exit("Django is not installed in this Python: run `make up`, or activate .venv first.")
     from django.db import Error
 
+    from mirror.config.errors import OperatorError
     from mirror.db.failure import sentence
-    from mirror.errors import OperatorError
 
     try:
         if needs_database(arguments[1:]):
-            from mirror.db.server import at_hand
+            from mirror.node.database import at_hand
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = arguments[1] not in OF_WHAT_IS_THERE

@@ -46,7 +46,7 @@ class LoaderState(models.Model):  # noqa: DJ008
 
 
 class StoredNetwork(models.Model):  # noqa: DJ008
-    """The network whose ledger this database holds: one row, written by `mirror.stored_network`."""
+    """The network whose ledger this database holds: one row, written by `ledger.ingest.stored_network`."""
 
     id = models.SmallIntegerField(primary_key=True)
     network = models.TextField()

@@ -8,9 +8,11 @@ from typing import Any
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from mirror import access, config, redis
-from mirror.db.place import place
-from mirror.setting import InvalidSetting
+from mirror import config
+from mirror.config import redis
+from mirror.config.setting import InvalidSetting
+from mirror.node import access
+from mirror.node.postgres.place import place
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
@@ -40,7 +42,7 @@ INSTALLED_APPS = [
     "web3sim",
 ]
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.rest.schema.EndpointSchema"}
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.rest.schema.description.EndpointSchema"}
 
 # The page and the document of the API's description.
 SPECTACULAR_SETTINGS = {
@@ -48,7 +50,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "The REST API of a mirror node for Hiero and Hedera networks.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "DEFAULT_GENERATOR_CLASS": "mirror.rest.schema.Generator",
+    "DEFAULT_GENERATOR_CLASS": "mirror.rest.schema.description.Generator",
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -57,7 +59,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 MIDDLEWARE = [
-    "mirror.rest.middleware.ApiMiddleware",
+    "mirror.rest.answers.middleware.ApiMiddleware",
     "mirror.admin.middleware.AdminSecurityMiddleware",
     "mirror.admin.middleware.AdminFrameMiddleware",
     "mirror.admin.middleware.AdminSessionMiddleware",

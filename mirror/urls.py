@@ -14,10 +14,10 @@ from ledger.api import (
     topics,
     transactions,
 )
-from mirror import health
-from mirror.rest import docs
-from mirror.rest.accounts import NEWER_ACCOUNT
+from ledger.api.names.accounts import NEWER_ACCOUNT
+from mirror.node import health
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
+from mirror.rest.schema import pages
 from network.api import exchangerate, fees, nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
@@ -85,7 +85,7 @@ ROUTES = Routes(
 
 urlpatterns: list[URLPattern | URLResolver] = [
     ROUTES,
-    *docs.routes(),
+    *pages.routes(),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),
@@ -94,6 +94,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     unknown_route(),
 ]
 
-handler400 = "mirror.rest.errors.bad_request"
-handler404 = "mirror.rest.errors.not_found"
-handler500 = "mirror.rest.errors.server_error"
+handler400 = "mirror.rest.answers.errors.bad_request"
+handler404 = "mirror.rest.answers.errors.not_found"
+handler500 = "mirror.rest.answers.errors.server_error"

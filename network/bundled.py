@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
-from ledger.stream.address_book import read_address_book
-from ledger.stream.consensus import ConsensusMode, electorate
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import LocalRecordFile
-from ledger.stream.verified import StreamFile
+from ledger.stream.signature.address_book import read_address_book
+from ledger.stream.signature.quorum import ConsensusMode, electorate
+from ledger.stream.source.local import LocalRecordFile
+from ledger.stream.source.verified import StreamFile
 from mirror import config
-from mirror.errors import OperatorError
+from mirror.config.errors import OperatorError
 from mirror.values import timestamp
 
 FOLDER = Path(__file__).parent / "address_books"

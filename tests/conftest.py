@@ -20,8 +20,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from mirror import config
-from mirror.db.embedded import Server
-from mirror.db.place import place
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
 from tests.api import Api
 from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client, override_settings
 
-from mirror import demo
+from mirror.demo import run
 from tests.conftest import empty_tables
 from tests.tour import Stop, part, stops
-from web3sim import workers
+from web3sim.processes import pool
 
 ROOT = Path(__file__).resolve().parents[1]
 README, TOUR = ROOT / "README.md", ROOT / "mirror/docs/tour.md"
@@ -21,10 +21,10 @@ README, TOUR = ROOT / "README.md", ROOT / "mirror/docs/tour.md"
 def demo_network(_test_database, django_db_blocker, tmp_path_factory) -> Iterator[None]:
     """The demo as `up` loads it; nothing of it is changed."""
     with django_db_blocker.unblock(), override_settings(DATA_DIR=tmp_path_factory.mktemp("node")):
-        demo.load(print)
+        run.load(print)
         yield
         # The processes that simulate calls are connected to the database that is dropped next.
-        workers.stop()
+        pool.stop()
         empty_tables()
 
 

@@ -3,7 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from web3sim.conditions import InvalidCondition, conditions_of
+from web3sim.limits.conditions import InvalidCondition, conditions_of
 
 #: Most requests per second of a filter.
 MOST_RATE = 10**9

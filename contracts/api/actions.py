@@ -12,10 +12,10 @@ from contracts.api import formats
 from contracts.api.lookup import search_of
 from contracts.queries import actions as queries
 from contracts.queries.actions import Action
-from mirror.rest.errors import NotFound
-from mirror.rest.parameter_types import LimitParameter, NumberParameter, OrderParameter
-from mirror.rest.parameters import WITHOUT_NE, ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.answers.errors import NotFound
+from mirror.rest.answers.views import Answer, ReadView
+from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
+from mirror.rest.parameters.types import LimitParameter, NumberParameter, OrderParameter
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Page, Timestamp
 

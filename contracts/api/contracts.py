@@ -10,9 +10,7 @@ from rest_framework.response import Response
 
 from contracts.queries import contracts as queries
 from contracts.queries.contracts import Contract, Moment
-from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare
-from mirror.rest.contracts import (
+from ledger.api.names.contracts import (
     CONTRACT,
     ContractAddress,
     ContractName,
@@ -20,11 +18,13 @@ from mirror.rest.contracts import (
     find_contracts,
     read_contract,
 )
-from mirror.rest.entities import NotAnEntityId
-from mirror.rest.errors import InvalidEntityId, InvalidParameter, NotFound
-from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter
-from mirror.rest.parameters import InvalidValue, Parameter, ParameterSet
-from mirror.rest.views import ReadView
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare
+from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.entity_ids import NotAnEntityId
+from mirror.rest.parameters.parameter_set import InvalidValue, Parameter, ParameterSet
+from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter
 from mirror.values import entity_id, hexes, keys, timestamp
 from mirror.values.shapes import (
     EntityId,

@@ -15,11 +15,11 @@ from rest_framework.response import Response
 
 from contracts.queries import hooks as queries
 from contracts.queries.hooks import Hook, Keys, Slot
+from ledger.api.names.accounts import NewerOfAccount, newer_account_id
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
-from mirror.rest.accounts import NewerOfAccount, newer_account_id
-from mirror.rest.entities import AccountName
-from mirror.rest.newer_parameters import (
+from mirror.rest.parameters.entity_ids import AccountName
+from mirror.rest.parameters.newer import (
     BrokenConstraints,
     NewerLimitParameter,
     NewerListParameter,
@@ -30,7 +30,7 @@ from mirror.rest.newer_parameters import (
     not_converted,
     time_window,
 )
-from mirror.rest.parameters import WITHOUT_NE, InvalidValue, ParameterSet
+from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, ParameterSet
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson

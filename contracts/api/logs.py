@@ -11,12 +11,15 @@ from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log
+from ledger.api.names.contracts import OfContract, find_contract
+from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import NO_PAIRS, PairBounds
 from mirror.db.sql import Comparison
-from mirror.rest.contracts import OfContract, find_contract
-from mirror.rest.pairs import classic_pair
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.views import Answer, ReadView
+from mirror.rest.paging.pairs import classic_pair
+from mirror.rest.parameters.parameter_set import ONLY_EQ, ParameterSet
+from mirror.rest.parameters.types import (
     HashParameter,
     LimitParameter,
     NumberParameter,
@@ -24,9 +27,6 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
     WordParameter,
 )
-from mirror.rest.parameters import ONLY_EQ, ParameterSet
-from mirror.rest.timestamps import bound, check_closed, nanoseconds
-from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Hex, Int32, Int64, Page, Timestamp
 

@@ -4,10 +4,10 @@ import re
 
 from contracts.queries import searches
 from contracts.queries.searches import Search
+from ledger.api.names.transactions import read_transaction_id
+from ledger.api.timestamp_ranges import nanoseconds
 from mirror.db.sql import MAX_INT64
-from mirror.rest.errors import NotFound
-from mirror.rest.timestamps import nanoseconds
-from mirror.rest.transaction_ids import read_transaction_id
+from mirror.rest.answers.errors import NotFound
 
 # 48 bytes are a ledger hash, of which the first 32 are kept.
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})(?:[0-9a-fA-F]{32})?")

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from contracts.api import formats
 from contracts.queries.results import Ethereum, Result
 from mirror.db.sql import MAX_INT64, Row
-from mirror.rest.views import Answer
+from mirror.rest.answers.views import Answer
 from mirror.values import entity_id, hapi, hexes, result_codes, timestamp
 from mirror.values.ethereum import LEGACY, WEIBARS_PER_TINYBAR
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Quantity, Timestamp

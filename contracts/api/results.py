@@ -24,13 +24,22 @@ from contracts.queries import results as queries
 from contracts.queries.contracts import file_content
 from contracts.queries.results import Page, Result
 from contracts.queries.searches import Search, by_time
+from ledger.api.names.contracts import OfContract, find_contract, only
+from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
-from mirror.rest.contracts import OfContract, find_contract, only
-from mirror.rest.entities import EvmAddress, NotAnEntityId, read_entity_id
-from mirror.rest.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.views import Answer, ReadView
+from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
+from mirror.rest.parameters.parameter_set import (
+    ONLY_EQ,
+    InvalidInWords,
+    InvalidValue,
+    Parameter,
+    ParameterSet,
+)
+from mirror.rest.parameters.types import (
     BlockNumberParameter,
     BooleanParameter,
     HashParameter,
@@ -40,9 +49,6 @@ from mirror.rest.parameter_types import (
     OrderParameter,
     TimestampParameter,
 )
-from mirror.rest.parameters import ONLY_EQ, InvalidInWords, InvalidValue, Parameter, ParameterSet
-from mirror.rest.timestamps import bound, nanoseconds
-from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, shapes, timestamp
 
 

@@ -13,11 +13,11 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
+from ledger.api.names.contracts import OfContract, find_contract
 from mirror.db.sql import Comparison
-from mirror.rest.contracts import OfContract, find_contract
-from mirror.rest.paging import KeysetPagination, classic_link
-from mirror.rest.parameter_types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
-from mirror.rest.parameters import WITHOUT_NE, ParameterSet, refuse_ne
+from mirror.rest.paging.keyset import KeysetPagination, classic_link
+from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet, refuse_ne
+from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Page, Timestamp
 

@@ -10,7 +10,7 @@ from contracts.models import Contract
 from ledger.ingest.batch import Batch
 from ledger.ingest.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.registry import handles, names_entity
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ContractID, Key
 from mirror.values.timestamp import NANOS_PER_DAY

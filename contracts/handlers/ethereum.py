@@ -6,7 +6,7 @@ from contracts.models import EthereumTransaction
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import Entity, TransactionHash
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, ethereum
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.ethereum import EthereumData, InvalidEthereumData

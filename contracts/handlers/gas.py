@@ -2,7 +2,7 @@
 
 from contracts.handlers.sidecars import Seen
 from ledger.ingest.batch import Batch
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values.transaction_types import NUMBERS
 
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]

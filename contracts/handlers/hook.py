@@ -6,7 +6,7 @@ from contracts.handlers.hook_storage import add_updates
 from contracts.models import Hook
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 
 
 @handles("CRYPTOUPDATEACCOUNT", "CONTRACTUPDATEINSTANCE")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from contracts.handlers.hook_storage import StorageChanges
 from ledger.ingest.batch import Batch
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.transaction_types import NUMBERS
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from contracts.models import HookStorage, HookStorageChange
 from ledger.ingest.batch import Batch
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values.hashes import keccak256
 
 KEY_LENGTH = 32

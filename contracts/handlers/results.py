@@ -17,7 +17,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import Order, every_item
 from ledger.models import Entity
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 from mirror.values.transaction_types import NUMBERS

@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from contracts.handlers import hook_calls
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.batch import Batch
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.hapi import ContractAction as ActionMessage

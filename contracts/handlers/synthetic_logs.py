@@ -12,7 +12,7 @@ from contracts.handlers.results import insert_result
 from contracts.models import ContractLog
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.transaction_types import NUMBERS
 

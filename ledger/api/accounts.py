@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.accounts import OfAccount
 from ledger.api.transactions import (
     TransactionJson,
     TransactionsOfAccountParameters,
@@ -19,12 +20,13 @@ from ledger.queries import accounts as queries
 from ledger.queries import balances
 from ledger.queries.accounts import Account, Holdings, Moment
 from mirror import config
-from mirror.clock import now_ns
+from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
-from mirror.rest.accounts import OfAccount
-from mirror.rest.errors import NotFound
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import NotFound
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.parameter_set import ParameterSet
+from mirror.rest.parameters.types import (
     BooleanParameter,
     EntityIdParameter,
     LimitParameter,
@@ -32,8 +34,6 @@ from mirror.rest.parameter_types import (
     OrderParameter,
     PublicKeyParameter,
 )
-from mirror.rest.parameters import ParameterSet
-from mirror.rest.views import ReadView
 from mirror.values import alias, entity_id, hexes, keys, timestamp
 from mirror.values.shapes import Alias, EntityId, EvmAddress, Int32, Int64, KeyJson, Page, Timestamp
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND

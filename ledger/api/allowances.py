@@ -8,10 +8,10 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.accounts import OfAccount
 from mirror.db.sql import Comparison, Row, compare, fetch
-from mirror.rest.accounts import OfAccount
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
-from mirror.rest.parameters import ParameterSet, refuse_ne
+from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 

@@ -11,24 +11,24 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.accounts import TokenHoldingJson, tokens_json
+from ledger.api.names.accounts import find_account
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
 from ledger.queries.accounts import Holdings
 from mirror import config
-from mirror.clock import now_ns
+from mirror.config.clock import now_ns
 from mirror.db.sql import Comparison, compare
-from mirror.rest.accounts import find_account
-from mirror.rest.entities import NotAnEntityId, is_numeric_id, read_account, read_numeric_id
-from mirror.rest.errors import BadRequest, InvalidEntityId, InvalidParameter
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.entity_ids import NotAnEntityId, is_numeric_id, read_account, read_numeric_id
+from mirror.rest.parameters.parameter_set import Parameter, ParameterSet
+from mirror.rest.parameters.types import (
     LimitParameter,
     NumberParameter,
     OrderParameter,
     PublicKeyParameter,
     TimestampParameter,
 )
-from mirror.rest.parameters import Parameter, ParameterSet
-from mirror.rest.views import ReadView
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 

@@ -11,16 +11,16 @@ from rest_framework.response import Response
 
 from ledger.queries import blocks as queries
 from mirror.db.sql import Row
-from mirror.rest.errors import InvalidParameter, NotFound
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import InvalidParameter, NotFound
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
+from mirror.rest.parameters.types import (
     BlockNumberParameter,
     LimitParameter,
     OrderParameter,
     TimestampParameter,
     read_number,
 )
-from mirror.rest.parameters import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
-from mirror.rest.views import ReadView
 from mirror.values import hexes, timestamp
 from mirror.values.shapes import Hex, Int32, Int64, Page, TimestampRangeJson
 

@@ -10,12 +10,12 @@ from rest_framework.response import Response
 
 from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
-from mirror.clock import now_ns
-from mirror.rest.entities import NotAnEntityId, read_numeric_id
-from mirror.rest.errors import InvalidEntityId, InvalidParameter, NotFound
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter
-from mirror.rest.parameters import NoParameters, ParameterSet
-from mirror.rest.views import ReadView
+from mirror.config.clock import now_ns
+from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.entity_ids import NotAnEntityId, read_numeric_id
+from mirror.rest.parameters.parameter_set import NoParameters, ParameterSet
+from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
 from mirror.values import entity_id, hexes, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import Base64, EntityId, KeyJson, Page, Timestamp

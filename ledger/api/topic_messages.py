@@ -15,9 +15,11 @@ from ledger.queries.topics import Message, Partition
 from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison
-from mirror.rest.entities import is_numeric_id, read_numeric_id
-from mirror.rest.errors import BadRequest, InvalidParameter, NotFound
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.entity_ids import is_numeric_id, read_numeric_id
+from mirror.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet, refuse_ne
+from mirror.rest.parameters.types import (
     ChoiceParameter,
     LimitParameter,
     NumberParameter,
@@ -25,8 +27,6 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
     read_number,
 )
-from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet, refuse_ne
-from mirror.rest.views import ReadView
 from mirror.values import entity_id, hapi, hexes, timestamp
 from mirror.values.shapes import Base64, EntityId, Int32, Int64, Page, Timestamp
 

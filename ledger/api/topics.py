@@ -11,9 +11,9 @@ from google.protobuf.message import DecodeError
 from ledger.queries import topics as queries
 from ledger.queries.topics import Topic as TopicRow
 from mirror import config
-from mirror.rest.errors import NotFound
-from mirror.rest.newer_parameters import NewerParameterSet, not_converted
-from mirror.rest.views import NewerReadView
+from mirror.rest.answers.errors import NotFound
+from mirror.rest.answers.views import NewerReadView
+from mirror.rest.parameters.newer import NewerParameterSet, not_converted
 from mirror.values import entity_id, timestamp, wire
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson

@@ -15,14 +15,18 @@ from typing import NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.transactions import read_transaction_id
+from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries import transactions as queries
 from ledger.queries.transactions import FullTransaction, Selection
 from mirror import config
-from mirror.clock import now_ns
+from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison, Where, compare
-from mirror.rest.errors import NotFound
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import NotFound
+from mirror.rest.answers.views import Answer, ReadView
+from mirror.rest.parameters.parameter_set import ParameterSet
+from mirror.rest.parameters.types import (
     BooleanParameter,
     ChoicesParameter,
     EntityIdParameter,
@@ -33,10 +37,6 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
     TransactionTypeParameter,
 )
-from mirror.rest.parameters import ParameterSet
-from mirror.rest.timestamps import bound, nanoseconds
-from mirror.rest.transaction_ids import read_transaction_id
-from mirror.rest.views import Answer, ReadView
 from mirror.values import entity_id, hexes, result_codes, timestamp, transaction_id, transaction_types
 from mirror.values.hapi import CustomFeeLimit
 from mirror.values.shapes import (

@@ -8,7 +8,7 @@ from typing import Any
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
 from ledger.models import CryptoAllowance
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 
 

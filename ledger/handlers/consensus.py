@@ -10,7 +10,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.columns import text
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import Topic, TopicMessage
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import FeeExemptKeyList
 from tokens.models import CustomFee

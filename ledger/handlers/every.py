@@ -12,7 +12,7 @@ from ledger.models import (
     Transaction,
     TransactionHash,
 )
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.timestamp import NANOS_PER_DAY

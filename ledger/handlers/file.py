@@ -7,7 +7,7 @@ from ledger.ingest.columns import keys, text
 from ledger.ingest.contents import Chunk
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import FileData
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 
 LAST_SYSTEM_FILE = 999

@@ -8,7 +8,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import Order, every_item, handles, names_entity
 from ledger.models import Schedule, TransactionSignature
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import SignaturePair
 from mirror.values.transaction_types import NUMBERS

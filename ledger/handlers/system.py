@@ -5,7 +5,7 @@ from typing import Any
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import NetworkFreeze
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 

@@ -3,7 +3,7 @@
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
 from ledger.models import Prng
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values.transaction_types import NUMBERS
 
 ATOMIC_BATCH = NUMBERS["ATOMICBATCH"]

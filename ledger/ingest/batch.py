@@ -13,7 +13,7 @@ from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import RecoverableError
 from ledger.ingest.lookup import EntityLookup
 from ledger.models import Entity, RecordFile
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror import config
 from mirror.db.rows import Rows
 from mirror.values import entity_id

@@ -5,7 +5,7 @@ import time
 from ledger.ingest.batch import Batch
 from ledger.models import RecordFile as RecordFileRow
 from ledger.models import SidecarFile as SidecarFileRow
-from ledger.stream.record_file import RecordFile
+from ledger.stream.record.record_file import RecordFile
 
 DIGEST_SHA384 = 0
 

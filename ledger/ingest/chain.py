@@ -7,10 +7,10 @@ from operator import itemgetter
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
-from ledger.stream import block
-from ledger.stream.block_source import LocalBlockFile
-from ledger.stream.record_file import RecordFile
-from ledger.stream.verified import StreamFile
+from ledger.stream.block import block_file
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.blocks import LocalBlockFile
+from ledger.stream.source.verified import StreamFile
 from mirror import config
 
 NO_HASH = "0" * 96
@@ -69,7 +69,7 @@ class Position:
         """
         self._require_next_number(file)
         self._require_next_wrapper(file)
-        if file.version == block.VERSION and self.version != block.VERSION:
+        if file.version == block_file.VERSION and self.version != block_file.VERSION:
             # Where a network goes over to blocks these chain to the one around the last record file.
             last_hash = self.wrapper_hash or ""
         else:
@@ -85,7 +85,7 @@ class Position:
         )
 
     def _require_next_number(self, file: RecordFile) -> None:
-        if file.version == block.VERSION and file.block_number != self.index + 1:
+        if file.version == block_file.VERSION and file.block_number != self.index + 1:
             raise IngestError(
                 file.name,
                 "header",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.keys import public_key
 from mirror.values.timestamp import NANOS_PER_DAY

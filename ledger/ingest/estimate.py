@@ -10,15 +10,15 @@ from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.contents import FileContents
 from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup import EntityLookup
-from ledger.stream import names
-from ledger.stream.address_book import AddressBookNode
-from ledger.stream.bucket import PAGE, Bucket
-from ledger.stream.download import Layout
 from ledger.stream.errors import StreamFileError
-from ledger.stream.files import read_record_file
-from ledger.stream.record_file import RecordFile, SidecarMetadata
-from ledger.stream.sidecar import SidecarFile, read_sidecar_file
-from ledger.stream.verified import StreamFile
+from ledger.stream.record import names
+from ledger.stream.record.formats import read_record_file
+from ledger.stream.record.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.signature.address_book import AddressBookNode
+from ledger.stream.source.bucket import PAGE, Bucket
+from ledger.stream.source.download import Layout
+from ledger.stream.source.verified import StreamFile
 
 SAMPLED = 50
 # Of a bucket: where it is looked into, and how many nodes are asked for files there.

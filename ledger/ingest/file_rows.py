@@ -11,9 +11,9 @@ from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.registry import entity_of, essential_steps, load_handlers, steps
 from ledger.ingest.selection import InvalidFilter, Selection
 from ledger.stream.errors import StreamFileError
-from ledger.stream.item import RecordItem
-from ledger.stream.record_file import RecordFile
-from ledger.stream.verified import StreamFile
+from ledger.stream.record.item import RecordItem
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.verified import StreamFile
 from mirror import config
 from mirror.models import PassedOver
 from mirror.values import timestamp, transaction_types

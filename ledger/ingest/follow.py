@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from ledger.ingest.chain import NO_HASH, Position
 from ledger.ingest.reporting import Problem, Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream import names
-from ledger.stream.consensus import Electorate
-from ledger.stream.download import Download, Listing, Published
 from ledger.stream.errors import StreamFileError
-from ledger.stream.verified import VerifiedFile
+from ledger.stream.record import names
+from ledger.stream.signature.quorum import Electorate
+from ledger.stream.source.download import Download, Listing, Published
+from ledger.stream.source.verified import VerifiedFile
 from mirror import config
 
 log = logging.getLogger(__name__)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest import stored_network
 from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.contents import FileContents
@@ -28,11 +29,11 @@ from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.registry import start_work
 from ledger.ingest.snapshots import Snapshots
 from ledger.ingest.trust import Trust, changes_nodes
-from ledger.stream.block_wrapped import require_majority
+from ledger.stream.block.wrapped import require_majority
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import LocalRecordFile
-from ledger.stream.verified import StreamFile, VerifiedFile
-from mirror import config, stored_network
+from ledger.stream.source.local import LocalRecordFile
+from ledger.stream.source.verified import StreamFile, VerifiedFile
+from mirror import config
 from mirror.models import LOADER_LOCK
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from django.apps import apps
 from django.db.backends.utils import CursorWrapper
 from django.utils.module_loading import module_has_submodule
 
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values.transaction_types import NUMBERS
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from typing import Any, Protocol, Self
 from django.db import Error, connection
 
 from ledger.ingest.errors import IngestError
-from ledger.stream.consensus import NoConsensus
 from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.quorum import NoConsensus
+from mirror.config.errors import OperatorError
 from mirror.db import outage
-from mirror.errors import OperatorError
 from mirror.models import LoaderState
 from mirror.values.timestamp import NANOS_PER_SECOND
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ledger.ingest.trust import changes_nodes
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror import config
-from mirror.errors import OperatorError
+from mirror.config.errors import OperatorError
 from mirror.values import entity_id, timestamp, transaction_types
 from mirror.values.entity_id import InvalidEntityId
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from ledger.stream.bucket import Access, Bucket, InvalidLocation, open_bucket
-from ledger.stream.download import Download, Layout, PathType
+from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket
+from ledger.stream.source.download import Download, Layout, PathType
 from mirror import config
-from mirror.errors import OperatorError
+from mirror.config.errors import OperatorError
 
 # Buckets the networks are published in.
 PUBLIC_BUCKETS = {

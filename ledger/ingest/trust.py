@@ -5,9 +5,9 @@ from fractions import Fraction
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
-from ledger.stream.address_book import AddressBookNode, read_address_book
-from ledger.stream.consensus import ConsensusMode, Electorate, electorate
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
+from ledger.stream.signature.address_book import AddressBookNode, read_address_book
+from ledger.stream.signature.quorum import ConsensusMode, Electorate, electorate
 from mirror import config
 from mirror.values import entity_id
 from mirror.values.timestamp import MAX

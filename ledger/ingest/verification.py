@@ -19,12 +19,12 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup import EntityLookup
 from ledger.ingest.trust import Trust
-from ledger.stream.block_wrapped import require_majority
+from ledger.stream.block.wrapped import require_majority
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record_file import RecordFile
-from ledger.stream.source import LocalRecordFile
-from ledger.stream.verified import StreamFile, VerifiedFile
-from mirror.errors import OperatorError
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.local import LocalRecordFile
+from ledger.stream.source.verified import StreamFile, VerifiedFile
+from mirror.config.errors import OperatorError
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX
 

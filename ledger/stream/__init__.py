@@ -1,11 +1,11 @@
 """Stream files to record items: the formats nodes write, without Django."""
 
-from ledger.stream.block import read_block_file
+from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.files import read_record_file
-from ledger.stream.item import RecordItem
-from ledger.stream.record_file import RecordFile, SidecarMetadata
-from ledger.stream.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.record.formats import read_record_file
+from ledger.stream.record.item import RecordItem
+from ledger.stream.record.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 
 __all__ = [
     "RecordFile",

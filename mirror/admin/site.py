@@ -12,9 +12,10 @@ from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import Resolver404, resolve
 
-from mirror import config, inventory, status
+from mirror import config
 from mirror.admin.readonly import CompositeKeyAdmin
 from mirror.db import outage
+from mirror.node import inventory, status
 
 log = logging.getLogger("mirror.admin")
 

@@ -20,8 +20,8 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DjangoError
 
-from mirror.db.cluster import ServerError
-from mirror.db.embedded import Server
+from mirror.node.postgres.cluster import ServerError
+from mirror.node.postgres.server import Server
 
 log = logging.getLogger("mirror.db")
 

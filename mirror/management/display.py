@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from mirror.status import age
+from mirror.node.status import age
 
 SECONDS_BETWEEN_LINES = 5
 # Before this share is done the time left can't be told.

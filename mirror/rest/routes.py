@@ -14,7 +14,7 @@ from django.urls.resolvers import RegexPattern
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import get_language
 
-from mirror.rest.views import NewerReadView, NewerUnknownRoute, ReadView, UnknownRoute
+from mirror.rest.answers.views import NewerReadView, NewerUnknownRoute, ReadView, UnknownRoute
 
 PREFIX = "api/v1/"
 

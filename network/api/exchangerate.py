@@ -6,9 +6,9 @@ Errors: 400 malformed parameter; 404 if there is no readable version of the file
 
 from typing import Any, TypedDict
 
-from mirror.rest.errors import NotFound
-from mirror.rest.newer_parameters import NewerParameterSet, NewerTimestampParameter, time_window
-from mirror.rest.views import NewerReadView
+from mirror.rest.answers.errors import NotFound
+from mirror.rest.answers.views import NewerReadView
+from mirror.rest.parameters.newer import NewerParameterSet, NewerTimestampParameter, time_window
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ExchangeRateSet
 from mirror.values.shapes import Int32, Int64, Timestamp

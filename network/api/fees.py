@@ -11,16 +11,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mirror.db.bounds import Bounds
-from mirror.rest.bodies import UNREADABLE, read_body
-from mirror.rest.errors import BadRequest
-from mirror.rest.newer_parameters import (
+from mirror.rest.answers.errors import BadRequest
+from mirror.rest.answers.views import Answer, NewerReadView, Posted
+from mirror.rest.parameters.bodies import UNREADABLE, read_body
+from mirror.rest.parameters.newer import (
     NewerChoiceParameter,
     NewerOrderParameter,
     NewerParameterSet,
     NewerTimestampParameter,
     time_window,
 )
-from mirror.rest.views import Answer, NewerReadView, Posted
 from mirror.values import timestamp
 from mirror.values.hapi import (
     CurrentAndNextFeeSchedule,

@@ -10,10 +10,10 @@ from typing import Any, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from mirror import config
-from mirror.rest.errors import BadRequest, InvalidEntityId
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, NumberParameter, OrderParameter
-from mirror.rest.parameters import ONLY_EQ, InvalidValue, ParameterSet
-from mirror.rest.views import Answer, ReadView
+from mirror.rest.answers.errors import BadRequest, InvalidEntityId
+from mirror.rest.answers.views import Answer, ReadView
+from mirror.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, ParameterSet
+from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, NumberParameter, OrderParameter
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson

@@ -9,9 +9,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple, TypedDict
 
 from mirror.db.sql import fetch_one
-from mirror.rest.errors import NotFound
-from mirror.rest.newer_parameters import NewerParameterSet
-from mirror.rest.views import NewerReadView
+from mirror.rest.answers.errors import NotFound
+from mirror.rest.answers.views import NewerReadView
+from mirror.rest.parameters.newer import NewerParameterSet
 from mirror.values.shapes import Int64, TimestampRangeJson
 from mirror.values.timestamp import newer_staking_period_json
 

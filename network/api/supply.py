@@ -9,14 +9,14 @@ from typing import Annotated, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.clock import now_ns
+from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison
-from mirror.rest.errors import BadRequest, NotFound
-from mirror.rest.parameter_types import ChoiceParameter, TimestampParameter
-from mirror.rest.parameters import ParameterSet, refuse_ne
-from mirror.rest.rendering import PlainTextRenderer
-from mirror.rest.views import ReadView
+from mirror.rest.answers.errors import BadRequest, NotFound
+from mirror.rest.answers.rendering import PlainTextRenderer
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.rest.parameters.types import ChoiceParameter, TimestampParameter
 from mirror.values import timestamp
 from mirror.values.shapes import DecimalText, Says, Timestamp
 from network.queries import supply as queries

@@ -8,7 +8,7 @@ from typing import Any
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from network.handlers.address_book import ip_address
 from network.models import Node

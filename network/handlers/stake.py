@@ -5,7 +5,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import at_start, handles
 from ledger.ingest.staking import compute_rewards
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror import config
 from mirror.values import timestamp
 from mirror.values.timestamp import NANOS_PER_DAY

@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import at_start, handles
 from ledger.stream.errors import StreamFileError
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror import config
 from mirror.values import entity_id
 from mirror.values.transaction_types import NUMBERS

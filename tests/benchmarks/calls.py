@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mirror.db.cluster import DATABASE, ROLE
-from mirror.db.embedded import Server
-from mirror.db.place import place
+from mirror.node.postgres.cluster import DATABASE, ROLE
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPARISON = Path(__file__).parent / "ethereumjs"

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from mirror.db import embedded
-from mirror.db.embedded import Server
-from mirror.db.place import place
+from mirror.node.postgres import server as embedded
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 240

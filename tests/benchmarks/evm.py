@@ -20,8 +20,7 @@ from statistics import median
 from Crypto.Hash import keccak
 
 from tests.benchmarks.evm_traps import CONTRACT, SENDER, Trap, traps
-from web3sim.engine.plain import PlainEngine
-from web3sim.engine.seam import (
+from web3sim.engine.interface import (
     AccountRecord,
     Address,
     BlockEnvironment,
@@ -30,7 +29,8 @@ from web3sim.engine.seam import (
     Profile,
     Status,
 )
-from web3sim.engine.translation import TranslatedEngine
+from web3sim.engine.plain import PlainEngine
+from web3sim.engine.translation.engine import TranslatedEngine
 
 FOLDER = Path(__file__).parent
 CONTRACTS = FOLDER / "evm_contracts" / "compiled.json"

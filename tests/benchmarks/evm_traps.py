@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.web3sim.engine.world import code
-from web3sim.engine.seam import AccountRecord, Address
+from web3sim.engine.interface import AccountRecord, Address
 
 SENDER, CONTRACT, CALLEE = (bytes([number]) * 20 for number in (0xAA, 0xC0, 0xCA))
 CODE_LIMIT, INIT_CODE_LIMIT = 24 * 1024, 48 * 1024

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from mirror.db.embedded import in_use
+from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
 
 ROOT = Path(__file__).resolve().parents[2]

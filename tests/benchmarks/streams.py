@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from ledger.stream.compose import TREASURY, Composer
+from ledger.stream.record.compose import TREASURY, Composer
 from mirror.values.hapi import CryptoUpdateTransactionBody
 from tests.contracts.compose import ContractStream, change, contract, function_result, log, state
 from tests.tokens.compose import TokenStream, serials, units

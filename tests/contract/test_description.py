@@ -4,7 +4,7 @@ import pytest
 import yaml
 from django.contrib.staticfiles import finders
 
-from mirror.rest.schema import Generator
+from mirror.rest.schema.description import Generator
 from mirror.urls import ROUTES
 from tests.api import Answer
 from tests.contract import description

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.stream.compose import Composer, account, timestamp
+from ledger.stream.record.compose import Composer, account, timestamp
 from mirror.values import rlp
 from mirror.values.hapi import (
     ContractActions,

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.world import Account, World
+from mirror.demo.world.world import Account, World
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, base_32, entity, hexed, key, numbered
 from tests.e2e.life import Life, Moment, Snapshot
 from tests.e2e.rest import Rest, same

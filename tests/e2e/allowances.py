@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.world import World
+from mirror.demo.world.world import World
 from tests.e2e.forms import entity, since
 from tests.e2e.rest import Rest, same
 

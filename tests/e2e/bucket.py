@@ -12,9 +12,9 @@ from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.stream.compose import Block
-from ledger.stream.demo.system_files import address_book
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import Block
+from ledger.stream.source.local import find_record_files
+from mirror.demo.world.system_files import address_book
 from tests import forking
 
 # Each of them gets rows of every file, so the loader always comes to them.

@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.deployed import Contract
-from ledger.stream.demo.world import World
+from mirror.demo.evm.deployed import Contract
+from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, entity, hexed, key
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from random import Random
 
-from ledger.stream.compose import Block
-from ledger.stream.demo import people
-from ledger.stream.demo.actions import ALL
-from ledger.stream.demo.network import START, Network
-from ledger.stream.demo.nodes import nodes
-from ledger.stream.demo.world import World
+from ledger.stream.record.compose import Block
+from mirror.demo.actions import ALL
+from mirror.demo.publish.nodes import nodes
+from mirror.demo.world import people
+from mirror.demo.world.network import START, Network
+from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND
 
 _MINUTE = 60 * NANOS_PER_SECOND

@@ -3,11 +3,11 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.periods import LEAST_STAKE, MOST_STAKE, counted
-from ledger.stream.demo.staking import MOST_REWARD_RATE
-from ledger.stream.demo.system_files import EXCHANGE_RATES, FEE_SCHEDULE, NODE_DETAILS
-from ledger.stream.demo.units import HBAR
-from ledger.stream.demo.world import World
+from mirror.demo.world.periods import LEAST_STAKE, MOST_STAKE, counted
+from mirror.demo.world.staking import MOST_REWARD_RATE
+from mirror.demo.world.system_files import EXCHANGE_RATES, FEE_SCHEDULE, NODE_DETAILS
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.world import World
 from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
 from tests.e2e.forms import NANOS_PER_DAY, at, entity, since
 from tests.e2e.life import Life

@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.tokens import Serial, Token
-from ledger.stream.demo.world import World
+from mirror.demo.tokens.tokens import Serial, Token
+from mirror.demo.world.world import World
 from tests.e2e.forms import at, base_64, entity
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same

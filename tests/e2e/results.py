@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.demo.deployed import Result
-from ledger.stream.demo.world import World
+from mirror.demo.evm.deployed import Result
+from mirror.demo.world.world import World
 from tests.e2e.forms import address, at, entity, hexed, word
 from tests.e2e.rest import Rest, same
 

@@ -5,8 +5,8 @@ from random import Random
 from textwrap import wrap
 from typing import Any
 
-from ledger.stream.demo.schedules import Schedule, Signature
-from ledger.stream.demo.world import World
+from mirror.demo.world.schedules import Schedule, Signature
+from mirror.demo.world.world import World
 from tests.e2e.forms import at, base_64, entity, key
 from tests.e2e.rest import Rest, same
 

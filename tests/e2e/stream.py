@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.compose import Block, ComposedTransaction
+from ledger.stream.record.compose import Block, ComposedTransaction
 from mirror.values import result_codes, transaction_types
 from mirror.values import timestamp as timestamps
 from tests.e2e.forms import at, base_64, entity, hexed

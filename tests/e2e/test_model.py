@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
-from ledger.stream.compose import Block
-from ledger.stream.demo.world import World
+from ledger.stream.record.compose import Block
+from mirror.demo.world.world import World
 from mirror.values import transaction_types
 from tests.e2e import (
     accounts,

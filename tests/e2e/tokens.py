@@ -3,9 +3,9 @@
 from random import Random
 from typing import Any
 
-from ledger.stream.compose import Block
-from ledger.stream.demo.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
-from ledger.stream.demo.world import World
+from ledger.stream.record.compose import Block
+from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
+from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered
 from tests.e2e.life import Life, Moment
 from tests.e2e.rest import Rest, same

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ledger.stream.compose import Composer
+from ledger.stream.record.compose import Composer
 from mirror.values.hapi import TransactionBody, TransactionRecord
 
 KEY = {"ed25519": bytes(range(32))}

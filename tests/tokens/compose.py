@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ledger.stream.compose import TREASURY, Composer, account
+from ledger.stream.record.compose import TREASURY, Composer, account
 from mirror.values.hapi import (
     AccountAmount,
     NftTransfer,

@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from web3sim import buckets
-from web3sim.buckets import SharedBuckets
+from web3sim.limits import buckets
+from web3sim.limits.buckets import SharedBuckets
 from web3sim.state import cache
 from web3sim.state.cache import Caches, ExpiringCache
 

@@ -38,8 +38,8 @@ def contract(build: Build, num: int, runtime_code: bytes, **columns: Any) -> int
 
 
 def asked(**given: Any) -> Any:
-    """A `web3sim.call.Call` with defaults."""
-    from web3sim.call import Call
+    """A `web3sim.calls.call.Call` with defaults."""
+    from web3sim.calls.call import Call
 
     defaults: dict[str, Any] = {
         "block": LATEST,

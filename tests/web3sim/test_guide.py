@@ -7,8 +7,8 @@ from pathlib import Path
 from django.conf import settings
 
 from mirror import config
-from web3sim import request_filters, throttle
-from web3sim.conditions import FIELDS
+from web3sim.limits import filters, throttle
+from web3sim.limits.conditions import FIELDS
 from web3sim.models import ContractCallFilter
 
 GUIDE = Path(settings.BASE_DIR, "mirror", "docs", "calls.md").read_text()
@@ -25,7 +25,7 @@ def test_what_is_said_of_refusals_is_what_clients_get():
         throttle.REQUESTS_EXCEEDED,
         throttle.TRACES_EXCEEDED,
         throttle.GAS_EXCEEDED,
-        request_filters.REJECTED,
+        filters.REJECTED,
     ):
         assert f"`{text}`" in GUIDE
 
@@ -35,7 +35,7 @@ def test_the_filters_shown_can_be_used(settings_of):
     assert shown
     assert json.loads(shown[1])
     settings_of({"web3.throttle.request": shown[1]})
-    assert [each.action for each in request_filters.configured()] == ["REJECT", "THROTTLE"]
+    assert [each.action for each in filters.configured()] == ["REJECT", "THROTTLE"]
 
 
 def test_every_action_and_field_is_explained():

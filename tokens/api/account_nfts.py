@@ -9,19 +9,19 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.accounts import OfAccount
 from mirror.db.pairs import PairBounds, among_pairs, page_of_pairs
 from mirror.db.sql import Comparison, Row, compare, fetch
-from mirror.rest.accounts import OfAccount
-from mirror.rest.errors import BadRequest
-from mirror.rest.pairs import classic_pair
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import BadRequest
+from mirror.rest.paging.pairs import classic_pair
+from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
+from mirror.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
     OrderParameter,
     TokenIdParameter,
 )
-from mirror.rest.parameters import ParameterSet, refuse_ne
 from mirror.values import entity_id, hexes, timestamp
 from mirror.values.shapes import Base64, EntityId, Int64, Page, Timestamp
 

@@ -9,17 +9,17 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.accounts import NewerOfAccount, newer_account_id
 from mirror.db.bounds import Ends
-from mirror.rest.accounts import NewerOfAccount, newer_account_id
-from mirror.rest.entities import AccountName
-from mirror.rest.newer_parameters import (
+from mirror.rest.paging.pairs import check_newer_range
+from mirror.rest.parameters.entity_ids import AccountName
+from mirror.rest.parameters.newer import (
     NewerEntityIdParameter,
     NewerLimitParameter,
     NewerNumberParameter,
     NewerOrderParameter,
     NewerParameterSet,
 )
-from mirror.rest.pairs import check_newer_range
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 from tokens.queries import airdrops as queries

@@ -10,20 +10,20 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.accounts import NewerOfAccount, OfAccount, newer_account_id
 from mirror.db.pairs import PairBounds, page_of_pairs
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
-from mirror.rest.accounts import NewerOfAccount, OfAccount, newer_account_id
-from mirror.rest.entities import AccountName
-from mirror.rest.newer_parameters import (
+from mirror.rest.paging.pairs import classic_pair, newer_pair
+from mirror.rest.parameters.entity_ids import AccountName
+from mirror.rest.parameters.newer import (
     NewerBooleanParameter,
     NewerEntityIdParameter,
     NewerLimitParameter,
     NewerOrderParameter,
     NewerParameterSet,
 )
-from mirror.rest.pairs import classic_pair, newer_pair
-from mirror.rest.parameter_types import EntityIdParameter, LimitParameter, OrderParameter, TokenIdParameter
-from mirror.rest.parameters import ParameterSet
+from mirror.rest.parameters.parameter_set import ParameterSet
+from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter, TokenIdParameter
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 

@@ -9,9 +9,11 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.tokens import OfToken
 from ledger.queries import balances as snapshots
-from mirror.clock import now_ns
-from mirror.rest.parameter_types import (
+from mirror.config.clock import now_ns
+from mirror.rest.parameters.parameter_set import ParameterSet
+from mirror.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
@@ -19,8 +21,6 @@ from mirror.rest.parameter_types import (
     PublicKeyParameter,
     TimestampParameter,
 )
-from mirror.rest.parameters import ParameterSet
-from mirror.rest.tokens import OfToken
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 from tokens.queries import holdings

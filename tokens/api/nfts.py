@@ -9,8 +9,10 @@ from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.rest.errors import InvalidParameter, NotFound
-from mirror.rest.parameter_types import (
+from ledger.api.names.tokens import OfToken
+from mirror.rest.answers.errors import InvalidParameter, NotFound
+from mirror.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet
+from mirror.rest.parameters.types import (
     EntityIdParameter,
     LimitParameter,
     NumberParameter,
@@ -18,8 +20,6 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
     read_number,
 )
-from mirror.rest.parameters import InvalidValue, NoParameters, ParameterSet
-from mirror.rest.tokens import OfToken
 from mirror.values import entity_id, timestamp, transaction_id, transaction_types
 from mirror.values.shapes import EntityId, Int32, Page, Timestamp, TransactionId
 from tokens.api.account_nfts import NftJson, NftsJson, nft_json

@@ -12,10 +12,14 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.tokens import OfToken
 from mirror.db.sql import Comparison
-from mirror.rest.entities import EvmAddress, read_entity_id
-from mirror.rest.errors import BadRequest, InvalidParameter, NotFound
-from mirror.rest.parameter_types import (
+from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.entity_ids import EvmAddress, read_entity_id
+from mirror.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
+from mirror.rest.parameters.query_string import Query
+from mirror.rest.parameters.types import (
     ChoicesParameter,
     EntityIdParameter,
     LimitParameter,
@@ -24,10 +28,6 @@ from mirror.rest.parameter_types import (
     TimestampParameter,
     TokenIdParameter,
 )
-from mirror.rest.parameters import ONLY_EQ, InvalidValue, Parameter, ParameterSet
-from mirror.rest.query import Query
-from mirror.rest.tokens import OfToken
-from mirror.rest.views import ReadView
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import Base64, DecimalText, EntityId, Int64, KeyJson, Page, Timestamp

@@ -4,7 +4,7 @@ from typing import Any
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.db.enums import AirdropState
 from mirror.values import entity_id
 from tokens.models import TokenAccount, TokenAirdrop

@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from tokens.models import Nft, NftAllowance, TokenAllowance
 from tokens.models.nft import KEEP

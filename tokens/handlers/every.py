@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.transaction_types import NUMBERS
 from tokens.handlers.bulk import Dissociation, dissociate_deleted

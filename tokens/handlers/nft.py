@@ -2,7 +2,7 @@
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from tokens.models import Nft
 from tokens.models.nft import KEEP
 

@@ -2,7 +2,7 @@
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.transaction_types import name
 from tokens.handlers.statuses import FROZEN, GRANTED, REVOKED, UNFROZEN

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from tokens.handlers.bulk import change_treasury
 from tokens.models import Nft, TokenAccount

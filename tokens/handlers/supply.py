@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from tokens.models import Nft, Token
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from ledger.ingest.batch import Batch
 from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import handles, names_entity
-from ledger.stream.item import RecordItem
+from ledger.stream.record.item import RecordItem
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.values import entity_id, timestamp
 from mirror.values.transaction_types import NUMBERS, name

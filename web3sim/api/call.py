@@ -16,16 +16,17 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from django.http import HttpRequest, HttpResponse
 
 from mirror import config
-from mirror.rest import compression
-from mirror.rest.bodies import body_of
-from mirror.rest.errors import Failure, WrongMethod
-from mirror.rest.parameters import NoParameters
-from mirror.rest.rendering import render
-from mirror.rest.views import NewerReadView, Posted
+from mirror.rest.answers import compression
+from mirror.rest.answers.errors import Failure, WrongMethod
+from mirror.rest.answers.rendering import render
+from mirror.rest.answers.views import NewerReadView, Posted
+from mirror.rest.parameters.bodies import body_of
+from mirror.rest.parameters.parameter_set import NoParameters
 from mirror.values.shapes import Hex, Int64, Says
-from web3sim import buckets, request_filters, throttle, workers
-from web3sim.api.body import CallBody, InvalidBody, parse
-from web3sim.call import Answer, Call, Problem
+from web3sim.calls.body import CallBody, InvalidBody, parse
+from web3sim.calls.call import Answer, Call, Problem
+from web3sim.limits import buckets, filters, throttle
+from web3sim.processes import pool as workers
 
 log = logging.getLogger("mirror.web3")
 
@@ -177,8 +178,8 @@ _JSON_TYPES = _JsonTypes()
 
 
 @cache
-def _filters() -> request_filters.Filters:
-    return request_filters.Filters()
+def _filters() -> filters.Filters:
+    return filters.Filters()
 
 
 def _answer(request: HttpRequest) -> tuple[HTTPStatus, Mapping[str, Any]]:
@@ -193,7 +194,7 @@ def _answer(request: HttpRequest) -> tuple[HTTPStatus, Mapping[str, Any]]:
     throttle.admit(shared, gas)
     unused = gas
     try:
-        engine = request_filters.apply(_filters().current(), body, shared)
+        engine = filters.apply(_filters().current(), body, shared)
         asked = _call(body, engine, deadline)
         unused = throttle.unused(gas, None, False)
         found: Answer = workers.pool().run(asked, deadline)

@@ -1,6 +1,6 @@
 """GET /api/v1/contracts/results/{transactionIdOrHash}/opcodes: a past transaction, operation by operation.
 
-Source: the transaction and the state of just before it, which web3sim.trace runs again. Units: gas.
+Source: the transaction and the state of just before it, which web3sim.past.trace runs again. Units: gas.
 Errors: 400 malformed id, hash or flag; 404 no such transaction or result, and for everything while
 `web3.opcode.tracer.enabled` is false; 429; 501 for a system contract's function that is not simulated; 503
 when it takes too long, or another trace is being made. A long answer that takes too long breaks off.
@@ -18,22 +18,24 @@ from rest_framework.response import Response
 
 from mirror import config
 from mirror.db.sql import MAX_INT64
-from mirror.rest import compression
-from mirror.rest.errors import BadRequest, Failure, NotFound, Unavailable, WrongMethod
-from mirror.rest.newer_parameters import NewerBooleanParameter, NewerParameterSet
-from mirror.rest.parameters import InvalidValue
-from mirror.rest.rendering import NewerJsonRenderer
-from mirror.rest.views import NewerReadView, Record
+from mirror.rest.answers import compression
+from mirror.rest.answers.errors import BadRequest, Failure, NotFound, Unavailable, WrongMethod
+from mirror.rest.answers.rendering import NewerJsonRenderer
+from mirror.rest.answers.views import NewerReadView, Record
+from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
+from mirror.rest.parameters.parameter_set import InvalidValue
 from mirror.values import transaction_id
 from mirror.values.entity_id import InvalidEntityId
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64
 from mirror.values.transaction_id import InvalidTransactionId, TransactionId
-from web3sim import buckets, past, throttle, workers
 from web3sim.api.call import ContractCallErrorJson
-from web3sim.call import Answer
+from web3sim.calls.call import Answer
+from web3sim.limits import buckets, throttle
+from web3sim.past import transactions
+from web3sim.past.trace import Trace
+from web3sim.processes import pool
+from web3sim.processes.pool import Pieces
 from web3sim.state.database import DatabaseUnavailable, Reading
-from web3sim.trace import Trace
-from web3sim.workers import Pieces
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
 
@@ -100,15 +102,15 @@ def find(name: bytes | TransactionId) -> int:
     """The consensus timestamp of a transaction that ran a contract. Errors: NotFound, DatabaseUnavailable."""
     reading = Reading()
     if isinstance(name, bytes):
-        found = past.first_of_hash(name, reading)
+        found = transactions.first_of_hash(name, reading)
         if found is None:
             raise NotFound(f"Contract transaction hash not found: 0x{name.hex()}")
         return found
     payer, valid_start = name
-    found = past.first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
+    found = transactions.first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
     if found is None:
         raise NotFound(f"Transaction not found: {transaction_id.text(payer, valid_start)}")
-    if not past.has_result(found, reading):
+    if not transactions.has_result(found, reading):
         raise NotFound(f"Contract result not found: {found}")
     return found
 
@@ -166,10 +168,10 @@ class Opcodes(NewerReadView):
             throttle.admit_trace(buckets.of_process())
             consensus_timestamp = find(name)
             asked = Trace(consensus_timestamp, given.stack, given.memory, given.storage, deadline, seconds)
-            found, pieces = workers.trace_pool().stream(asked, deadline, seconds)
+            found, pieces = pool.trace_pool().stream(asked, deadline, seconds)
         except throttle.Throttled as error:
             raise _TooMany(str(error)) from None
-        except (DatabaseUnavailable, workers.Unanswered):
+        except (DatabaseUnavailable, pool.Unanswered):
             raise Unavailable from None
         if pieces is not None:
             return self._streamed(pieces)

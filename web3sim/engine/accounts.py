@@ -13,7 +13,7 @@ from eth.typing import JournalDBCheckpoint
 from eth_typing import Address, Hash32
 
 from mirror.values.hashes import keccak256
-from web3sim.engine.seam import AccountRecord, SlotChange, StateReader
+from web3sim.engine.interface import AccountRecord, SlotChange, StateReader
 
 _MISSING: Any = object()
 

@@ -24,7 +24,7 @@ from eth.vm.opcode import as_opcode
 from eth.vm.stack import Stack
 from eth_typing import Address
 
-from web3sim.engine import seam
+from web3sim.engine import interface
 from web3sim.engine.code import Code
 from web3sim.engine.halts import RuleBroken, halt_of
 from web3sim.engine.precompiles import PRECOMPILES
@@ -175,17 +175,19 @@ class EngineComputation(CancunComputation):
         try:
             frame: EngineComputation = apply(state, message, transaction_context, parent)  # type: ignore[assignment]
         except VMError as error:
-            tracer.frame_end(seam.FrameEnd(message.depth, seam.Status.HALT, halt_of(error), b"", message.gas))
+            tracer.frame_end(
+                interface.FrameEnd(message.depth, interface.Status.HALT, halt_of(error), b"", message.gas)
+            )
             raise
         status, halt = frame.status()
         tracer.frame_end(
-            seam.FrameEnd(message.depth, status, halt, frame.result_data(), frame.get_gas_used())
+            interface.FrameEnd(message.depth, status, halt, frame.result_data(), frame.get_gas_used())
         )
         return frame
 
     @classmethod
-    def frame_start(cls, state: EngineState, message: MessageAPI) -> seam.FrameStart:
-        return seam.FrameStart(
+    def frame_start(cls, state: EngineState, message: MessageAPI) -> interface.FrameStart:
+        return interface.FrameStart(
             depth=message.depth,
             kind=state.opening,
             sender=message.sender,
@@ -201,12 +203,12 @@ class EngineComputation(CancunComputation):
     def answers_without_code(cls, state: EngineState, address: Address) -> bool:
         return address in cls.get_precompiles()
 
-    def status(self) -> tuple[seam.Status, seam.Halt | None]:
+    def status(self) -> tuple[interface.Status, interface.Halt | None]:
         if self.is_success:
-            return seam.Status.SUCCESS, None
+            return interface.Status.SUCCESS, None
         if isinstance(self.error, Revert):
-            return seam.Status.REVERT, None
-        return seam.Status.HALT, halt_of(self.error)
+            return interface.Status.REVERT, None
+        return interface.Status.HALT, halt_of(self.error)
 
     def result_data(self) -> bytes:
         """What the frame returned or reverted with; nothing after a halt."""
@@ -254,10 +256,10 @@ class EngineComputation(CancunComputation):
     @classmethod
     def validate_create_message(cls, message: MessageAPI) -> None:
         if len(message.code) > MAX_INITCODE_SIZE:
-            raise RuleBroken(seam.Halt.CODE_SIZE_LIMIT)
+            raise RuleBroken(interface.Halt.CODE_SIZE_LIMIT)
 
     @classmethod
     def validate_contract_code(cls, contract_code: bytes) -> None:
         if len(contract_code) > EIP170_CODE_SIZE_LIMIT:
-            raise RuleBroken(seam.Halt.CODE_SIZE_LIMIT)
+            raise RuleBroken(interface.Halt.CODE_SIZE_LIMIT)
         LondonComputation.validate_contract_code(contract_code)

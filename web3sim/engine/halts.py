@@ -3,7 +3,7 @@
 from eth import exceptions
 from eth.exceptions import VMError
 
-from web3sim.engine.seam import Halt
+from web3sim.engine.interface import Halt
 
 _HALTS: dict[type[VMError], Halt] = {
     exceptions.OutOfGas: Halt.OUT_OF_GAS,

@@ -11,8 +11,8 @@ from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.halts import RuleBroken
+from web3sim.engine.interface import AccountKind, Halt, SystemAnswer, SystemCall, SystemContracts
 from web3sim.engine.ledger_operations import LEDGER_OPERATIONS
-from web3sim.engine.seam import AccountKind, Halt, SystemAnswer, SystemCall, SystemContracts
 from web3sim.engine.state import EngineState, LedgerState, is_system_account, long_zero_number
 
 # Contracts older than the rule about delegate calls to system contracts, by entity number.

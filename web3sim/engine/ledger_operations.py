@@ -11,7 +11,7 @@ from eth.vm.forks.tangerine_whistle.constants import GAS_SELFDESTRUCT_EIP150
 from eth.vm.opcode import as_opcode
 from eth_typing import Address
 
-from web3sim.engine import seam
+from web3sim.engine import interface
 from web3sim.engine.halts import RuleBroken
 from web3sim.engine.state import LedgerState, is_non_user_account, is_system_account
 
@@ -101,17 +101,17 @@ def _selfdestruct(computation: ComputationAPI) -> None:
 
 def _why_not_destroyed(
     state: LedgerState, address: Address, beneficiary: Address, balance: int
-) -> seam.Halt | None:
+) -> interface.Halt | None:
     missing = not state.account_exists(beneficiary)
     if missing or is_system_account(beneficiary) or state.is_network_owned(beneficiary):
-        return seam.Halt.INVALID_ADDRESS
+        return interface.Halt.INVALID_ADDRESS
     if beneficiary == address:
-        return seam.Halt.SELF_DESTRUCT_TO_SELF
+        return interface.Halt.SELF_DESTRUCT_TO_SELF
     heir = state.before(beneficiary)
     if state.system is not None and state.system.tied_to_tokens(address):
-        return seam.Halt.OTHER
+        return interface.Halt.OTHER
     if balance and heir is not None and heir.receiver_signature_required:
-        return seam.Halt.INVALID_SIGNATURE
+        return interface.Halt.INVALID_SIGNATURE
     return None
 
 

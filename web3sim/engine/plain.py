@@ -12,9 +12,7 @@ from eth_typing import Address
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.halts import halt_of
-from web3sim.engine.ledger import LedgerComputation
-from web3sim.engine.messages import KnownMessage
-from web3sim.engine.seam import (
+from web3sim.engine.interface import (
     BlockEnvironment,
     CallRequest,
     CallResult,
@@ -27,6 +25,8 @@ from web3sim.engine.seam import (
     SystemContracts,
     Tracer,
 )
+from web3sim.engine.ledger import LedgerComputation
+from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
 
 # EIP-3529: at most this part of the gas is refunded. A ledger has no such limit.

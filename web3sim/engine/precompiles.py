@@ -17,7 +17,7 @@ from eth_typing import Address
 
 from mirror.values.hashes import keccak256
 from web3sim.engine.halts import RuleBroken
-from web3sim.engine.seam import Halt
+from web3sim.engine.interface import Halt
 
 Precompile = Callable[[ComputationAPI], ComputationAPI]
 

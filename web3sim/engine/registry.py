@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
-from web3sim.engine.seam import Engine
+from web3sim.engine.interface import Engine
 
-_MODULES = {"pyevm": "web3sim.engine.plain", "pyevm-blocks": "web3sim.engine.translation"}
+_MODULES = {"pyevm": "web3sim.engine.plain", "pyevm-blocks": "web3sim.engine.translation.engine"}
 
 
 def engine(name: str) -> Engine:

@@ -8,7 +8,7 @@ from eth.vm.forks.cancun.state import CancunState
 from eth_typing import Address, BlockNumber, Hash32
 
 from web3sim.engine.accounts import Accounts
-from web3sim.engine.seam import (
+from web3sim.engine.interface import (
     AccountKind,
     AccountRecord,
     BlockEnvironment,

@@ -9,7 +9,7 @@ from eth.vm import mnemonics
 from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.stack import to_int
 
-from web3sim.engine.seam import Step, Tracer
+from web3sim.engine.interface import Step, Tracer
 
 if TYPE_CHECKING:
     from web3sim.engine.computation import EngineComputation

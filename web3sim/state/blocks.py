@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from mirror.db.sql import MAX_INT64, Row
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_SECOND
-from web3sim.chain import chain_id
-from web3sim.engine.seam import BlockEnvironment, NotSupported
+from web3sim.calls.chain import chain_id
+from web3sim.engine.interface import BlockEnvironment, NotSupported
 from web3sim.state.cache import Absent, caches
 from web3sim.state.database import Reading
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from web3sim.engine.seam import Address
+from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
 from web3sim.state.tables import Entities, Entity, Nft, SlotKey, Token, entities_of, token_of
 

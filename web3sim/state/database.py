@@ -6,7 +6,7 @@ import psycopg
 from django.db import OperationalError
 
 from mirror.db.sql import Row, Values, fetch
-from web3sim.engine.seam import DeadlinePassed
+from web3sim.engine.interface import DeadlinePassed
 
 _TIMEOUT = "web3.db.statementTimeout"
 

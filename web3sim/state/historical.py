@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from mirror import config
 from mirror.values.ethereum import created_address
-from web3sim.engine.seam import Address
+from web3sim.engine.interface import Address
 from web3sim.state.current import CurrentTables
 from web3sim.state.historical_tokens import HistoricalTokens, newest
 from web3sim.state.tables import Entities, Entity, SlotKey, entities_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mirror.values import entity_id
-from web3sim.engine.seam import AccountKind, Address
+from web3sim.engine.interface import AccountKind, Address
 from web3sim.state.reader import LedgerState
 
 # The treasury, 0.0.2, pays for calls that name no sender.

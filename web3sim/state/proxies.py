@@ -3,7 +3,7 @@
 The call data reaches the system contract behind a selector and the 20 bytes of the address, packed.
 """
 
-from web3sim.engine.seam import AccountKind, Address
+from web3sim.engine.interface import AccountKind, Address
 
 TOKEN_SERVICE, ACCOUNT_SERVICE, SCHEDULE_SERVICE = (
     number.to_bytes(20, "big") for number in (0x167, 0x16A, 0x16B)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mirror import config
 from mirror.values import entity_id
-from web3sim.engine.seam import AccountKind, AccountRecord, Address
+from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.current import CurrentTables

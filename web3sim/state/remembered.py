@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
 from mirror import config
-from web3sim.engine.seam import AccountKind, Address
+from web3sim.engine.interface import AccountKind, Address
 from web3sim.state.cache import Absent, ExpiringCache, caches
 from web3sim.state.database import Reading
 from web3sim.state.tables import Entity, SlotKey, Tables

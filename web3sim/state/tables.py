@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from mirror.db.sql import Row
 from mirror.values import entity_id
-from web3sim.engine.seam import Address
+from web3sim.engine.interface import Address
 
 ADDRESS_LENGTH = 20
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ledger.stream.demo.history import History
-from ledger.stream.demo.nodes import nodes
-from mirror import demo
+from mirror.demo import run
+from mirror.demo.publish.history import History
+from mirror.demo.publish.nodes import nodes
 from mirror.management.display import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
@@ -79,7 +79,7 @@ class Command(BaseCommand):
                 block.write(folder)
                 made.files, made.transactions = block.number + 1, network.counts.total()
                 display.show(made)
-        (folder / demo.ADDRESS_BOOK_FILE).write_bytes(demo.first_book())
+        (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
         for kind, count in network.counts.most_common():
             self.stdout.write(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         self.stdout.write(

@@ -14,13 +14,14 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import find_record_files
-from mirror import config, following
-from mirror.db.server import at_hand
-from mirror.importing import import_files
-from mirror.inventory import amount
+from ledger.stream.source.local import find_record_files
+from mirror import config
 from mirror.management.display import shown
-from mirror.node import make_tables
+from mirror.node import following
+from mirror.node.database import at_hand
+from mirror.node.importing import import_files
+from mirror.node.inventory import amount
+from mirror.node.up import make_tables
 from network import bundled
 
 

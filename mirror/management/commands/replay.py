@@ -14,9 +14,9 @@ from mirror import config
 from mirror.db.sql import MAX_INT64
 from mirror.management.display import time_left
 from mirror.values import entity_id, timestamp
-from web3sim.replay import run
-from web3sim.replay.comparison import Replayed
-from web3sim.replay.run import Range, Totals
+from web3sim.past.replay import run
+from web3sim.past.replay.comparison import Replayed
+from web3sim.past.replay.run import Range, Totals
 from web3sim.state.database import DatabaseUnavailable
 
 _SECONDS_BETWEEN_LINES = 5

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from mirror import node
+from mirror.node import up
 
 
 class Command(BaseCommand):
@@ -12,7 +12,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        node.serve(self._say)
+        up.serve(self._say)
 
     def _say(self, sentence: str) -> None:
         self.stdout.write(sentence)

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import ProgrammingError
 
-from mirror import inventory, status
-from mirror.errors import OperatorError
+from mirror.config.errors import OperatorError
+from mirror.node import inventory, status
 
 
 class Command(BaseCommand):

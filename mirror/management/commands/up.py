@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from mirror import node
+from mirror.node import up as node
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.trust import Trust
 from ledger.ingest.verification import Checked, Verification, moment, within
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import find_record_files
+from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.management.display import shown
 from network import bundled

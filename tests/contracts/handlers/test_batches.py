@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ledger.stream.compose import Block, account
+from ledger.stream.record.compose import Block, account
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.contracts.compose import (
     ContractStream,

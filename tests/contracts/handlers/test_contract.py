@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import account
+from ledger.stream.record.compose import account
 from mirror.values.hapi import ContractID, Key
 from tests.contracts.compose import (
     CALLER,

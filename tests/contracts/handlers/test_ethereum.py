@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import account
+from ledger.stream.record.compose import account
 from mirror.values import ethereum
 from tests.contracts.compose import CALLER, CONTRACT, FILE, ContractStream, ethereum_data, function_result
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

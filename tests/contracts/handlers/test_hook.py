@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import account
+from ledger.stream.record.compose import account
 from mirror.values.hapi import Key
 from mirror.values.hashes import keccak256
 from tests.contracts.compose import (

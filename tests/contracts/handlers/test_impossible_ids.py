@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import account, transfer_list
+from ledger.stream.record.compose import account, transfer_list
 from mirror.values.hapi import AccountID, ContractID, CustomFeeLimit, TransactionBody, TransactionRecord
 from tests.contracts.compose import (
     CALLER,

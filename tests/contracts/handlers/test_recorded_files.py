@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.source import find_record_files
+from ledger.stream.source.local import find_record_files
 from mirror.values import ethereum
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures

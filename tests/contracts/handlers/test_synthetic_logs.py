@@ -7,7 +7,7 @@ from django.db import connection
 
 from contracts.handlers.synthetic_logs import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
 from ledger.ingest.addresses import EvmAddresses
-from ledger.stream.compose import TREASURY, account
+from ledger.stream.record.compose import TREASURY, account
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.contracts.compose import ContractStream, function_result, log
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import SUCCESS
+from ledger.stream.record.compose import SUCCESS
 from mirror.values.hapi import Key
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

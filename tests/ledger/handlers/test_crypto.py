@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import SUCCESS
+from ledger.stream.record.compose import SUCCESS
 from mirror.values import entity_id
 from mirror.values.hapi import Key
 from tests.ledger.compose import (

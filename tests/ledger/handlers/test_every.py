@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from django.db import connection
 
-from ledger.stream.compose import SUCCESS, transfer_list
+from ledger.stream.record.compose import SUCCESS, transfer_list
 from mirror.values import wire
 from mirror.values.hapi import CustomFeeLimit, Key, Transaction, TransactionBody
 from tests.ledger.compose import (

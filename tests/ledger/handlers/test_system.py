@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import transfer_list
+from ledger.stream.record.compose import transfer_list
 from mirror.values import wire
 from mirror.values.hapi import TransactionBody, TransactionRecord
 from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, Stream, receipt, seconds

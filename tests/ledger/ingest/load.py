@@ -10,8 +10,8 @@ from typing import Any
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.stream.compose import Block
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import Block
+from ledger.stream.source.local import find_record_files
 from mirror import config
 from tests.ledger.ingest.tables import contents, empty_tables
 

@@ -15,8 +15,8 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.compose import Block, ComposedTransaction, Composer, timestamp
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import Block, ComposedTransaction, Composer, timestamp
+from ledger.stream.source.local import find_record_files
 from mirror.values import entity_id
 from mirror.values.hapi import TransactionBody, TransactionRecord, TransactionSidecarRecord
 from tests.ledger.ingest.extremes import typical, variants

@@ -9,19 +9,19 @@ import pytest
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
-from ledger.stream.address_book import address_book
-from ledger.stream.block_name import parse
-from ledger.stream.block_source import block_file
-from ledger.stream.compose import ComposedTransaction, Composer
-from ledger.stream.consensus import NoConsensus
-from ledger.stream.node_key import signing_nodes
-from ledger.stream.source import find_record_files
+from ledger.stream.block.names import parse
+from ledger.stream.record.compose import ComposedTransaction, Composer
+from ledger.stream.signature.address_book import address_book
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.signature.quorum import NoConsensus
+from ledger.stream.source.blocks import block_file
+from ledger.stream.source.local import find_record_files
 from mirror.values.hapi import Transaction
 from tests.contracts.compose import FILE, ethereum_data
 from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
-from tests.ledger.stream.blocks import (
+from tests.ledger.stream.block.blocks import (
     BYTECODE,
     FILES,
     NEWER,
@@ -35,9 +35,9 @@ from tests.ledger.stream.blocks import (
     BlockStream,
     update,
 )  # fmt: skip
+from tests.ledger.stream.block.wrapped import contents as wrapped_contents
+from tests.ledger.stream.block.wrapped import transactions, wrap
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
-from tests.ledger.stream.wrapped import contents as wrapped_contents
-from tests.ledger.stream.wrapped import transactions, wrap
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

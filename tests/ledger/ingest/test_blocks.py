@@ -9,14 +9,14 @@ from django.test.utils import CaptureQueriesContext
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.models import CryptoTransfer, Entity
-from ledger.stream import names
-from ledger.stream.source import find_record_files
+from ledger.stream.record import names
+from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.db.rows import Rows
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables
-from tests.ledger.stream.formats import record_v5
+from tests.ledger.stream.record.formats import record_v5
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 

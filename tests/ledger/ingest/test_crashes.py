@@ -13,11 +13,11 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from ledger.stream.compose import Composer
-from ledger.stream.node_key import signing_nodes
-from mirror.db import embedded
-from mirror.db.embedded import Server
-from mirror.db.place import place
+from ledger.stream.record.compose import Composer
+from ledger.stream.signature.node_key import signing_nodes
+from mirror.node.postgres import server as embedded
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
 from tests.conftest import _FOLDER
 from tests.waiting import wait_until
 
@@ -28,7 +28,7 @@ from pathlib import Path
 import django
 django.setup()
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.source import find_record_files
+from ledger.stream.source.local import find_record_files
 Pipeline().run(find_record_files([Path(sys.argv[1])]))
 print("loaded", flush=True)
 sys.stdin.read()

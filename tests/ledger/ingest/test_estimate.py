@@ -7,13 +7,13 @@ import pytest
 from ledger.ingest import estimate as estimate_module
 from ledger.ingest.estimate import SAMPLED, Estimate, estimate, estimate_bucket, evenly
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream import bucket as bucket_module
-from ledger.stream.address_book import read_address_book
-from ledger.stream.bucket import Access, open_bucket
-from ledger.stream.compose import Composer, Layout
-from ledger.stream.download import Layout as Folders
-from ledger.stream.node_key import signing_nodes
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import Composer, Layout
+from ledger.stream.signature.address_book import read_address_book
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source import bucket as bucket_module
+from ledger.stream.source.bucket import Access, open_bucket
+from ledger.stream.source.download import Layout as Folders
+from ledger.stream.source.local import find_record_files
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import settings, stored
 

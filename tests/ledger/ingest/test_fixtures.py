@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.source import find_record_files
+from ledger.stream.source.local import find_record_files
 
 FIXTURES = Path(os.environ.get("MIRROR_FIXTURES", settings.BASE_DIR.parent / "shared" / "fixtures"))
 FACTS = FIXTURES / "facts.json"

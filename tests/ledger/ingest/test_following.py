@@ -24,15 +24,15 @@ from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.source import names_public_bucket
 from ledger.ingest.trust import Trust
-from ledger.stream.bucket import Access, open_bucket
-from ledger.stream.compose import Block, Composer, Layout
-from ledger.stream.download import Download, PathType
-from ledger.stream.download import Layout as Folders
-from ledger.stream.names import signature_name
-from ledger.stream.node_key import SigningNode, signing_nodes
-from ledger.stream.source import find_record_files
-from mirror import following as mirror_following
+from ledger.stream.record.compose import Block, Composer, Layout
+from ledger.stream.record.names import signature_name
+from ledger.stream.signature.node_key import SigningNode, signing_nodes
+from ledger.stream.source.bucket import Access, open_bucket
+from ledger.stream.source.download import Download, PathType
+from ledger.stream.source.download import Layout as Folders
+from ledger.stream.source.local import find_record_files
 from mirror.models import LoaderState
+from mirror.node import following as mirror_following
 from mirror.values.hapi import (
     ContractBytecode,
     CryptoUpdateTransactionBody,
@@ -43,7 +43,7 @@ from mirror.values.hapi import (
 from tests import forking
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import contents, empty_tables
-from tests.ledger.stream.servers import BUCKET, Fault, S3Server, web_server
+from tests.ledger.stream.source.servers import BUCKET, Fault, S3Server, web_server
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

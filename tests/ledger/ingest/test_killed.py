@@ -13,8 +13,8 @@ from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.compose import Composer
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import Composer
+from ledger.stream.source.local import find_record_files
 from mirror.values.hapi import CryptoUpdateTransactionBody
 from tests import forking
 from tests.ledger.ingest.load import settings

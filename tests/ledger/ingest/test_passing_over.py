@@ -8,9 +8,9 @@ import pytest
 from ledger.ingest import registry
 from ledger.ingest.errors import IngestError
 from ledger.ingest.selection import InvalidFilter
-from ledger.stream.compose import Block
-from mirror import status
+from ledger.stream.record.compose import Block
 from mirror.models import PassedOver
+from mirror.node import status
 from mirror.values import timestamp
 from mirror.values.transaction_types import NUMBERS
 from tests.ledger.compose import Stream, num, receipt

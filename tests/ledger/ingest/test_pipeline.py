@@ -13,12 +13,12 @@ from django.db import connection, connections
 from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
-from ledger.stream.compose import Composer, Layout
 from ledger.stream.errors import StreamFileError
-from ledger.stream.node_key import signing_nodes
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import Composer, Layout
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.local import find_record_files
 from mirror import config
-from mirror.errors import OperatorError
+from mirror.config.errors import OperatorError
 from mirror.models import LOADER_LOCK
 from mirror.values.hapi import (
     ContractBytecode,

@@ -12,13 +12,13 @@ from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Problem, Reporting
-from ledger.stream.address_book import AddressBookNode
-from ledger.stream.consensus import Ballot, ConsensusMode, NoConsensus, electorate
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import find_record_files
-from mirror import following
-from mirror.errors import OperatorError
+from ledger.stream.signature.address_book import AddressBookNode
+from ledger.stream.signature.quorum import Ballot, ConsensusMode, NoConsensus, electorate
+from ledger.stream.source.local import find_record_files
+from mirror.config.errors import OperatorError
 from mirror.models import LOADER_LOCK, LoaderState
+from mirror.node import following
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.test_killed import start
 from tests.waiting import wait_until

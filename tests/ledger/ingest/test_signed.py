@@ -15,10 +15,10 @@ from django.db import connection
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
-from ledger.stream.compose import Composer, Layout
 from ledger.stream.errors import StreamFileError
-from ledger.stream.node_key import signing_nodes
-from ledger.stream.source import LocalRecordFile, find_record_files
+from ledger.stream.record.compose import Composer, Layout
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.local import LocalRecordFile, find_record_files
 from mirror.values.hapi import (
     ContractBytecode,
     FileUpdateTransactionBody,

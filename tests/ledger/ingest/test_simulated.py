@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.stream.compose import Block
+from ledger.stream.record.compose import Block
 from mirror.values.hapi import NodeAddressBook
 from tests.ledger.compose import (
     DAY,

@@ -7,7 +7,7 @@ from django.db import connection
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.snapshots import snapshot_name
-from ledger.stream.compose import Block
+from ledger.stream.record.compose import Block
 from tests.ledger.compose import DAY, Stream, num, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from ledger.ingest.staking import compute_rewards
-from ledger.stream.compose import Block
+from ledger.stream.record.compose import Block
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.ledger.compose import DAY, Stream, num, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

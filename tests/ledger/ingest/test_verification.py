@@ -13,9 +13,9 @@ from django.db import connection
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.ingest.verification import Checked, InvalidRange, Verification, moment, within
-from ledger.stream.compose import TREASURY, Block, Composer, account
-from ledger.stream.node_key import signing_nodes
-from ledger.stream.source import find_record_files
+from ledger.stream.record.compose import TREASURY, Block, Composer, account
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.local import find_record_files
 from mirror.values import timestamp
 from mirror.values.hapi import ContractBytecode, TransactionSidecarRecord
 from tests.contracts.handlers.test_batches import RandomStream as RandomContracts

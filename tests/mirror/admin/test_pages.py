@@ -16,7 +16,7 @@ from mirror.admin.addresses import key_text
 from mirror.admin.rowlist import LAST_PAGE
 from tests.build import FEE_COLLECTOR, SECOND, START, Build
 from tests.mirror.admin.rows import MODELS, model_name, row
-from tests.mirror.test_status import PROBLEM, loader
+from tests.mirror.node.test_status import PROBLEM, loader
 from tokens.models import Token, TokenAccount, TokenTransfer
 
 pytestmark = pytest.mark.django_db

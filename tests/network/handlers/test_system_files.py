@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from mirror.errors import OperatorError
+from mirror.config.errors import OperatorError
 from mirror.values.hapi import NodeAddressBook
 from network import bundled
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, Stream, num

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.compose import TREASURY, account
+from ledger.stream.record.compose import TREASURY, account
 from mirror.values.hapi import AccountID, Key
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import KEY, OTHER_KEY, TokenStream, token

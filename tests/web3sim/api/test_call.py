@@ -10,10 +10,10 @@ from tests.api import Answer, Api
 from tests.build import Build
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
-from web3sim import workers
 from web3sim.api import call
-from web3sim.buckets import SharedBuckets
+from web3sim.limits.buckets import SharedBuckets
 from web3sim.models import ContractCallFilter
+from web3sim.processes import pool
 
 URL = "/api/v1/contracts/call"
 WORD_42 = f"0x{42:064x}"
@@ -22,7 +22,7 @@ WORD_42 = f"0x{42:064x}"
 @pytest.fixture(scope="module", autouse=True)
 def _processes() -> Iterator[None]:
     yield
-    workers.stop()
+    pool.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -200,24 +200,24 @@ def test_a_filter_chooses_the_engine(client, settings_of, engine):
 
 def test_a_call_that_takes_too_long_is_ended(client, settings_of):
     settings_of({"web3.evm.maxGasLimit": 10**14, "web3.throttle.gasUnit": 10**14})
-    workers.stop()
+    pool.stop()
     contract(Build(), 5106, ENDLESS)
     # The first waits for the processes to start.
     assert post(client, {"to": hex_address(CALLER)}).status == 200
     settings_of({"web3.requestTimeout": 0.3})
     answer = post(client, {"to": hex_address(5106), "gas": 10**14})
     assert (answer.status, problems(answer)) == (503, [("Service Unavailable", "", "")])
-    workers.stop()
+    pool.stop()
 
 
 def test_a_database_that_does_not_answer_is_told_as_such(client, settings_of):
     settings_of({"web3.db.statementTimeout": 0.001})
-    workers.stop()
+    pool.stop()
     try:
         found = {post(client, {"to": hex_address(number)}).status for number in range(6000, 6030)}
         assert found <= {200, 503}
     finally:
-        workers.stop()
+        pool.stop()
 
 
 def test_a_problem_that_nobody_expects_is_logged_and_not_told(client, settings_of, caplog):

@@ -17,8 +17,9 @@ from tests.api import Answer, Api
 from tests.build import Build
 from tests.web3sim.engine.programs import Writer, call_data, mutated, nonsense
 from tests.web3sim.rows import ANSWERS, CALLER, contract, hex_address, network
-from web3sim import buckets, workers
 from web3sim.api import call
+from web3sim.limits import buckets
+from web3sim.processes import pool as workers
 
 CALLS = int(os.environ.get("MIRROR_TEST_CALLS", "400"))
 FIRST = int(os.environ.get("MIRROR_TEST_CALLS_FROM", "0"))

@@ -13,12 +13,12 @@ from django.urls import resolve
 
 from tests.api import Answer, Api, assert_answer
 from tests.build import SECOND, Build, insert
-from tests.web3sim import past_rows
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
-from tests.web3sim.past_rows import AT, CREATE, REVERTED, digest, transaction_id
+from tests.web3sim.past import rows as past_rows
+from tests.web3sim.past.rows import AT, CREATE, REVERTED, digest, transaction_id
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, contract, hex_address, long_zero
-from web3sim import workers
-from web3sim.buckets import SharedBuckets
+from web3sim.limits.buckets import SharedBuckets
+from web3sim.processes import pool
 
 URL = "/api/v1/contracts/results"
 WORD_42 = f"0x{42:064x}"
@@ -30,7 +30,7 @@ NUMBERS = itertools.count(5001)
 @pytest.fixture(scope="module", autouse=True)
 def _processes() -> Iterator[None]:
     yield
-    workers.stop()
+    pool.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -247,10 +247,10 @@ def test_while_one_is_made_another_is_refused(client):
 def test_an_answer_that_takes_too_long_breaks_off(client, settings_of):
     # So long since it began; until then it may take as long as the processes take to start.
     settings_of({"web3.opcode.tracer.timeout": 1})
-    workers.stop()
+    pool.stop()
     ran(ENDLESS, gas_limit=15_000_000)
     received = b""
-    with pytest.raises(workers.Unanswered):
+    with pytest.raises(pool.Unanswered):
         for piece in _stream():
             received += piece
     assert b"return_value" not in received

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, SENDER, World
-from web3sim.engine.seam import AccountRecord, CallRequest, CallResult, SystemContracts
+from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, SystemContracts
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from eth.vm import opcode_values as op
 
 from tests.web3sim.engine.world import SENDER, World
-from web3sim.engine.seam import AccountRecord, CallRequest, Profile
+from web3sim.engine.interface import AccountRecord, CallRequest, Profile
 
 SELF, OTHER, THIRD, RICH, MISSING = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4, 0x5F))
 COMPILED = Path(__file__).parents[2] / "benchmarks" / "evm_contracts" / "compiled.json"

@@ -1,7 +1,7 @@
 """A stand-in for the system contracts of a network."""
 
 from tests.web3sim.engine.world import RETURN_TOP, code, long_zero
-from web3sim.engine.seam import Address, SystemAnswer, SystemCall
+from web3sim.engine.interface import Address, SystemAnswer, SystemCall
 
 TOKEN_SERVICE = long_zero(0x167)
 

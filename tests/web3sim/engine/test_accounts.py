@@ -7,7 +7,7 @@ from eth_typing import Address
 
 from tests.web3sim.engine.world import CONTRACT, NOBODY, OTHER, World
 from web3sim.engine.accounts import Accounts
-from web3sim.engine.seam import AccountRecord, SlotChange
+from web3sim.engine.interface import AccountRecord, SlotChange
 
 
 @pytest.fixture

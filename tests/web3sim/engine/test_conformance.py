@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.web3sim.engine.world import ENGINES, World
-from web3sim.engine.seam import (
+from web3sim.engine.interface import (
     AccountRecord,
     BlockEnvironment,
     CallRequest,

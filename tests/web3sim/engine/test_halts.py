@@ -2,7 +2,7 @@ import pytest
 from eth.exceptions import OutOfGas, ReservedBytesInCode, Revert, VMError, WriteProtection
 
 from web3sim.engine.halts import RuleBroken, halt_of
-from web3sim.engine.seam import Halt
+from web3sim.engine.interface import Halt
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,7 @@ from tests.web3sim.engine.world import (
     long_zero,
     word,
 )
-from web3sim.engine.seam import (
-    AccountKind,
-    AccountRecord,
-    Halt,
-    Log,
-    NotSupported,
-    Status,
-    SystemAnswer,
-)
+from web3sim.engine.interface import AccountKind, AccountRecord, Halt, Log, NotSupported, Status, SystemAnswer
 
 INTRINSIC = 21_000
 CALL_KINDS = ("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL")

@@ -15,13 +15,7 @@ from tests.web3sim.engine.world import (
     long_zero,
     word,
 )
-from web3sim.engine.seam import (
-    AccountKind,
-    AccountRecord,
-    Halt,
-    Status,
-    SystemAnswer,
-)
+from web3sim.engine.interface import AccountKind, AccountRecord, Halt, Status, SystemAnswer
 
 NO_CODE_HASH = 0xC5D2460186F7233C927E7DB2DCC703C0E500B653CA82273B7BFAD8045D85A470
 

@@ -20,7 +20,7 @@ from tests.web3sim.engine.world import (
     long_zero,
     word,
 )
-from web3sim.engine.seam import (
+from web3sim.engine.interface import (
     AccountRecord,
     CallRequest,
     CallResult,

@@ -15,8 +15,8 @@ from py_ecc import optimized_bn128
 from mirror.values.hashes import keccak256
 from tests.web3sim.engine.world import BLOCK, SENDER, World, long_zero
 from web3sim.engine.computation import EngineComputation
+from web3sim.engine.interface import CallRequest, CallResult, Halt, Profile, Status
 from web3sim.engine.plain import PlainEngine
-from web3sim.engine.seam import CallRequest, CallResult, Halt, Profile, Status
 
 ECRECOVER, SHA256, RIPEMD160, IDENTITY, MODEXP, ADD, MULTIPLY, PAIRING, BLAKE2F, KZG = range(1, 11)
 # Its names are not declared.

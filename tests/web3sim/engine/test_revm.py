@@ -14,8 +14,8 @@ import pytest
 from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import BLOCK as LATER
 from tests.web3sim.engine.world import World
+from web3sim.engine.interface import CallRequest, CallResult, Log, Profile, Status
 from web3sim.engine.plain import ENGINE
-from web3sim.engine.seam import CallRequest, CallResult, Log, Profile, Status
 
 # Not all that it takes is declared.
 pyrevm: Any = _pyrevm

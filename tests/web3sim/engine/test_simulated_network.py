@@ -2,12 +2,13 @@
 
 import pytest
 
-from ledger.stream.demo import contract_run, evm, people
-from ledger.stream.demo.actions import coins, contract_calls, contracts
-from ledger.stream.demo.network import Network
+from mirror.demo.actions.contracts import coins, contract_calls, contracts
+from mirror.demo.evm import execution, run
+from mirror.demo.world import people
+from mirror.demo.world.network import Network
 from mirror.values.entity_id import long_zero
+from web3sim.engine.interface import AccountKind, AccountRecord, BlockEnvironment, CallRequest
 from web3sim.engine.registry import engine
-from web3sim.engine.seam import AccountKind, AccountRecord, BlockEnvironment, CallRequest
 
 ACTIONS = (*contracts.ACTIONS, *coins.ACTIONS, *contract_calls.ACTIONS)
 STATUSES = {"SUCCESS": "success", "CONTRACT_REVERT_EXECUTED": "revert"}
@@ -62,7 +63,7 @@ def test_an_engine_agrees_with_the_simulated_network_on_every_contract_transacti
 
     def compare(asked, place, ledger):
         nonlocal compared
-        done = evm.execute(asked, place, ledger)
+        done = execution.execute(asked, place, ledger)
         found = again(name, asked, place, ledger)
         output = done.codes[asked.created] if asked.created and done.successful else done.output
         assert found.status.value == STATUSES.get(done.result, "halt")
@@ -78,7 +79,7 @@ def test_an_engine_agrees_with_the_simulated_network_on_every_contract_transacti
         compared += 1
         return done
 
-    monkeypatch.setattr(contract_run, "execute", compare)
+    monkeypatch.setattr(run, "execute", compare)
     network = Network(7, ACTIONS)
     people.begin(network)
     for _ in range(10):

@@ -8,8 +8,7 @@ import pytest
 
 from tests.web3sim.engine.system import TOKEN_SERVICE, System
 from tests.web3sim.engine.world import BLOCK, CONTRACT, OTHER, RETURN_TOP, SENDER, calling, code, long_zero
-from web3sim.engine.registry import engine
-from web3sim.engine.seam import (
+from web3sim.engine.interface import (
     AccountKind,
     AccountRecord,
     CallRequest,
@@ -21,6 +20,7 @@ from web3sim.engine.seam import (
     Step,
     SystemAnswer,
 )
+from web3sim.engine.registry import engine
 
 
 @dataclass

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from eth.vm import opcode_values
 from eth_typing import Address as canonical
 
+from web3sim.engine.interface import AccountKind, AccountRecord, Address, BlockEnvironment, CallResult
 from web3sim.engine.registry import engine
-from web3sim.engine.seam import AccountKind, AccountRecord, Address, BlockEnvironment, CallResult
-from web3sim.engine.translation import TranslatedEngine
+from web3sim.engine.translation.engine import TranslatedEngine
 
 ENGINES = {
     "pyevm": engine("pyevm"),

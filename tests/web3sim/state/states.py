@@ -1,7 +1,7 @@
 """States for tests, of the rows a test built."""
 
 from mirror.values import entity_id
-from web3sim.engine.seam import AccountRecord
+from web3sim.engine.interface import AccountRecord
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
 from web3sim.state.reader import LedgerState

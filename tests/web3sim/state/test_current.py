@@ -4,7 +4,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.build import START, insert
 from tests.web3sim.state.states import account, current, long_zero
-from web3sim.engine.seam import AccountKind, AccountRecord, NotSupported
+from web3sim.engine.interface import AccountKind, AccountRecord, NotSupported
 from web3sim.state import cache
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading

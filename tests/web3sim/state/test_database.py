@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from mirror.db.sql import fetch_one
-from web3sim.engine.seam import DeadlinePassed
+from web3sim.engine.interface import DeadlinePassed
 from web3sim.state.database import DatabaseUnavailable, Reading
 
 

@@ -3,7 +3,7 @@ import pytest
 from mirror.values.ethereum import created_address
 from tests.build import SECOND, START, insert
 from tests.web3sim.state.states import account, at, current, long_zero
-from web3sim.engine.seam import AccountKind, AccountRecord
+from web3sim.engine.interface import AccountKind, AccountRecord
 from web3sim.state.proxies import proxy_code
 
 EVM_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")

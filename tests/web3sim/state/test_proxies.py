@@ -1,5 +1,5 @@
 from tests.web3sim.state.states import long_zero
-from web3sim.engine.seam import AccountKind
+from web3sim.engine.interface import AccountKind
 from web3sim.state.proxies import proxy_code
 
 BEFORE, AFTER = (

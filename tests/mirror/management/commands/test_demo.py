@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from ledger.stream.source import find_record_files
-from mirror import demo
+from ledger.stream.source.local import find_record_files
+from mirror.demo import run as demo
 from network import bundled
 from tests.mirror.management.commands.test_ingest import manage
 

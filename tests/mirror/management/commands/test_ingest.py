@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from ledger.stream.compose import Composer
-from ledger.stream.node_key import signing_nodes
+from ledger.stream.record.compose import Composer
+from ledger.stream.signature.node_key import signing_nodes
 from tests.ledger.compose import Stream
 
 Done = subprocess.CompletedProcess[str]

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from mirror.models import LoaderState
 from tests.build import Build
-from tests.mirror.test_status import PROBLEM, loader
+from tests.mirror.node.test_status import PROBLEM, loader
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from mirror.db import embedded
-from mirror.db.embedded import Server
-from mirror.db.place import place
+from mirror.node.postgres import server as embedded
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.db import embedded
+from mirror.node.postgres import server as embedded
 from tests.mirror.management.commands.test_up import Node
 
 

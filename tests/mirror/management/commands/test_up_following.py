@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.compose import Composer
-from ledger.stream.node_key import signing_nodes
-from mirror.db import embedded
+from ledger.stream.record.compose import Composer
+from ledger.stream.signature.node_key import signing_nodes
+from mirror.node.postgres import server
 from tests.mirror.management.commands.test_up import Node
 
 NODES = signing_nodes(2)
@@ -63,7 +63,7 @@ def loaders(node: Node) -> list[int]:
     assert node.process
     return [
         int(pid)
-        for pid in embedded._processes()
+        for pid in server._processes()
         if Path(f"/proc/{pid}/stat").exists()
         and _parent(pid) == node.process.pid
         and int(pid) == os.getpgid(int(pid))
@@ -77,7 +77,7 @@ def _parent(pid: str) -> int:
 
 def _children(pid: int) -> list[str]:
     return [
-        other for other in embedded._processes() if Path(f"/proc/{other}").exists() and _parent(other) == pid
+        other for other in server._processes() if Path(f"/proc/{other}").exists() and _parent(other) == pid
     ]
 
 

@@ -9,7 +9,7 @@ from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.verification import InvalidRange
-from ledger.stream.source import find_record_files
+from ledger.stream.source.local import find_record_files
 from tests.ledger.compose import Stream
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

@@ -1,0 +1,130 @@
+"""The account in the path: `accounts/{idOrAliasOrEvmAddress}` and what is below it.
+
+A number stands for itself, whether or not there is such an account. An alias or an EVM address stands for
+the one entity that bears it now.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ledger.queries import entities
+from mirror.rest.answers.errors import BadRequest, InternalError, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers.views import NewerReadView, ReadView, Record
+from mirror.rest.parameters.entity_ids import (
+    AccountName,
+    Alias,
+    EvmAddress,
+    NotAnEntityId,
+    read_account,
+    read_newer_account,
+)
+from mirror.rest.parameters.newer import not_converted
+from mirror.rest.routes import snake_case
+
+_NO_ALIAS = "No account with a matching alias found"
+_NO_ACCOUNT = "No account found for the given ID"
+
+#: The paths of newer endpoints, for `route`: others are unknown routes.
+NEWER_ACCOUNT = (
+    r"(?:[0-9]+\.){0,2}"
+    r"(?:[0-9]+|(?:0x)?[0-9a-fA-F]{40}|(?:[A-Z2-7]{8})*(?:[A-Z2-7]{2}|[A-Z2-7]{4,5}|[A-Z2-7]{7,8}))"
+)
+
+
+def account_id(text: str) -> int:
+    """The encoded id of the account that a path of a classic endpoint names.
+
+    Errors: InvalidParameter; NotFound for an alias or EVM address of nobody.
+    """
+    try:
+        name = read_account(text)
+    except (NotAnEntityId, InvalidEntityId):
+        raise InvalidParameter("idOrAliasOrEvmAddress") from None
+    found = find_account(name)
+    if found is None:
+        raise NotFound(_NO_ALIAS) if isinstance(name, Alias) else NotFound()
+    return found
+
+
+def find_account(name: AccountName) -> int | None:
+    """The encoded id of the account of that name; None for an alias or EVM address of nobody.
+
+    Errors: InternalError if there are several.
+    """
+    if isinstance(name, Alias):
+        return _only(entities.ids_of_alias(name))
+    return _only(entities.ids_of_evm_address(name)) if isinstance(name, EvmAddress) else name
+
+
+def newer_account_id(name: AccountName) -> int:
+    """The same for newer endpoints. Errors: NotFound."""
+    if isinstance(name, int):
+        return name
+    is_alias = isinstance(name, Alias)
+    found = _only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
+    if found is None:
+        raise NotFound(_NO_ACCOUNT)
+    return found
+
+
+def _only(ids: list[int]) -> int | None:
+    if len(ids) > 1:
+        raise InternalError("several entities have this alias or EVM address")
+    return ids[0] if ids else None
+
+
+class OfAccount(ReadView):
+    """A classic endpoint below an account, looked up before the query is read.
+
+    Its path part is `{idOrAliasOrEvmAddress}`; `read` gets `account_id`.
+    """
+
+    path_first = True
+    #: Whether a number that is no entity's id is not found. Then a page with rows must prove that the entity
+    #: exists (`entities.exists_sql`); where there are none, a statement of its own asks.
+    must_exist: ClassVar[bool] = False
+
+    _account_id: int | None = None
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        text = path.pop("id_or_alias_or_evm_address")
+        self._account_id = account_id(text)
+        return {"account_id": self._account_id, **path}
+
+    def answer(self, request: Request, **path: str) -> Response:
+        try:
+            return super().answer(request, **path)
+        except BadRequest:
+            self._check_existence()
+            raise
+
+    def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
+        if not rows:
+            self._check_existence()
+        return super().page(name, rows, before=before)
+
+    def _check_existence(self) -> None:
+        if self.must_exist and self._account_id is not None and not entities.exists(self._account_id):
+            raise NotFound
+
+
+class NewerOfAccount(NewerReadView):
+    """A newer endpoint below an account.
+
+    `read` gets the account's name as `account`, and turns it into an id by newer_account_id once everything
+    else in the request has proved right.
+    """
+
+    #: The path part as errors call it.
+    account_part: ClassVar[str] = "id"
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        key = snake_case(self.account_part)
+        try:
+            account = read_newer_account(path.pop(key))
+        except NotAnEntityId:
+            raise not_converted(self.account_part) from None
+        return {"account": account, **path}

@@ -1,0 +1,35 @@
+"""The token in the path: `tokens/{tokenId}` and what is below it.
+
+A number and a long-zero address stand for themselves, whether or not there is such a token. Another EVM
+address stands for the entity that bears it now; one of nobody is no token id. Before any of them 0x counts
+for nothing.
+"""
+
+from typing import Any
+
+from ledger.api.names.accounts import find_account
+from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.entity_ids import NotAnEntityId, read_entity_id
+
+_TOKEN = "tokenid"
+
+
+def token_id(text: str) -> int:
+    """The encoded id of the token that a path names. Errors: InvalidParameter."""
+    try:
+        found = find_account(read_entity_id(text.removeprefix("0x")))
+    except (NotAnEntityId, InvalidEntityId):
+        raise InvalidParameter(_TOKEN) from None
+    if found is None:
+        raise InvalidParameter(_TOKEN)
+    return found
+
+
+class OfToken(ReadView):
+    """An endpoint of one token or below it. Its path part is `{tokenId}`; `read` gets `token_id`."""
+
+    path_first = True
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        return {**path, "token_id": token_id(path["token_id"])}

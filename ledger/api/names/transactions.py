@@ -1,0 +1,20 @@
+"""The transaction in a path, where it is an id: shard.realm.num-sss-nnn."""
+
+from mirror.rest.answers.errors import BadRequest, InvalidEntityId
+from mirror.values import entity_id, transaction_id
+from mirror.values.transaction_id import TransactionId
+
+_NO_ID = (
+    'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are seconds and nnn are '
+    "nanoseconds"
+)
+
+
+def read_transaction_id(text: str) -> TransactionId:
+    """Payer and valid start, which may be beyond 64 bits. Errors: BadRequest; InvalidEntityId."""
+    try:
+        return transaction_id.parse(text)
+    except transaction_id.InvalidTransactionId:
+        raise BadRequest(_NO_ID) from None
+    except entity_id.InvalidEntityId:
+        raise InvalidEntityId(text.partition("-")[0]) from None

@@ -1,0 +1,261 @@
+"""Wrapped record blocks: a record file of format 2, 5 or 6 as the one item of a block, with its sidecars.
+
+The file is rebuilt byte by byte, so that its hash is the one nodes signed when they wrote it; the proof of
+the block holds these signatures. `amendments` are transactions that are to take the place of those of the
+same time, or to be added: in formats 2 and 5 the hash is over the amended file, in format 6 over the original
+one.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from struct import Struct
+from typing import Any, NamedTuple
+
+from ledger.stream.block.items import BlockContent
+from ledger.stream.block.tree import EMPTY_PREFIXED
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record import names, v1_v2, v5, v6
+from ledger.stream.record.reader import (
+    HASH_CLASS_ID,
+    HASH_CLASS_VERSION,
+    RECORD_CLASS_ID,
+    RECORD_CLASS_VERSION,
+    SHA_384_DIGEST_TYPE,
+)
+from ledger.stream.record.record_file import RecordFile, Wrapper
+from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
+from ledger.stream.signature.node_key import verify
+from ledger.stream.signature.quorum import Electorate, NoConsensus
+from mirror.values import hapi, timestamp, wire
+from mirror.values.hapi import DecodeError, RecordStreamFile, RecordStreamItem
+from mirror.values.hapi_blocks import RecordFileItem
+from mirror.values.hashes import SHA_384_LENGTH, sha384
+
+_OBJECT_STREAM_VERSION = 1
+_INT32 = Struct(">i")
+_V2_HEADER = Struct(">iib48s")
+_V5_HEADER = Struct(">iiiii")
+_HASH_OBJECT = Struct(">QiIi48s")
+_OBJECT_HEADER = Struct(">Qi")
+_RECORD_STREAM_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
+
+
+class _Item(NamedTuple):
+    """A transaction as its file holds it: serialized messages, and the time it stands at (ns)."""
+
+    consensus_timestamp: int
+    transaction: bytes
+    record: bytes
+    serialized: bytes  # the RecordStreamItem
+
+
+class _Contents(NamedTuple):
+    """A RecordFileItem: its RecordStreamFile as message and as bytes, its transactions with amendments."""
+
+    message: Any
+    serialized: bytes
+    items: list[_Item]
+    amendments: int
+
+
+def read_wrapped(block: BlockContent, size: int) -> RecordFile:
+    """Errors: StreamFileError."""
+    proof = block.proof
+    if proof.WhichOneof("proof") != "signed_record_file_proof":
+        raise _unusable(block, "its proof holds no signatures of the record file")
+    assert block.record_file is not None
+    try:
+        item = hapi.parse(RecordFileItem, block.record_file)
+        contents = _contents(block.record_file)
+    except DecodeError as error:
+        raise _unusable(block, f"the record file in it cannot be parsed ({error})") from error
+    version = proof.signed_record_file_proof.version
+    rebuild = _REBUILD.get(version)
+    if rebuild is None:
+        known = ", ".join(map(str, _REBUILD))
+        raise _unusable(block, f"a record file of format {version} in a block is unknown; known are {known}")
+    try:
+        name = _name(item.creation_time)
+    except (ValueError, OverflowError, StreamFileError) as error:
+        raise _unusable(block, f"its creation time is impossible: {error}") from error
+    try:
+        file = rebuild(name, contents, size)
+        file.sidecar_files = _sidecars(block, file)
+    except StreamFileError as error:
+        raise StreamFileError(
+            block.name, error.position, f"{error.cause} (in {error.file}, rebuilt)", error.cure
+        ) from error
+    _check(block, file, contents.message)
+    file.block_number = block.header.number
+    file.wrapper = _wrapper(block, contents.amendments if version == v6.VERSION else 0)
+    return file
+
+
+def signers(file: RecordFile, public_keys: Mapping[int, str]) -> tuple[int, ...]:
+    """The nodes whose signature in the wrapper of `file` is by their key; `public_keys` are by node id."""
+    if file.wrapper is None:
+        return ()
+    file_hash = bytes.fromhex(file.file_hash)
+    verified = {
+        node_id
+        for node_id, signature in file.wrapper.signatures
+        if node_id in public_keys and verify(public_keys[node_id], file_hash, signature)
+    }
+    return tuple(sorted(verified))
+
+
+def require_majority(file: RecordFile, electorate: Electorate) -> tuple[int, ...]:
+    """The nodes that signed a wrapped record file, if their stake is enough.
+
+    Errors: NoConsensus; StreamFileError when the file was amended with what no signature is over.
+    """
+    if file.wrapper and file.wrapper.unsigned_amendments:
+        raise StreamFileError(
+            file.name,
+            0,
+            f"{file.wrapper.unsigned_amendments} of its transactions were amended in block "
+            f"{file.wrapper.number}, which the nodes' signatures do not cover",
+            "If you trust where the block comes from, load it with --without-signatures.",
+        )
+    nodes = signers(file, electorate.keys)
+    stake = sum(electorate.stakes.get(node, 0) for node in nodes)
+    if stake >= electorate.required_stake:
+        return nodes
+    published = {node for node, _ in file.wrapper.signatures} if file.wrapper else set()
+    others = {
+        node: "a signature that is not by its key" if node in published else "no signature"
+        for node in electorate.keys
+        if node not in nodes
+    }
+    raise NoConsensus(file.name, nodes, stake, electorate, others)
+
+
+def _unusable(block: BlockContent, cause: str) -> StreamFileError:
+    return StreamFileError(block.name, 0, cause, "Fetch it again, or from another node.")
+
+
+def _name(creation_time: Any) -> names.StreamFileName:
+    """Fractions of a second as the nodes wrote them: 0, 3, 6 or 9 digits."""
+    seconds, nanos = creation_time.seconds, creation_time.nanos
+    if not 0 <= nanos < timestamp.NANOS_PER_SECOND:
+        raise ValueError(f"{nanos} nanoseconds")
+    fraction = f".{nanos:09}" if nanos else ""
+    while fraction.endswith("000"):
+        fraction = fraction[:-3]
+    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    return names.parse(f"{date:%Y-%m-%dT%H_%M_%S}{fraction}Z.rcd")
+
+
+def _contents(serialized: bytes) -> _Contents:
+    file = wire.last_bytes(serialized, RecordFileItem.RECORD_FILE_CONTENTS_FIELD_NUMBER)
+    items = [_item(each) for each in wire.repeated_bytes(file, _RECORD_STREAM_ITEMS)]
+    amendments = wire.repeated_bytes(serialized, RecordFileItem.AMENDMENTS_FIELD_NUMBER)
+    if amendments:
+        by_time = {each.consensus_timestamp: each for each in items}
+        by_time |= {each.consensus_timestamp: each for each in map(_item, amendments)}
+        items = [by_time[at] for at in sorted(by_time)]
+    return _Contents(hapi.parse(RecordStreamFile, file), file, items, len(amendments))
+
+
+def _item(serialized: bytes) -> _Item:
+    record = hapi.parse(RecordStreamItem, serialized).record
+    return _Item(
+        timestamp.of(record.consensusTimestamp),
+        wire.last_bytes(serialized, RecordStreamItem.TRANSACTION_FIELD_NUMBER),
+        wire.last_bytes(serialized, RecordStreamItem.RECORD_FIELD_NUMBER),
+        serialized,
+    )
+
+
+# Formats
+
+
+def _v2(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
+    """The header's HAPI version was one number: the minor one."""
+    message = contents.message
+    previous_hash = message.start_object_running_hash.hash
+    out = bytearray(_V2_HEADER.pack(2, message.hapi_proto_version.minor, 1, previous_hash))
+    for item in contents.items:
+        out += b"\2" + _blob(item.transaction) + _blob(item.record)
+    return v1_v2.read(name, bytes(out), size)
+
+
+def _v5(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
+    message = contents.message
+    version = message.hapi_proto_version
+    out = bytearray(_V5_HEADER.pack(5, version.major, version.minor, version.patch, _OBJECT_STREAM_VERSION))
+    out += _hash_object(message.start_object_running_hash.hash)
+    for item in contents.items:
+        out += _OBJECT_HEADER.pack(RECORD_CLASS_ID, RECORD_CLASS_VERSION)
+        out += _blob(item.record) + _blob(item.transaction)
+    out += _hash_object(message.end_object_running_hash.hash)
+    return v5.read(name, bytes(out), size)
+
+
+def _v6(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
+    prefix = _INT32.pack(v6.VERSION)
+    original = prefix + contents.serialized
+    if not contents.amendments:
+        return v6.read(name, original, size)
+    message = RecordStreamFile()
+    message.CopyFrom(contents.message)
+    del message.record_stream_items[:]
+    for item in contents.items:
+        message.record_stream_items.append(hapi.parse(RecordStreamItem, item.serialized))
+    file = v6.read(name, prefix + message.SerializeToString(), size)
+    file.file_hash = sha384(original).hex()
+    return file
+
+
+_REBUILD: dict[int, Callable[[names.StreamFileName, _Contents, int], RecordFile]] = {2: _v2, 5: _v5, 6: _v6}
+
+
+def _blob(data: bytes) -> bytes:
+    return _INT32.pack(len(data)) + data
+
+
+def _hash_object(digest: bytes) -> bytes:
+    return _HASH_OBJECT.pack(HASH_CLASS_ID, HASH_CLASS_VERSION, SHA_384_DIGEST_TYPE, SHA_384_LENGTH, digest)
+
+
+# Around the file
+
+
+def _check(block: BlockContent, file: RecordFile, message: Any) -> None:
+    """What the block says twice has to agree, as signatures are over the file alone."""
+    if message.block_number != block.header.number:
+        raise _unusable(block, f"the record file in it says that it is block {message.block_number}")
+    for what, given, found in (
+        ("start", message.start_object_running_hash.hash, file.previous_hash),
+        ("end", message.end_object_running_hash.hash, file.hash),
+    ):
+        # Format 2 has no running hashes; its end is the file hash, which contents may leave out.
+        if (given or file.version != v1_v2.VERSIONS[1]) and given.hex() != found:
+            raise _unusable(block, f"the {what} hash of the record file in it is not {found}")
+
+
+def _wrapper(block: BlockContent, unsigned_amendments: int) -> Wrapper:
+    previous = block.footer.previous_block_root_hash
+    return Wrapper(
+        number=block.header.number,
+        hash=block.root_hash().hex(),
+        previous_hash=None if previous == EMPTY_PREFIXED else previous.hex(),
+        signatures=tuple(
+            (signature.node_id, signature.signatures_bytes)
+            for signature in block.proof.signed_record_file_proof.record_file_signatures
+        ),
+        unsigned_amendments=unsigned_amendments,
+    )
+
+
+def _sidecars(block: BlockContent, file: RecordFile) -> dict[int, SidecarFile]:
+    assert block.record_file is not None
+    contents = wire.repeated_bytes(block.record_file, RecordFileItem.SIDECAR_FILE_CONTENTS_FIELD_NUMBER)
+    if len(contents) != len(file.sidecars):
+        raise _unusable(
+            block, f"it holds {len(contents)} sidecars, but its record file names {len(file.sidecars)}"
+        )
+    return {
+        metadata.id: parse_sidecar(metadata.name, content, metadata.hash, size=len(content))
+        for metadata, content in zip(file.sidecars, contents, strict=True)
+    }

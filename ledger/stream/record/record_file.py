@@ -1,0 +1,99 @@
+"""RecordFile: one record file of any format, read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.item import HapiVersion, RecordItem
+from ledger.stream.record.sidecar import SidecarFile
+
+BLOOM_LENGTH = 256
+
+
+class SidecarMetadata(NamedTuple):
+    """What a record file says of one of its sidecar files. `types` are the numbers of enum SidecarType."""
+
+    id: int
+    name: str
+    hash: bytes
+    types: tuple[int, ...]
+
+
+class BlockTotals(NamedTuple):
+    """record_file.gas_used and record_file.logs_bloom: no bytes when no contract ran, else 256."""
+
+    gas_used: int
+    logs_bloom: bytes
+
+
+class Wrapper(NamedTuple):
+    """The block a record file came wrapped in: its number, and its place in the chain of such blocks.
+
+    `previous_hash` is None where the block does not tell it. `signatures` are pairs of node id and that
+    node's signature of the record file's hash; `unsigned_amendments` the number of transactions that were
+    amended and that this hash is not over.
+    """
+
+    number: int
+    hash: str
+    previous_hash: str | None
+    signatures: tuple[tuple[int, bytes], ...]
+    unsigned_amendments: int
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordFile:
+    """A record file, which is a block; or a block of a block stream (version 7).
+
+    Hashes are SHA-384 in lower-case hex: `hash` chains to the next file's `previous_hash` and is the block
+    hash; `file_hash` and `metadata_hash` are what nodes sign (None: the format has no metadata hash).
+    `block_number` is None before format 6, where it is counted. `hapi_version` is None before format 5.
+    `size` is the file's stored length in bytes. Times are ns.
+
+    Only blocks have a software version of their own and rounds; what nodes sign of them is `hash`, and
+    `file_hash` is "". A record file from a wrapped block has its `wrapper` and its sidecars with it.
+    """
+
+    name: str
+    version: int
+    hapi_version: HapiVersion | None
+    hash: str
+    previous_hash: str
+    file_hash: str
+    metadata_hash: str | None
+    block_number: int | None
+    consensus_start: int
+    consensus_end: int
+    size: int
+    items: Sequence[RecordItem]
+    sidecars: Sequence[SidecarMetadata] = ()
+    sidecar_files: Mapping[int, SidecarFile] = field(default_factory=dict)
+    software_version: HapiVersion | None = None
+    round_start: int | None = None
+    round_end: int | None = None
+    wrapper: Wrapper | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.items)
+
+    def block_totals(self) -> BlockTotals:
+        """Gas and log bloom summed over the top level items that ran a contract."""
+        gas_used, bloom, ran = 0, 0, False
+        for item in self.items:
+            result = item.function_result
+            if result is None or not item.top_level:
+                continue
+            ran = True
+            gas_used += result.gasUsed
+            if len(result.bloom) == BLOOM_LENGTH:
+                bloom |= int.from_bytes(result.bloom, "big")
+        return BlockTotals(gas_used, bloom.to_bytes(BLOOM_LENGTH, "big") if ran else b"")
+
+
+def item_failure(file: str, index: int, position: int, error: Exception) -> StreamFileError:
+    """The error of one item: `index` counts from 0, `position` is where it starts."""
+    return StreamFileError(
+        file, position, f"transaction {index} of the file is unusable: {error}", "Fetch it from another node."
+    )

@@ -1,0 +1,56 @@
+"""Sidecar files.
+
+A compressed SidecarFile message with what contracts did, named and hashed by their record file.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record import names
+from ledger.stream.source.content import content_of
+from mirror.values import hapi, timestamp
+from mirror.values.hapi import DecodeError
+from mirror.values.hashes import sha384
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarFile:
+    """A sidecar file, read. `size` is its stored length in bytes.
+
+    `records` are pairs of consensus timestamp (ns) and TransactionSidecarRecord, in file order; several may
+    belong to one transaction, and some to none.
+    """
+
+    name: str
+    size: int
+    records: list[tuple[int, Any]]
+
+
+def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFile:
+    """The sidecar stored as `data`; `expected_hash` is that of its record file's SidecarMetadata.
+
+    Errors: StreamFileError when it is corrupt or another file than the record file means.
+    """
+    parsed = names.parse(name)
+    if parsed.sidecar is None:
+        raise names.invalid(name, names.SIDECAR)
+    return parse_sidecar(parsed.name, content_of(parsed, data), expected_hash, size=len(data))
+
+
+def parse_sidecar(name: str, content: bytes, expected_hash: bytes, *, size: int) -> SidecarFile:
+    """The sidecar with this content, as above. Errors: StreamFileError."""
+    actual_hash = sha384(content)
+    if actual_hash != expected_hash:
+        raise StreamFileError(
+            name,
+            0,
+            f"its hash is {actual_hash.hex()}, but its record file names {expected_hash.hex()}",
+            "Fetch it again, from the node the record file came from.",
+        )
+    try:
+        message = hapi.parse(hapi.SidecarFile, content)
+    except DecodeError as error:
+        raise StreamFileError(name, 0, f"the content cannot be parsed ({error})") from error
+    records = [(timestamp.of(record.consensus_timestamp), record) for record in message.sidecar_records]
+    return SidecarFile(name, size, records)

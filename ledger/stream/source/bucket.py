@@ -1,0 +1,246 @@
+"""Where nodes publish their files, by one interface: a folder, S3 and what speaks like it, Google Cloud
+Storage, or a mirror of such a bucket served by plain HTTP with index pages.
+
+What can't be had is a BucketError after a few attempts with growing pauses; whoever asks tries again later.
+"""
+
+import heapq
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote, urlsplit
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import GCSStore, HTTPStore, LocalStore, ObjectStore, S3Store
+
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.content import MAX_STORED
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, GCSConfig, RetryConfig, S3Config
+
+# What S3 and GCS list per request.
+PAGE = 1000
+
+_GOOGLE = "https://storage.googleapis.com"
+_CONNECT_TIMEOUT = timedelta(seconds=5)
+_HREF = re.compile(r"""href\s*=\s*["']?([^"'?#>\s]+)""", re.IGNORECASE)
+
+
+class BucketError(StreamFileError):
+    """A file or listing that could not be had, this time."""
+
+    def __init__(self, file: str, cause: str) -> None:
+        super().__init__(file, 0, cause, "It is tried again while loading goes on.")
+
+
+class InvalidLocation(Exception):
+    """A location that names no bucket; the message says what would be right."""
+
+
+class Bucket(Protocol):
+    """`location` is where it is, as a sentence names it."""
+
+    location: str
+
+    def names(self, folder: str, after: str) -> list[str]:
+        """The first names (at most PAGE) of files right in `folder` that sort after `after`, sorted.
+
+        A folder that does not exist has none. Errors: BucketError.
+        """
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Errors: BucketError."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How to reach a bucket; empty is the provider's default, the credentials those of the environment.
+
+    `project` is who pays on Google Cloud; the requester always pays on S3. `timeout` in seconds is of one
+    request, `retries` how often it is tried again.
+    """
+
+    endpoint: str = ""
+    region: str = "us-east-1"
+    access_key: str = ""
+    secret_key: str = ""
+    project: str = ""
+    anonymous: bool = False
+    timeout: float = 30
+    retries: int = 3
+
+
+def open_bucket(location: str, access: Access) -> Bucket:
+    """The bucket at `s3://name/prefix`, `gs://name/prefix`, `https://host/path`, or of a folder.
+
+    Errors: InvalidLocation.
+    """
+    url = urlsplit(location)
+    prefix = url.path.strip("/") or None
+    try:
+        if url.scheme in ("s3", "gs") and not url.netloc:
+            raise InvalidLocation(
+                f"{location} names no bucket: {url.scheme}://bucket or {url.scheme}://bucket/path."
+            )
+        if url.scheme == "s3":
+            return _Listed(_s3(url.netloc, prefix, access), f"the bucket {location}")
+        if url.scheme == "gs":
+            return _Listed(_gcs(url.netloc, prefix, access), f"the bucket {location}")
+        if url.scheme in ("http", "https"):
+            return _Indexed(
+                HTTPStore(location, client_options=_client(access), retry_config=_retry(access)), location
+            )
+    except (BaseError, ValueError) as error:
+        raise InvalidLocation(f"{location} can't be used: {_first_line(error)}.") from error
+    if "://" in location:
+        raise InvalidLocation(
+            f"{location} is no location of stream files: give a folder, s3://bucket, gs://bucket or "
+            "https://host/path."
+        )
+    folder = Path(location).absolute()
+    if not folder.is_dir():
+        raise InvalidLocation(f"The folder {folder} does not exist.")
+    return _Folder(folder)
+
+
+class _Store:
+    """What all kinds have in common: reading a file of at most MAX_STORED bytes."""
+
+    def __init__(self, store: ObjectStore, location: str) -> None:
+        self._store = store
+        self.location = location
+
+    def read(self, path: str) -> bytes:
+        try:
+            answer = obstore.get(self._store, path)
+            if answer.meta["size"] > MAX_STORED:
+                raise BucketError(
+                    path, f"{answer.meta['size']} bytes; stream files have at most {MAX_STORED}"
+                )
+            return bytes(answer.bytes())
+        except (BaseError, OSError, ValueError) as error:
+            raise BucketError(path, _cause(error)) from error
+
+
+class _Listed(_Store):
+    """S3 or GCS: sorted, from any name on, a page per request."""
+
+    def names(self, folder: str, after: str) -> list[str]:
+        offset = f"{folder}/{after}" if after else None
+        start = len(folder) + 1
+        try:
+            page = next(iter(obstore.list(self._store, folder, offset=offset, chunk_size=PAGE)), [])
+        except (BaseError, OSError, ValueError) as error:
+            raise BucketError(folder, _cause(error)) from error
+        found = (each["path"][start:] for each in page if each["size"] <= MAX_STORED)
+        # Folders below this one sort behind its files.
+        return sorted(name for name in found if "/" not in name and name > after)
+
+
+class _Folder(_Store):
+    """A local folder laid out as a bucket; listed by the system, which is many times faster."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(LocalStore(str(folder)), f"the folder {folder}")
+        self._folder = folder
+
+    def names(self, folder: str, after: str) -> list[str]:
+        try:
+            with os.scandir(self._folder / folder) as entries:
+                return heapq.nsmallest(PAGE, _signature_names(entries, after))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise BucketError(folder, f"can't be listed: {error.strerror}") from error
+
+
+class _Indexed(_Store):
+    """A plain web server that lists a folder as a page of links."""
+
+    def names(self, folder: str, after: str) -> list[str]:
+        try:
+            page = self.read(folder).decode("utf-8", "replace")
+        except BucketError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return []
+            raise
+        linked = {unquote(link).rpartition("/")[2] for link in _HREF.findall(page)}
+        return heapq.nsmallest(PAGE, (name for name in linked if name > after))
+
+
+def _signature_names(entries: Iterator[os.DirEntry[str]], after: str) -> Iterator[str]:
+    for entry in entries:
+        if entry.name > after and "_sig" in entry.name:
+            yield entry.name
+
+
+def _s3(bucket: str, prefix: str | None, access: Access) -> S3Store:
+    config: S3Config = {
+        "region": access.region,
+        "skip_signature": access.anonymous,
+        "request_payer": not access.anonymous,
+        "virtual_hosted_style_request": False,
+    }
+    if access.endpoint:
+        config["endpoint"] = access.endpoint
+    if access.access_key:
+        config["access_key_id"] = access.access_key
+        config["secret_access_key"] = access.secret_key
+    return S3Store(
+        bucket, prefix=prefix, config=config, client_options=_client(access), retry_config=_retry(access)
+    )
+
+
+def _gcs(bucket: str, prefix: str | None, access: Access) -> ObjectStore:
+    """With static keys by its S3 interface, otherwise by its own."""
+    if access.access_key:
+        by_s3 = Access(**{**vars(access), "endpoint": access.endpoint or _GOOGLE})
+        return _s3(bucket, prefix, by_s3)
+    config: GCSConfig = {"skip_signature": access.anonymous}
+    if access.endpoint:
+        config["base_url"] = access.endpoint
+    return GCSStore(
+        bucket, prefix=prefix, config=config, client_options=_client(access), retry_config=_retry(access)
+    )
+
+
+def _client(access: Access) -> "ClientConfig":
+    options: ClientConfig = {
+        "allow_http": True,
+        "connect_timeout": min(_CONNECT_TIMEOUT, timedelta(seconds=access.timeout)),
+        "timeout": timedelta(seconds=access.timeout),
+    }
+    if access.project:
+        options["default_headers"] = {"x-goog-user-project": access.project}
+    return options
+
+
+def _retry(access: Access) -> "RetryConfig":
+    return {
+        "max_retries": access.retries,
+        "retry_timeout": timedelta(seconds=access.timeout),
+        "backoff": {
+            "init_backoff": timedelta(milliseconds=100),
+            "max_backoff": timedelta(seconds=5),
+            "base": 2,
+        },
+    }
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    return f"can't be had: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(" .:") if lines else type(error).__name__

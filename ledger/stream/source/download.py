@@ -1,0 +1,197 @@
+"""From buckets to verified record files: what nodes have published after a name, and one file of it.
+
+Requests run on a pool of threads, so that a file's signatures arrive together and a slow node delays nobody:
+signatures are counted as they come, and once a majority signed the same, the others are not waited for.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record import names
+from ledger.stream.signature.quorum import Ballot, Electorate
+from ledger.stream.source.bucket import PAGE, Bucket
+from ledger.stream.source.verified import VerifiedFile, read_verified
+from mirror.values import entity_id
+
+
+class PathType(StrEnum):
+    """How a bucket is laid out: `recordstreams/record<account>/`, `<network>/<shard>/<node id>/record/`, or
+    first the one and then the other.
+    """
+
+    ACCOUNT_ID = "ACCOUNT_ID"
+    NODE_ID = "NODE_ID"
+    AUTO = "AUTO"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where nodes publish. `refresh` is how long a folder by account stays empty before the one by node id is
+    looked into again (seconds).
+    """
+
+    network: str
+    shard: int = 0
+    path_type: PathType = PathType.AUTO
+    refresh: float = 10
+
+    def account_folder(self, account_id: int) -> str:
+        return f"recordstreams/record{entity_id.text(account_id)}"
+
+    def node_folder(self, node_id: int) -> str:
+        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/record"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A record file that nodes have published: name of its signature files, and the folder of each node."""
+
+    name: str
+    folders: Mapping[int, str]
+
+    @property
+    def instant(self) -> int:
+        return names.parse(self.name).instant
+
+    @property
+    def after(self) -> str:
+        return names.parse(self.name).after
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What is published, in order; and of each node that could not be listed why."""
+
+    files: list[Published]
+    problems: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A record file in a node's folder of the bucket."""
+
+    bucket: Bucket
+    folder: str
+    node_id: int
+    name: str
+
+    def read(self) -> bytes:
+        return self.bucket.read(f"{self.folder}/{self.name}")
+
+    def read_sidecar(self, name: str) -> bytes:
+        return self.bucket.read(f"{self.folder}/{names.SIDECAR_FOLDER}/{name}")
+
+
+class Download:
+    """Downloads from a bucket; `concurrency` is the number of requests at once. Close it when done."""
+
+    def __init__(self, bucket: Bucket, layout: Layout, *, sidecars: bool, concurrency: int) -> None:
+        self.bucket = bucket
+        self.layout = layout
+        self._sidecars = sidecars
+        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="download")
+        # Nodes found to publish by node id, and when others were last looked for there (monotonic seconds).
+        self._by_node_id: set[int] = set()
+        self._looked: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def listing(self, electorate: Electorate, after: str) -> Listing:
+        """What the nodes have published after a name, as far as every node's listing reaches."""
+        futures = {
+            node_id: self._pool.submit(self._list_node, node_id, account, after)
+            for node_id, account in electorate.accounts.items()
+        }
+        folders: dict[str, dict[int, str]] = {}
+        problems: dict[int, str] = {}
+        horizon: str | None = None
+        for node_id, future in futures.items():
+            try:
+                folder, listed, complete = future.result()
+            except StreamFileError as error:
+                problems[node_id] = error.cause
+                continue
+            for name in listed:
+                folders.setdefault(name, {})[node_id] = folder
+            if not complete and listed:
+                horizon = min(horizon or listed[-1], listed[-1])
+        files = [
+            Published(name, nodes)
+            for name, nodes in sorted(folders.items())
+            if horizon is None or name <= horizon
+        ]
+        return Listing(files, problems)
+
+    def _list_node(self, node_id: int, account: int, after: str) -> tuple[str, list[str], bool]:
+        """The node's folder, names of its signature files, and whether these are all there are."""
+        by_account, by_node = self.layout.account_folder(account), self.layout.node_folder(node_id)
+        kind = self.layout.path_type
+        if kind is PathType.NODE_ID or (kind is PathType.AUTO and node_id in self._by_node_id):
+            return by_node, *self._signatures(by_node, after)
+        listed, complete = self._signatures(by_account, after)
+        if listed or kind is PathType.ACCOUNT_ID or not self._look_by_node_id(node_id):
+            return by_account, listed, complete
+        listed, complete = self._signatures(by_node, after)
+        if listed:
+            with self._lock:
+                self._by_node_id.add(node_id)
+        return by_node, listed, complete
+
+    def _look_by_node_id(self, node_id: int) -> bool:
+        now = time.monotonic()
+        with self._lock:
+            if now - self._looked.get(node_id, -self.layout.refresh) < self.layout.refresh:
+                return False
+            self._looked[node_id] = now
+        return True
+
+    def _signatures(self, folder: str, after: str) -> tuple[list[str], bool]:
+        listed = self.bucket.names(folder, after)
+        return [name for name in listed if _is_signature(name)], len(listed) < PAGE
+
+    def fetch(self, published: Published, electorate: Electorate) -> VerifiedFile:
+        """The file, verified. Errors: StreamFileError, NoConsensus among them."""
+        ballot = Ballot(published.name, electorate)
+        reading = {
+            self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
+            for node_id, folder in published.folders.items()
+        }
+        for future in as_completed(reading):
+            _count(ballot, reading[future], future.result)
+            if ballot.agreement:
+                break
+        _cancel(reading)
+        agreement = ballot.require()
+        copies = [
+            _Copy(self.bucket, published.folders[node_id], node_id, agreement.data_name)
+            for node_id in agreement.nodes
+        ]
+        random.shuffle(copies)
+        return read_verified(agreement, copies, sidecars=self._sidecars)
+
+
+def _count(ballot: Ballot, node_id: int, read: Callable[[], bytes]) -> None:
+    try:
+        ballot.count(node_id, read())
+    except StreamFileError as error:
+        ballot.refuse(node_id, error.cause)
+
+
+def _cancel(futures: Iterable[Future[bytes]]) -> None:
+    for future in futures:
+        future.cancel()
+
+
+def _is_signature(name: str) -> bool:
+    try:
+        return names.parse(name).is_signature
+    except StreamFileError:
+        return False

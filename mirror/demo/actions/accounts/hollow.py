@@ -1,0 +1,130 @@
+"""Accounts that come into being by being paid: hollow ones without a key, until their owner signs.
+
+What a payment or a signature causes of this kind precedes it in the file: a transaction with the same id and
+a nonce, which has no parent.
+"""
+
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.world import people
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
+from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account
+from mirror.values.hapi import AccountAmount, AccountID, Key, TransactionID
+
+_MOST = 10
+_CREATION_FEE = 60_000_000
+
+
+def pay_to_nobody(network: Network) -> bool:
+    """Somebody pays to an EVM address that nobody has yet: the account has no key. Or to a public key, which
+    the account has from the beginning.
+    """
+    payer = network.person(at_least=1_000 * HBAR)
+    if payer is None or len(network.world.hollow) >= _MOST or not people.has_room(network):
+        return False
+    if network.choose.random() < 0.7:
+        opened = _of_address(network)
+        _pay(network, payer, opened)
+        network.world.hollow.append(opened.number)
+    else:
+        opened = _of_key(network)
+        _pay(network, payer, opened)
+        people.welcome(network, opened)
+    return True
+
+
+def _of_address(network: Network) -> Account:
+    wallet = EcdsaWallet(network.world.next_number)
+    opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=NO_KEY)
+    opened.alias = opened.evm_address = wallet.evm_address
+    opened.memo = people.LAZY_CREATED
+    return opened
+
+
+def _of_key(network: Network) -> Account:
+    key = Ed25519Wallet(network.world.next_number).key
+    opened = Account(network.new_number(), network.now, balance_timestamp=network.now, key=key, alias=key)
+    opened.memo = people.AUTO_CREATED
+    return opened
+
+
+def complete(network: Network) -> bool:
+    """The owner of a hollow account signs a payment, which gives the account its key."""
+    if not network.world.hollow:
+        return False
+    number = network.choose.choice(network.world.hollow)
+    owner, receiver = network.world.accounts[number], network.person()
+    if owner.balance < 10 * HBAR or receiver is None:
+        return False
+    owner.key = EcdsaWallet(number).key
+    amount = network.choose.randrange(1, owner.balance // 4)
+    body = {"accountIDToUpdate": account(number), "key": Key.FromString(owner.key)}
+    transaction_id = network.transaction_id(number)
+    network.submit("cryptoUpdateAccount", body, payer=number, whole=_before(transaction_id), fee=0)
+    network.submit(
+        "cryptoTransfer",
+        {"transfers": {"accountAmounts": _amounts(number, account(receiver.number), amount)}},
+        payer=number,
+        whole={"transactionID": transaction_id},
+        transfers={number: -amount, receiver.number: amount},
+    )
+    network.world.hollow.remove(number)
+    people.welcome(network, owner)
+    return True
+
+
+def _pay(network: Network, payer: Account, opened: Account) -> None:
+    """Pay to the alias of an account, which opens it."""
+    opened.max_automatic_token_associations, opened.auto_renew_period = -1, AUTO_RENEW_PERIOD
+    network.world.accounts[opened.number] = opened
+    transaction_id = network.transaction_id(payer.number)
+    assert opened.key is not None
+    body: dict[str, Any] = {
+        "key": Key.FromString(opened.key),
+        "memo": opened.memo,
+        "alias": opened.alias,
+        "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD},
+        "max_automatic_token_associations": opened.max_automatic_token_associations,
+    }
+    network.submit(
+        "cryptoCreateAccount",
+        body,
+        payer=payer.number,
+        receipt={"accountID": account(opened.number)},
+        record={"alias": opened.alias, "evm_address": opened.evm_address or b""},
+        whole=_before(transaction_id),
+        fee=0,
+    )
+    amount = network.choose.randrange(20, 400) * HBAR
+    network.submit(
+        "cryptoTransfer",
+        {"transfers": {"accountAmounts": _amounts(payer.number, AccountID(alias=opened.alias), amount)}},
+        payer=payer.number,
+        whole={"transactionID": transaction_id},
+        transfers={payer.number: -amount, opened.number: amount},
+        fee=network.fee("cryptoTransfer") + _CREATION_FEE,
+    )
+
+
+def _amounts(payer: int, receiver: Any, amount: int) -> list[Any]:
+    return [
+        AccountAmount(accountID=account(payer), amount=-amount),
+        AccountAmount(accountID=receiver, amount=amount),
+    ]
+
+
+def _before(transaction_id: Any) -> dict[str, Any]:
+    """The fields of a TransactionBody that precedes the transaction that caused it; no node got it."""
+    own = TransactionID()
+    own.CopyFrom(transaction_id)
+    own.nonce = 1
+    return {"transactionID": own, "nodeAccountID": {}}
+
+
+ACTIONS = (
+    Action(pay_to_nobody, 1),
+    Action(complete, 1),
+)

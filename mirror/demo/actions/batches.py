@@ -1,0 +1,183 @@
+"""Atomic batches (HIP-551): transactions of several people that happen together or not at all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ledger.stream.record.compose import account, timestamp, transfer_list
+from mirror.demo.actions import texts
+from mirror.demo.actions.files import some_file
+from mirror.demo.actions.topics import receipt as message_receipt
+from mirror.demo.world import people
+from mirror.demo.world.files import APPEND, Change
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.units import HBAR
+from mirror.values.hapi import Key, SignedTransaction
+
+_DURATION = 120  # seconds
+
+
+def _nothing(network: Network) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A transaction of a batch. `happen` changes the world besides hbars, and gives the receipt."""
+
+    kind: str
+    body: dict[str, Any]
+    payer: int
+    transfers: dict[int, int] | None = None
+    happen: Callable[[Network], dict[str, Any]] = _nothing
+
+
+def happen_together(network: Network) -> bool:
+    """Two to four transactions, for which somebody pays who puts them together."""
+    batch = _make(network, network.choose.randrange(2, 5))
+    operator = network.person()
+    if operator is None or operator.key is None or len(batch) < 2:
+        return False
+    _submit(network, operator.number, operator.key, batch, results=["SUCCESS"] * len(batch))
+    return True
+
+
+def fail_together(network: Network) -> bool:
+    """A batch that fails, mostly by one of its transactions."""
+    return _fail_in_the_end(network) if network.choose.random() < 0.7 else _misuse_batch(network)
+
+
+def _fail_in_the_end(network: Network) -> bool:
+    """The last of some transactions fails: what came before is taken back, besides its fees."""
+    batch = _make(network, network.choose.randrange(1, 3))
+    operator, payer, receiver = network.person(), network.person(), network.person()
+    if not (operator and operator.key and payer and receiver and batch) or payer is receiver:
+        return False
+    amount = payer.balance + HBAR
+    body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
+    batch.append(Inner("cryptoTransfer", body, payer.number))
+    results = ["REVERTED_SUCCESS"] * (len(batch) - 1) + ["INSUFFICIENT_ACCOUNT_BALANCE"]
+    _submit(network, operator.number, operator.key, batch, results=results)
+    return True
+
+
+def _misuse_batch(network: Network) -> bool:
+    """Somebody puts nothing together, or something that can't be part of a batch."""
+    operator = network.person()
+    if operator is None or operator.key is None:
+        return False
+    inner = Inner("freeze", {"freeze_type": 1}, operator.number)
+    if network.choose.random() < 0.5:
+        transactions, result = [], "BATCH_LIST_EMPTY"
+    else:
+        body = network.body(inner.kind, inner.body, _whole(network, inner, operator.key))
+        transactions, result = [_signed(body)], "BATCH_TRANSACTION_IN_BLACKLIST"
+    network.submit("atomic_batch", {"transactions": transactions}, payer=operator.number, result=result)
+    return True
+
+
+def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], results: list[str]) -> None:
+    """The batch, then what is in it, each with the batch as parent and a transaction id of its own."""
+    wholes = [_whole(network, inner, key) for inner in batch]
+    bodies = [network.body(inner.kind, inner.body, whole) for inner, whole in zip(batch, wholes, strict=True)]
+    happens = all(result == "SUCCESS" for result in results)
+    outer = network.submit(
+        "atomic_batch",
+        {"transactions": [_signed(body) for body in bodies]},
+        payer=operator,
+        result="SUCCESS" if happens else "INNER_TRANSACTION_FAILED",
+    )
+    for inner, whole, result in zip(batch, wholes, results, strict=True):
+        network.submit(
+            inner.kind,
+            inner.body,
+            payer=inner.payer,
+            whole=whole,
+            receipt=inner.happen(network) if happens else None,
+            record={"parent_consensus_timestamp": timestamp(outer.consensus_timestamp)},
+            transfers=inner.transfers,
+            result=result,
+        )
+
+
+def _whole(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
+    """All other fields of an inner transaction: it is not sent to any node."""
+    return {
+        "transactionID": network.transaction_id(inner.payer),
+        "nodeAccountID": {},
+        "transactionFee": 2 * HBAR,
+        "transactionValidDuration": {"seconds": _DURATION},
+        "batch_key": Key.FromString(key),
+    }
+
+
+def _signed(body: Any) -> bytes:
+    serialized: bytes = SignedTransaction(bodyBytes=body.SerializeToString()).SerializeToString()
+    return serialized
+
+
+# WHAT A BATCH IS MADE OF
+def _make(network: Network, count: int) -> list[Inner]:
+    """So many transactions of different kinds, or what is possible of them."""
+    makers = network.choose.sample(_MAKERS, count)
+    return [inner for maker in makers if (inner := maker(network))]
+
+
+def _payment(network: Network) -> Inner | None:
+    payer, receiver = network.person(), network.person()
+    if payer is None or receiver is None or payer is receiver:
+        return None
+    amount = network.choose.randrange(1, 40) * HBAR
+    transfers = {payer.number: -amount, receiver.number: amount}
+    return Inner("cryptoTransfer", {"transfers": transfer_list(transfers)}, payer.number, transfers)
+
+
+def _message(network: Network) -> Inner | None:
+    topics = [topic for topic in network.world.topics.values() if topic.is_free]
+    payer = network.person()
+    if not topics or payer is None:
+        return None
+    topic = network.choose.choice(topics)
+    contents = texts.message(network, topic.subject, topic.sequence_number + 1)
+
+    def happen(network: Network) -> dict[str, Any]:
+        return message_receipt(topic.add(contents, payer.number, network.now))
+
+    body = {"topicID": {"topicNum": topic.number}, "message": contents}
+    return Inner("consensusSubmitMessage", body, payer.number, happen=happen)
+
+
+def _memo(network: Network) -> Inner | None:
+    changed = network.person()
+    if changed is None:
+        return None
+    memo = people.memo_of(network, changed)
+
+    def happen(network: Network) -> dict[str, Any]:
+        changed.memo = memo
+        return {}
+
+    body = {"accountIDToUpdate": account(changed.number), "memo": {"value": memo}}
+    return Inner("cryptoUpdateAccount", body, changed.number, happen=happen)
+
+
+def _line(network: Network) -> Inner | None:
+    file = some_file(network)
+    if file is None:
+        return None
+    contents = f"# together, {network.choose.randrange(1_000)}\n".encode()
+
+    def happen(network: Network) -> dict[str, Any]:
+        file.changes.append(Change(network.now, APPEND, contents))
+        return {}
+
+    body = {"fileID": {"fileNum": file.number}, "contents": contents}
+    return Inner("fileAppend", body, file.owner, happen=happen)
+
+
+_MAKERS = (_payment, _message, _memo, _line)
+
+ACTIONS = (
+    Action(happen_together, 1),
+    Action(fail_together, 0),
+)

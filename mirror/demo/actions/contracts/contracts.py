@@ -1,0 +1,273 @@
+"""Contracts: deploying, changing and deleting them. What is done with them is in `contract_calls`."""
+
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.evm import abi, hooks, sending
+from mirror.demo.evm.deployed import Contract, Result
+from mirror.demo.evm.execution import Request, intrinsic_gas
+from mirror.demo.evm.run import Run, contract_id
+from mirror.demo.evm.solidity import compiled
+from mirror.demo.world import people
+from mirror.demo.world.files import APPEND, CREATE, Change, File
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account
+from mirror.values import entity_id
+from mirror.values.hapi import FileID, Key, KeyList
+
+COIN_UNIT = 10**8  # decimals
+
+_GAS = 2_000_000
+_INLINE_BYTES = 2_000
+_CHUNK = 4_096
+# The most there are of a kind; the first of each is deployed in this order.
+_MOST = {
+    "Coin": 3, "Counter": 5, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2
+}  # fmt: skip
+# Of these one is deleted now and then, which takes an admin key.
+_DELETABLE = "Counter"
+_COINS = (
+    ("Copper Crown", "CRWN"),
+    ("Harbour Credit", "HBRC"),
+    ("Orchard Point", "ORCH"),
+    ("Kestrel", "KSTL"),
+)
+_COLLECTIONS = (
+    ("Postcards of the Coast", "CARD", "ipfs://bafybeihpostcards/"),
+    ("Glass Birds", "BIRD", "ipfs://bafybeiglassbirds/"),
+    ("Night Maps", "NMAP", "ipfs://bafybeinightmaps/"),
+)
+
+
+def deploy(network: Network) -> bool:
+    """Somebody deploys a contract: its code inline or in a file, or as an Ethereum transaction."""
+    kind = _wanted(network)
+    owner = network.person(at_least=300 * HBAR, settled=True)
+    if kind is None or owner is None:
+        return False
+    creation, arguments = compiled(kind).creation, _arguments(network, kind)
+    by_ethereum = sending.signs_ethereum(owner) and kind != _DELETABLE
+    file = None
+    if len(creation) + len(arguments) > _INLINE_BYTES:
+        file = upload(network, owner, creation + arguments if by_ethereum else creation)
+    if by_ethereum:
+        data = creation + arguments
+        result = sending.by_ethereum(network, owner, None, data, gas=_GAS, file=file)
+    else:
+        result = _create(network, owner, kind, file=file, creation=creation, arguments=arguments)
+    _deployed(network, result, kind, owner, file)
+    if file is not None:
+        discard(network, owner, file)
+    return True
+
+
+def deploy_in_vain(network: Network) -> bool:
+    """Somebody deploys with too little gas for the code."""
+    owner = network.person()
+    if owner is None:
+        return False
+    creation = compiled("Counter").creation + abi.encode(1)
+    gas = intrinsic_gas(creation, creates=True) + network.choose.randrange(20_000, 60_000)
+    _create(network, owner, "Counter", file=None, creation=creation, arguments=b"", gas=gas)
+    return True
+
+
+def change(network: Network) -> bool:
+    """Whoever may change a contract gives it another memo, renewal or associations."""
+    contract, admin = changeable(network)
+    if contract is None or admin is None:
+        return False
+    itself = network.world.accounts[contract.number]
+    body: dict[str, Any] = {"contractID": contract_id(contract.number)}
+    match network.choose.randrange(3):
+        case 0:
+            itself.memo = f"{contract.kind}, version {network.choose.randrange(2, 10)}"
+            body["memoWrapper"] = {"value": itself.memo}
+        case 1:
+            itself.max_automatic_token_associations = network.choose.randrange(0, 50)
+            body["max_automatic_token_associations"] = {"value": itself.max_automatic_token_associations}
+        case _:
+            itself.auto_renew_period = network.choose.randrange(30, 92) * 86_400
+            body["autoRenewPeriod"] = {"seconds": itself.auto_renew_period}
+    network.submit(
+        "contractUpdateInstance",
+        body,
+        payer=admin.number,
+        receipt={"contractID": contract_id(contract.number)},
+    )
+    return True
+
+
+def delete(network: Network) -> bool:
+    """Whoever may change a counter deletes it; what it holds goes to somebody."""
+    contract, admin = changeable(network, kind=_DELETABLE, unhooked=True)
+    obtainer = network.person()
+    contracts = network.world.contracts
+    if contract is None or admin is None or obtainer is None or len(contracts.living[_DELETABLE]) < 2:
+        return False
+    itself = network.world.accounts[contract.number]
+    itself.deleted = True
+    contract.obtainer = obtainer.number
+    contracts.leave(contract)
+    held = itself.balance
+    network.submit(
+        "contractDeleteInstance",
+        {"contractID": contract_id(contract.number), "transferAccountID": account(obtainer.number)},
+        payer=admin.number,
+        receipt={"contractID": contract_id(contract.number)},
+        transfers={contract.number: -held, obtainer.number: held} if held else None,
+    )
+    return True
+
+
+def upload(network: Network, owner: Account, content: bytes) -> int:
+    """Store bytes in a new file as hex text, in as many transactions as it takes; gives its number."""
+    number, text = network.new_number(), content.hex().encode()
+    file, memo = FileID(fileNum=number), "Contract code"
+    assert owner.key is not None
+    keys = KeyList(keys=[Key.FromString(owner.key)])
+    stored = File(number, network.now, owner.number, keys.SerializeToString(), memo)
+    network.world.files[number] = stored
+    first, *others = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
+    stored.changes.append(Change(network.now, CREATE, first))
+    network.submit(
+        "fileCreate",
+        {"keys": keys, "memo": memo, "contents": first},
+        payer=owner.number,
+        receipt={"fileID": file},
+    )
+    for contents in others:
+        stored.changes.append(Change(network.now, APPEND, contents))
+        network.submit("fileAppend", {"fileID": file, "contents": contents}, payer=owner.number)
+    return number
+
+
+def discard(network: Network, owner: Account, file: int) -> None:
+    """Delete a file that has served its purpose."""
+    network.world.files[file].deleted = True
+    network.submit("fileDelete", {"fileID": FileID(fileNum=file)}, payer=owner.number)
+
+
+def _wanted(network: Network) -> str | None:
+    """A kind of contract there could be more of: first one there is none of; two of what may be deleted."""
+    living = network.world.contracts.living
+    for kind in _MOST:
+        if not living.get(kind):
+            return kind
+    if len(living[_DELETABLE]) < 2:
+        return _DELETABLE
+    kinds = [kind for kind, most in _MOST.items() if len(living[kind]) < most]
+    return network.choose.choice(kinds) if kinds else None
+
+
+def _arguments(network: Network, kind: str) -> bytes:
+    """Constructor arguments."""
+    contracts, choose = network.world.contracts, network.choose
+    made = contracts.made[kind]
+    if kind == "Coin":
+        return abi.encode(*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
+    if kind == "Collectible":
+        turn, place = divmod(made, len(_COLLECTIONS))
+        name, symbol, address = _COLLECTIONS[place]
+        return abi.encode(people.numbered(name, turn), symbol, address)
+    if kind == "Counter":
+        return abi.encode(choose.randrange(100))
+    if kind == "Exchange":
+        return abi.encode(choose.choice(contracts.of("Coin")).address)
+    return b""
+
+
+def _create(
+    network: Network,
+    owner: Account,
+    kind: str,
+    *,
+    file: int | None,
+    creation: bytes,
+    arguments: bytes,
+    gas: int = _GAS,
+) -> Result:
+    """Create by a ContractCreate: the contract lives at its long-zero address."""
+    address = entity_id.long_zero(network.world.next_number)
+    value = network.choose.randrange(1, 20) * HBAR if kind == "Counter" else 0
+    run = Run(network, owner, Request(owner.address, creation + arguments, gas, value, created=address), ())
+    body: dict[str, Any] = {
+        "gas": gas,
+        "initialBalance": value,
+        "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD},
+        "auto_renew_account_id": account(owner.number),
+        "memo": f"{kind} of {owner.memo.partition(', ')[0]}",
+    }
+    if file is None:
+        body["initcode"] = creation + arguments
+    else:
+        body |= {"fileID": FileID(fileNum=file), "constructorParameters": arguments}
+    if kind == _DELETABLE or network.choose.random() < 0.7:
+        assert owner.key is not None
+        body["adminKey"] = Key.FromString(owner.key)
+    itself = network.world.accounts[run.created[0].number] if run.created else None
+    if itself is not None:
+        _own(network, owner, run.created[0], itself, body)
+    composed = network.submit(
+        "contractCreateInstance",
+        body,
+        payer=owner.number,
+        receipt={} if itself is None else {"contractID": contract_id(itself.number)},
+        record={"contractCreateResult": run.function_result()},
+        transfers=run.transfers,
+        result=run.execution.result,
+        fee=network.fee("contractCreateInstance") + run.gas_fee,
+        sidecars=run.sidecars(bytecode=True),
+    )
+    return run.finish(composed, composed.record.transactionHash[:32], itself=itself, payer=owner.number)
+
+
+def _own(network: Network, owner: Account, contract: Contract, itself: Account, body: dict[str, Any]) -> None:
+    """Take over what the body of its creation says of a contract; now and then give it a hook at once."""
+    itself.memo = body["memo"]
+    contract.auto_renew_account = owner.number
+    network.world.bound.add(owner.number)
+    if "adminKey" in body:
+        itself.key, contract.admin = owner.key, owner.number
+    living = network.world.contracts.living
+    if living.get("AllowanceHook") and contract.kind != _DELETABLE and network.choose.random() < 0.3:
+        details = hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])
+        body["hook_creation_details"] = [details]
+
+
+def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
+    """What those who will use the new contract know of it."""
+    if result.contract is None:
+        raise RuntimeError(f"a {kind} can't be deployed: {result.result}")
+    contract = network.world.contracts.deployed[result.contract]
+    contract.file, contract.owner = file, owner.number
+    if kind == "Coin":
+        contract.parties.append(owner.number)
+    if kind == "Exchange":
+        coin = contract.slots[0].value.to_bytes(20, "big")
+        contract.trades = network.world.contracts.by_address[coin]
+
+
+def changeable(
+    network: Network, kind: str | None = None, *, unhooked: bool = False
+) -> tuple[Contract | None, Account | None]:
+    """A living contract that somebody may change, and that account; `unhooked`: one without hooks."""
+    contracts, accounts = network.world.contracts, network.world.accounts
+    able: list[Contract] = [
+        contract
+        for of_kind in ([kind] if kind else list(contracts.living))
+        for contract in contracts.of(of_kind)
+        if contract.admin is not None
+        and not accounts[contract.admin].deleted
+        and not (unhooked and contracts.hooks_of(contract.number))
+    ]
+    if not able:
+        return None, None
+    contract = network.choose.choice(able)
+    assert contract.admin is not None
+    admin = accounts[contract.admin]
+    return (contract, admin) if admin.balance > HBAR else (None, None)
+
+
+ACTIONS = (Action(deploy, 2), Action(deploy_in_vain, 0), Action(change, 0), Action(delete, 0))

@@ -1,0 +1,246 @@
+"""Hooks (HIP-1195): people give them to accounts and contracts, set their storage, and let them decide."""
+
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.actions.contracts.contracts import changeable
+from mirror.demo.evm import abi, hooks
+from mirror.demo.evm.deployed import MOST_HOOKS_OF_ONE, Hook, Result
+from mirror.demo.evm.hooks import CALLS, HOOK_CONTRACT, LIMIT
+from mirror.demo.evm.run import contract_id
+from mirror.demo.world import people
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.world import Account
+from mirror.values import log_bloom
+
+_MOST_HOOKS = 60
+_GAS = 80_000
+
+
+def attach(network: Network) -> bool:
+    """Somebody gives a hook to an account or to a contract."""
+    payer = network.person()
+    if payer is None or not _may_attach(network):
+        return False
+    owner = payer
+    if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
+        contract, admin = changeable(network)
+        if contract is None or admin is None:
+            return False
+        owner, payer = network.world.accounts[contract.number], admin
+    number = _free(network, owner)
+    if number is None:
+        return False
+    details = _details(network, owner, number)
+    if owner.is_contract:
+        changed = contract_id(owner.number)
+        network.submit(
+            "contractUpdateInstance",
+            {"contractID": changed, "hook_creation_details": [details]},
+            payer=payer.number,
+            receipt={"contractID": changed},
+        )
+        return True
+    parent = network.submit(
+        "cryptoUpdateAccount",
+        {"accountIDToUpdate": account(owner.number), "hook_creation_details": [details]},
+        payer=payer.number,
+    )
+    network.submit(
+        "hook_dispatch",
+        {"creation": {"entity_id": hooks.owner_id(owner), "details": details}},
+        payer=payer.number,
+        parent=parent,
+        nonce=1,
+    )
+    return True
+
+
+def open_account(network: Network) -> bool:
+    """Somebody opens an account that has a hook from the start."""
+    payer = network.person(at_least=1_000 * HBAR)
+    if payer is None or not people.has_room(network) or not _may_attach(network):
+        return False
+    people.open_account(
+        network,
+        name=people.next_name(network),
+        ecdsa=False,
+        payer=payer.number,
+        hooks=lambda opened: [_details(network, opened, 1)],
+    )
+    return True
+
+
+def store(network: Network) -> bool:
+    """The owner of a hook changes its limit, or who is always allowed."""
+    hook, payer = _some(network)
+    if hook is None or payer is None:
+        return False
+    slots, entries = {}, {}
+    match network.choose.randrange(4):
+        case 0:
+            slots[LIMIT] = network.choose.randrange(1, 200) * HBAR
+        case 1:
+            slots |= {LIMIT: network.choose.randrange(1, 200) * HBAR, CALLS: 0}
+        case 2:
+            entries[f"friends of {payer.memo}, list {network.choose.randrange(99)}".encode()] = 1
+        case _:
+            friend = network.person(at_least=0)
+            if friend is None:
+                return False
+            entries[friend.address] = network.choose.randrange(2)
+    _store(network, hook, payer, hooks.write(hook, slots, entries, network.now))
+    return True
+
+
+def detach(network: Network) -> bool:
+    """The owner of a hook frees its storage, as one has to first, and deletes it."""
+    hook, payer = _some(network)
+    if hook is None or payer is None:
+        return False
+    used = [key for key, slot in hook.slots.items() if slot.value]
+    if used:
+        for key in used:
+            hook.put(key, b"", network.now)
+        _store(network, hook, payer, [{"storage_slot": {"key": key, "value": b""}} for key in used])
+    hook.deleted = True
+    if network.world.accounts[hook.owner].is_contract:
+        body = {"contractID": contract_id(hook.owner), "hook_ids_to_delete": [hook.hook_id]}
+        receipt = {"contractID": contract_id(hook.owner)}
+        network.submit("contractUpdateInstance", body, payer=payer.number, receipt=receipt)
+    else:
+        body = {"accountIDToUpdate": account(hook.owner), "hook_ids_to_delete": [hook.hook_id]}
+        network.submit("cryptoUpdateAccount", body, payer=payer.number)
+    return True
+
+
+def collect(network: Network) -> bool:
+    """Somebody takes hbars from an account whose hook permits it."""
+    hook, owner = _some(network)
+    taker = network.person()
+    if hook is None or owner is None or taker is None or owner.number != hook.owner or taker is owner:
+        return False
+    limit = hook.slots.get(LIMIT.to_bytes(32, "big"))
+    if limit is None or not limit.value:
+        return False
+    amount = network.choose.randrange(1, min(int.from_bytes(limit.value, "big"), owner.balance // 20) + 1)
+    data = abi.call_data("permits(address,uint256)", taker.address, amount)
+    called = {"hook_id": hook.hook_id, "evm_hook_call": {"data": data, "gas_limit": _GAS}}
+    parent = network.submit(
+        "cryptoTransfer",
+        {
+            "transfers": {
+                "accountAmounts": [
+                    {
+                        "accountID": account(owner.number),
+                        "amount": -amount,
+                        "pre_tx_allowance_hook": called,
+                    },
+                    {"accountID": account(taker.number), "amount": amount},
+                ]
+            }
+        },
+        payer=taker.number,
+        transfers={owner.number: -amount, taker.number: amount},
+    )
+    _run(network, hook, taker, data, parent)
+    return True
+
+
+def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any) -> None:
+    """Run the hook that a transfer asked for: a child of it, a call in the name of all hooks."""
+    done, sidecars = hooks.run(network, hook, payer, data, _GAS)
+    at = network.now
+    for slot, change in done.slots[hooks.HOOK_ADDRESS].items():
+        if change.written is not None:
+            hook.put(slot.to_bytes(32, "big"), change.written.to_bytes(32, "big"), at)
+    called = contract_id(HOOK_CONTRACT)
+    composed = network.submit(
+        "contractCall",
+        {"contractID": called, "gas": _GAS, "functionParameters": data},
+        payer=payer.number,
+        receipt={"contractID": called},
+        record={
+            "contractCallResult": {
+                "contractID": called,
+                "contractCallResult": done.output,
+                "bloom": bytes(log_bloom.BLOOM_LENGTH),
+                "gasUsed": done.gas_used,
+                "sender_id": account(payer.number),
+            }
+        },
+        parent=parent,
+        nonce=1,
+        sidecars=sidecars,
+    )
+    network.world.contracts.results.append(
+        Result(
+            consensus_timestamp=composed.consensus_timestamp,
+            contract=HOOK_CONTRACT,
+            sender=payer.number,
+            hash=composed.record.transactionHash[:32],
+            result=done.result,
+            gas_limit=_GAS,
+            gas_used=done.gas_used,
+            amount=0,
+            parameters=data,
+            output=done.output,
+            error="",
+        )
+    )
+
+
+def _details(network: Network, owner: Account, number: int) -> Any:
+    limit = network.choose.randrange(1, 100) * HBAR
+    friend = network.person(at_least=0)
+    return hooks.create(network, owner, number, limit=limit, allowed=[friend] if friend else [])
+
+
+def _store(network: Network, hook: Hook, payer: Account, updates: list[dict[str, Any]]) -> None:
+    owner = network.world.accounts[hook.owner]
+    network.submit(
+        "hook_store",
+        {"hook_id": hooks.hook_id(owner, hook.hook_id), "storage_updates": updates},
+        payer=payer.number,
+    )
+
+
+def _living(network: Network) -> list[Hook]:
+    return [hook for hook in network.world.contracts.hooks.values() if not hook.deleted]
+
+
+def _may_attach(network: Network) -> bool:
+    """Whether there is code for hooks, and room for one more."""
+    return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
+
+
+def _free(network: Network, owner: Account) -> int | None:
+    """A hook id the owner has no hook of, or a deleted one."""
+    taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
+    return next((number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken), None)
+
+
+def _some(network: Network) -> tuple[Hook | None, Account | None]:
+    """A hook that is not deleted, and who may change it."""
+    contracts, accounts = network.world.contracts, network.world.accounts
+    living = _living(network)
+    if not living:
+        return None, None
+    hook = network.choose.choice(living)
+    owner = accounts[hook.owner]
+    if owner.is_contract:
+        admin = contracts.deployed[hook.owner].admin
+        if admin is None or owner.deleted:
+            return None, None
+        owner = accounts[admin]
+    return (None, None) if owner.deleted or owner.balance < HBAR else (hook, owner)
+
+
+ACTIONS = (
+    Action(attach, 0),
+    Action(open_account, 0),
+    Action(store, 1),
+    Action(detach, 0),
+    Action(collect, 1),
+)

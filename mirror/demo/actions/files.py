@@ -1,0 +1,138 @@
+"""Files of people: created, added to, rewritten, deleted."""
+
+import json
+from typing import Any
+
+from ledger.stream.record.compose import timestamp
+from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
+from mirror.demo.world.network import Action, Network
+from mirror.values.hapi import Key, KeyList
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+
+_MOST_FILES = 60
+_GOODS = ("Apples", "Bread", "Coffee", "Dates", "Eggs", "Figs", "Honey", "Olives", "Rice", "Tea", "Walnuts")
+_PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana")
+
+
+def create(network: Network) -> bool:
+    """Somebody publishes a price list, or opens a log of temperatures."""
+    owner = network.person()
+    if owner is None or owner.key is None or len(_living(network)) >= _MOST_FILES:
+        return False
+    number, at = network.new_number(), network.now
+    keys = KeyList(keys=[Key.FromString(owner.key)])
+    place = network.choose.choice(_PLACES)
+    if network.choose.random() < 0.5:
+        memo, contents = f"Prices, {place}", _price_list(network)
+    else:
+        memo, contents = f"Temperatures, {place}", b"time,celsius\n"
+    created = File(number, at, owner.number, keys.SerializeToString(), memo)
+    body: dict[str, Any] = {"keys": keys, "memo": memo, "contents": contents}
+    created.expiration = _in_days(network, 90)
+    body["expirationTime"] = timestamp(created.expiration)
+    created.changes.append(Change(at, CREATE, contents))
+    network.world.files[number] = created
+    network.submit("fileCreate", body, payer=owner.number, receipt={"fileID": {"fileNum": number}})
+    return True
+
+
+def append(network: Network) -> bool:
+    """A few more lines."""
+    file = some_file(network)
+    if file is None:
+        return False
+    lines = (
+        f"{(network.now // NANOS_PER_SECOND) - 60 * step},{network.choose.uniform(-9, 35):.1f}\n"
+        for step in range(network.choose.randrange(2, 8), 0, -1)
+    )
+    contents = "".join(lines).encode()
+    file.changes.append(Change(network.now, APPEND, contents))
+    network.submit("fileAppend", {"fileID": {"fileNum": file.number}, "contents": contents}, payer=file.owner)
+    return True
+
+
+def update(network: Network) -> bool:
+    """New contents, another memo, or a longer life."""
+    file = some_file(network)
+    if file is None:
+        return False
+    body: dict[str, Any] = {"fileID": {"fileNum": file.number}}
+    contents = b""
+    match network.choose.randrange(3):
+        case 0:
+            body["contents"] = contents = _price_list(network)
+        case 1:
+            file.memo = f"{file.memo.partition(' (')[0]} (version {network.choose.randrange(2, 99)})"
+            body["memo"] = {"value": file.memo}
+        case _:
+            file.expiration = _in_days(network, 180)
+            body["expirationTime"] = timestamp(file.expiration)
+    # Also a change of something else leaves a row of no contents.
+    file.changes.append(Change(network.now, UPDATE, contents))
+    network.submit("fileUpdate", body, payer=file.owner)
+    return True
+
+
+def delete(network: Network) -> bool:
+    """A file is deleted; some time later somebody may still try to add to it."""
+    file = some_file(network)
+    if file is None:
+        return False
+    file.deleted = True
+    network.submit("fileDelete", {"fileID": {"fileNum": file.number}}, payer=file.owner)
+    return True
+
+
+def change_in_vain(network: Network) -> bool:
+    """Somebody adds to a deleted file, changes a file of the network, or deletes one that never was."""
+    payer = network.person()
+    if payer is None:
+        return False
+    deleted = [file for file in network.world.files.values() if file.deleted]
+    match network.choose.randrange(3):
+        case 0 if deleted:
+            number = network.choose.choice(deleted).number
+            body: dict[str, Any] = {"fileID": {"fileNum": number}, "contents": b"too late"}
+            network.submit("fileAppend", body, payer=payer.number, result="FILE_DELETED")
+        case 1:
+            body = {"fileID": {"fileNum": 112}, "contents": b"hbar to the moon"}
+            network.submit("fileUpdate", body, payer=payer.number, result="AUTHORIZATION_FAILED")
+        case _:
+            body = {"fileID": {"fileNum": network.world.next_number + 1_000_000}}
+            network.submit("fileDelete", body, payer=payer.number, result="INVALID_FILE_ID")
+    return True
+
+
+def _living(network: Network) -> list[File]:
+    """Files of people that are neither deleted nor left without an owner."""
+    accounts = network.world.accounts
+    return [
+        file
+        for number, file in network.world.files.items()
+        if number > 1000 and not file.deleted and not accounts[file.owner].deleted
+    ]
+
+
+def some_file(network: Network) -> File | None:
+    """A file that somebody can still change, and pay for that."""
+    files = [file for file in _living(network) if network.can_pay(file.owner)]
+    return network.choose.choice(files) if files else None
+
+
+def _price_list(network: Network) -> bytes:
+    goods = network.choose.sample(_GOODS, 4)
+    prices = {name: f"{network.choose.randrange(5, 400) / 10:.2f}" for name in goods}
+    return json.dumps({"currency": "HBAR", "prices": prices}, indent=2).encode()
+
+
+def _in_days(network: Network, days: int) -> int:
+    return (network.now // NANOS_PER_SECOND + 1) * NANOS_PER_SECOND + days * NANOS_PER_DAY
+
+
+ACTIONS = (
+    Action(create, 1),
+    Action(append, 1),
+    Action(update, 1),
+    Action(delete, 0),
+    Action(change_in_vain, 0),
+)

@@ -1,0 +1,103 @@
+"""Nodes: they join, change and leave the network. Those that sign the stream stay as they are."""
+
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.publish.joining import join, proxy
+from mirror.demo.publish.nodes import Node, nodes
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.wallet import Ed25519Wallet
+from mirror.demo.world.world import SYSTEM_ADMIN
+from mirror.values.hapi import Key
+
+_MOST_NODES = 12
+
+
+def create(network: Network) -> bool:
+    """A node joins, run by somebody."""
+    operator, known = network.person(settled=True), network.world.nodes
+    if operator is None or len(_living(network)) >= _MOST_NODES:
+        return False
+    node_id = known.next_id
+    known.next_id += 1
+    network.world.bound.add(operator.number)
+    join(
+        network,
+        node_id,
+        operator.number,
+        f"Node {node_id}, {operator.memo.partition(', ')[0]}",
+        has_proxy=network.choose.random() < 0.5,
+        decline_reward=network.choose.random() < 0.3,
+    )
+    return True
+
+
+def update(network: Network) -> bool:
+    """A node gets another description, account or key, declines rewards, or gives up its web proxy."""
+    if not _living(network) and not create(network):
+        return False
+    node = network.choose.choice(_living(network))
+    body: dict[str, Any] = {"node_id": node.node_id}
+    operator = network.person(settled=True)
+    match network.choose.randrange(5):
+        case 0:
+            node.description = f"Node {node.node_id}, rack {network.choose.randrange(1, 40)}"
+            body["description"] = {"value": node.description}
+        case 1 if operator:
+            node.account = operator.number
+            network.world.bound.add(operator.number)
+            body["account_id"] = account(operator.number)
+        case 2:
+            node.decline_reward = not node.decline_reward
+            body["decline_reward"] = {"value": node.decline_reward}
+        case 3:
+            node.admin_key = Ed25519Wallet("node", node.node_id, network.choose.randrange(9)).key
+            body["admin_key"] = Key.FromString(node.admin_key)
+        case _:
+            node.proxy = None if node.proxy else proxy(node.node_id)
+            endpoint = {"domain_name": node.proxy[0], "port": node.proxy[1]} if node.proxy else {}
+            body["grpc_proxy_endpoint"] = endpoint
+    network.submit("nodeUpdate", body, payer=SYSTEM_ADMIN, fee=0)
+    return True
+
+
+def delete(network: Network) -> bool:
+    """A node leaves."""
+    if not _living(network) and not create(network):
+        return False
+    node = network.choose.choice(_living(network))
+    node.deleted = True
+    network.submit("nodeDelete", {"node_id": node.node_id}, payer=SYSTEM_ADMIN, fee=0)
+    return True
+
+
+def change_in_vain(network: Network) -> bool:
+    """Somebody changes a node that never was or has left, or one of somebody else."""
+    payer = network.person()
+    if payer is None:
+        return False
+    deleted = [node.node_id for node in network.world.nodes.by_id.values() if node.deleted]
+    match network.choose.randrange(3):
+        case 0 if deleted:
+            kind, node_id, result = "nodeUpdate", network.choose.choice(deleted), "INVALID_NODE_ID"
+        case 1:
+            kind, node_id, result = "nodeDelete", network.world.nodes.next_id + 1_000, "INVALID_NODE_ID"
+        case _:
+            kind, node_id, result = "nodeUpdate", 0, "INVALID_SIGNATURE"
+    network.submit(kind, {"node_id": node_id}, payer=payer.number, result=result)
+    return True
+
+
+def _living(network: Network) -> list[Node]:
+    """Nodes that are there and may leave."""
+    signing = {node.node_id for node in nodes()}
+    known = network.world.nodes.by_id.values()
+    return [node for node in known if not node.deleted and node.node_id not in signing]
+
+
+ACTIONS = (
+    Action(create, 0),
+    Action(update, 0),
+    Action(delete, 0),
+    Action(change_in_vain, 0),
+)

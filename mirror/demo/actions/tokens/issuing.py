@@ -1,0 +1,164 @@
+"""Issuing tokens."""
+
+from typing import Any
+
+from ledger.stream.record.compose import account, timestamp
+from mirror.demo.tokens import fees as token_fees
+from mirror.demo.tokens import recipes, traders
+from mirror.demo.tokens.messages import association, custom_fee, token_id, units
+from mirror.demo.tokens.recipes import RECIPES, Recipe
+from mirror.demo.tokens.tokens import Relationship, Token
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.wallet import EcdsaWallet, Ed25519Wallet
+from mirror.demo.world.world import AUTO_RENEW_PERIOD
+from mirror.values.hapi import Key, KeyList, ThresholdKey
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+FIRST_TOKENS = len(RECIPES)
+YEAR = 31_536_000  # seconds
+# Key of a Token -> field of the bodies.
+KEY_FIELDS = {
+    "admin_key": "adminKey",
+    "fee_schedule_key": "fee_schedule_key",
+    "freeze_key": "freezeKey",
+    "kyc_key": "kycKey",
+    "metadata_key": "metadata_key",
+    "pause_key": "pause_key",
+    "supply_key": "supplyKey",
+    "wipe_key": "wipeKey",
+}
+_MOST_LIVING, _MOST_LASTING = 48, 16
+
+
+def create(network: Network) -> bool:
+    """Somebody issues a token, which is then the treasury's."""
+    treasury = traders.trader(network)
+    if treasury is None or sum(1 for _ in network.world.tokens.living()) >= _MOST_LIVING:
+        return False
+    at, number = network.now, network.new_number()
+    created = _new_token(network, number, treasury)
+    network.world.tokens.issued[number] = created
+    holders = dict.fromkeys((treasury, *token_fees.own_collectors(created)))
+    for holder in holders:
+        created.relationships[holder] = Relationship(
+            created=at,
+            automatic=False,
+            frozen=False if created.freeze_key else None,
+            kyc_granted=True if created.kyc_key else None,
+            balance_timestamp=at,
+        )
+    created.relationships[treasury].balance = created.initial_supply
+    supply = created.initial_supply
+    network.world.bound.update((*holders, *(fee.collector for fee in created.fees)))
+    network.submit(
+        "tokenCreation",
+        _creation(created),
+        payer=treasury,
+        receipt={"tokenID": token_id(number)},
+        record={
+            "tokenTransferLists": [units(number, {treasury: supply})] if supply else [],
+            "automatic_token_associations": [association(holder, number) for holder in holders],
+        },
+    )
+    return True
+
+
+def _new_token(network: Network, number: int, treasury: int) -> Token:
+    choose, at, made = network.choose, network.now, network.world.tokens.made
+    kind = made.total() % len(RECIPES)
+    if _lasts(RECIPES[kind]) and not may_last(network):
+        kind = choose.choice([place for place, recipe in enumerate(RECIPES) if not _lasts(recipe)])
+    recipe = RECIPES[kind]
+    name, symbol = recipes.name(recipe, made[kind])
+    made[kind] += 1
+    created = Token(
+        number=number,
+        created=at,
+        modified=at,
+        name=name,
+        symbol=symbol,
+        fungible=recipe.fungible,
+        treasury=treasury,
+        decimals=recipe.decimals,
+        finite=recipe.finite,
+        memo=recipe.memo,
+        freeze_default=recipe.freeze_default,
+        paused=False if "pause_key" in recipe.keys else None,
+        fees_since=at,
+        is_currency=recipe.is_currency,
+    )
+    for key in recipe.keys:
+        setattr(created, key, key_for(network, created, key))
+    if recipe.fungible:
+        created.initial_supply = choose.randrange(20, 5_000) * 1_000 * 10**recipe.decimals
+        created.supply = created.initial_supply
+    if recipe.finite:
+        headroom = choose.randrange(1, 4) if created.supply_key else 1
+        created.max_supply = created.initial_supply * headroom or choose.randrange(4, 30) * 10
+    if choose.random() < 0.6:
+        created.metadata = recipes.content_address(choose).encode()
+    if choose.random() < 0.7:
+        created.auto_renew_account, created.auto_renew_period = treasury, AUTO_RENEW_PERIOD
+    else:
+        created.expiration = (at // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
+    created.fees = token_fees.choose(network, created, recipe.fees)
+    return created
+
+
+def _lasts(recipe: Recipe) -> bool:
+    return "admin_key" not in recipe.keys or recipe.is_currency
+
+
+def may_last(network: Network) -> bool:
+    """Whether there is room for one more token that is never deleted."""
+    lasting = sum(not deletable(token) for token in network.world.tokens.living())
+    return lasting < _MOST_LASTING
+
+
+def deletable(token: Token) -> bool:
+    return token.admin_key is not None and not token.is_currency
+
+
+def _creation(created: Token) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "name": created.name,
+        "symbol": created.symbol,
+        "decimals": created.decimals,
+        "initialSupply": created.initial_supply,
+        "treasury": account(created.treasury),
+        "tokenType": "FUNGIBLE_COMMON" if created.fungible else "NON_FUNGIBLE_UNIQUE",
+        "supplyType": "FINITE" if created.finite else "INFINITE",
+        "maxSupply": created.max_supply,
+        "freezeDefault": created.freeze_default,
+        "memo": created.memo,
+        "metadata": created.metadata,
+        "custom_fees": [custom_fee(fee, created.number) for fee in created.fees],
+    }
+    for key, name in KEY_FIELDS.items():
+        if serialized := getattr(created, key):
+            body[name] = Key.FromString(serialized)
+    if created.auto_renew_account:
+        body["autoRenewAccount"] = account(created.auto_renew_account)
+        body["autoRenewPeriod"] = {"seconds": created.auto_renew_period}
+    else:
+        body["expiry"] = timestamp(created.expiration or 0)
+    return body
+
+
+def key_for(network: Network, token: Token, name: str) -> bytes:
+    """A key for what `name` says: mostly that of the treasury, or one of its own, or one of several."""
+    own = Ed25519Wallet(token.number, name, network.now)
+    match network.choose.randrange(10):
+        case 0:
+            return EcdsaWallet(token.number, name, network.now).key
+        case 1:
+            others = [Ed25519Wallet(token.number, name, place).key for place in range(2)]
+            keys = KeyList(keys=[Key.FromString(key) for key in (own.key, *others)])
+            several: bytes = Key(thresholdKey=ThresholdKey(threshold=2, keys=keys)).SerializeToString()
+            return several
+        case 2 | 3 | 4:
+            return own.key
+    return network.world.accounts[token.treasury].key or own.key
+
+
+ACTIONS = (Action(create, 1),)

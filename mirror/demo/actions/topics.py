@@ -1,0 +1,229 @@
+"""Topics: opened, written to, changed and closed."""
+
+import json
+from typing import Any
+
+from ledger.stream.record.compose import account, timestamp
+from mirror.demo.actions import texts
+from mirror.demo.world.network import Action, Network
+from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.wallet import NO_KEY, Ed25519Wallet
+from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account
+from mirror.values.hapi import Key
+from mirror.values.timestamp import NANOS_PER_DAY
+
+_MOST_TOPICS, _FEWEST_TOPICS = 24, 4
+_CHUNK = 1_024
+
+
+def create(network: Network) -> bool:
+    """Somebody opens a topic: some for all to write to, some for the owner alone, some for a fee."""
+    owner = network.person(settled=True)
+    if owner is None or owner.key is None or len(_living(network)) >= _MOST_TOPICS:
+        return False
+    number = network.new_number()
+    subject = network.choose.randrange(len(texts.SUBJECTS))
+    topic = Topic(number, network.now, owner.number, subject, texts.memo(network, subject))
+    topic.auto_renew_period = AUTO_RENEW_PERIOD
+    body: dict[str, Any] = {"memo": topic.memo, "autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD}}
+    key = Key.FromString(owner.key)
+    if network.choose.random() < 0.9:
+        topic.admin_key = owner.key
+        body["adminKey"] = key
+        topic.auto_renew_account = owner.number
+        body["autoRenewAccount"] = account(owner.number)
+    match network.choose.randrange(4):
+        case 0:
+            topic.submit_key = Ed25519Wallet(number, "submit").key
+            body["submitKey"] = Key.FromString(topic.submit_key)
+        case 1:
+            topic.fee = network.choose.randrange(1, 6) * HBAR // 10
+            topic.fee_schedule_key, topic.fee_exempt_keys = owner.key, [owner.key]
+            body["fee_schedule_key"], body["fee_exempt_key_list"] = key, [key]
+            body["custom_fees"] = [_fee(topic)]
+    network.world.bound.add(owner.number)
+    network.world.topics[number] = topic
+    network.submit(
+        "consensusCreateTopic", body, payer=owner.number, receipt={"topicID": {"topicNum": number}}
+    )
+    return True
+
+
+def submit(network: Network) -> bool:
+    """Somebody writes to a topic."""
+    found = _writable(network)
+    if found is None:
+        return False
+    topic, payer = found
+    write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
+    return True
+
+
+def submit_long(network: Network) -> bool:
+    """Somebody writes a message of several chunks, each a transaction."""
+    found = _writable(network)
+    if found is None:
+        return False
+    topic, payer = found
+    text = texts.long_message(network, topic.subject)
+    chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
+    initial = network.transaction_id(payer.number)
+    for place, contents in enumerate(chunks, start=1):
+        write(network, topic, payer, contents, chunk=(place, len(chunks)), initial=initial)
+    return True
+
+
+def write(
+    network: Network,
+    topic: Topic,
+    payer: Account,
+    contents: bytes,
+    *,
+    chunk: tuple[int, int] | None = None,
+    initial: Any = None,
+) -> None:
+    """Submit a message, or a chunk of the message that began with the transaction `initial`."""
+    body: dict[str, Any] = {"topicID": {"topicNum": topic.number}, "message": contents}
+    whole: dict[str, Any] = {}
+    if chunk is not None:
+        body["chunkInfo"] = {"initialTransactionID": initial, "number": chunk[0], "total": chunk[1]}
+        if chunk[0] == 1:
+            whole["transactionID"] = initial
+    record: dict[str, Any] = {}
+    transfers: dict[int, int] | None = None
+    if topic.fee and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys:
+        whole["max_custom_fees"] = [
+            {"account_id": account(payer.number), "fees": [{"amount": 2 * topic.fee}]}
+        ]
+        record["assessed_custom_fees"] = [
+            {
+                "amount": topic.fee,
+                "fee_collector_account_id": account(topic.owner),
+                "effective_payer_account_id": [account(payer.number)],
+            }
+        ]
+        transfers = {payer.number: -topic.fee, topic.owner: topic.fee}
+    initial_id = initial.SerializeToString() if initial is not None else None
+    message = topic.add(contents, payer.number, network.now, chunk, initial_id)
+    network.submit(
+        "consensusSubmitMessage",
+        body,
+        payer=payer.number,
+        receipt=receipt(message),
+        whole=whole,
+        record=record,
+        transfers=transfers,
+    )
+
+
+def receipt(message: Message) -> dict[str, Any]:
+    """What the receipt says of a message."""
+    return {
+        "topicSequenceNumber": message.sequence_number,
+        "topicRunningHash": message.running_hash,
+        "topicRunningHashVersion": RUNNING_HASH_VERSION,
+    }
+
+
+def update(network: Network) -> bool:
+    """Another memo, life, submit key, or fee."""
+    topics = [topic for topic in _living(network) if topic.admin_key and network.can_pay(topic.owner)]
+    if not topics:
+        return False
+    topic = network.choose.choice(topics)
+    body: dict[str, Any] = {"topicID": {"topicNum": topic.number}}
+    match network.choose.randrange(5):
+        case 0:
+            topic.memo = f"{topic.memo.partition(' (')[0]} ({network.choose.choice(texts.RULES)})"
+            body["memo"] = {"value": topic.memo}
+        case 1:
+            topic.expiration = network.now + 90 * NANOS_PER_DAY
+            body["expirationTime"] = timestamp(topic.expiration)
+        case 2:
+            opened = topic.submit_key not in (None, NO_KEY)
+            topic.submit_key = NO_KEY if opened else Ed25519Wallet(topic.number, "submit").key
+            body["submitKey"] = Key.FromString(topic.submit_key)
+        case 3 if topic.fee_schedule_key:
+            topic.fee = None if topic.fee else network.choose.randrange(1, 6) * HBAR // 10
+            topic.fee_changed = network.now
+            body["custom_fees"] = {"fees": [_fee(topic)] if topic.fee else []}
+        case _ if topic.fee_schedule_key:
+            exempt = network.person()
+            topic.fee_exempt_keys = [exempt.key] if exempt and exempt.key else []
+            keys = [Key.FromString(key) for key in topic.fee_exempt_keys]
+            body["fee_exempt_key_list"] = {"keys": keys}
+        case _:
+            body["autoRenewAccount"] = account(0)
+            topic.auto_renew_account = None
+    topic.changed = network.now
+    network.submit("consensusUpdateTopic", body, payer=topic.owner)
+    return True
+
+
+def delete(network: Network) -> bool:
+    """A topic is closed; what was said stays."""
+    living = _living(network)
+    topics = [topic for topic in living if topic.admin_key and network.can_pay(topic.owner)]
+    if len(living) <= _FEWEST_TOPICS or not topics:
+        return False
+    topic = network.choose.choice(topics)
+    topic.deleted, topic.changed = True, network.now
+    network.submit("consensusDeleteTopic", {"topicID": {"topicNum": topic.number}}, payer=topic.owner)
+    return True
+
+
+def submit_in_vain(network: Network) -> bool:
+    """Somebody writes to a closed topic, without its key, too much, or for less than it costs."""
+    payer, topic = network.person(), _topic(network)
+    if payer is None or topic is None:
+        return False
+    deleted = [one for one in network.world.topics.values() if one.deleted]
+    number, whole, contents = topic.number, {}, b"Hello?"
+    if not topic.is_public:
+        result = "INVALID_SIGNATURE"
+    elif topic.fee and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys:
+        whole["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [{"amount": 1}]}]
+        result = "MAX_CUSTOM_FEE_LIMIT_EXCEEDED"
+    elif deleted and network.choose.random() < 0.7:
+        number, result = network.choose.choice(deleted).number, "INVALID_TOPIC_ID"
+    else:
+        contents, result = json.dumps({"noise": "-" * 1_100}).encode(), "MESSAGE_SIZE_TOO_LARGE"
+    body = {"topicID": {"topicNum": number}, "message": contents}
+    network.submit("consensusSubmitMessage", body, payer=payer.number, whole=whole, result=result)
+    return True
+
+
+def _living(network: Network) -> list[Topic]:
+    return [topic for topic in network.world.topics.values() if not topic.deleted]
+
+
+def _topic(network: Network) -> Topic | None:
+    topics = _living(network)
+    return network.choose.choice(topics) if topics else None
+
+
+def _writable(network: Network) -> tuple[Topic, Account] | None:
+    """A topic, and somebody who may write to it."""
+    topic = _topic(network)
+    if topic is None:
+        return None
+    if not topic.is_public:
+        return (topic, network.world.accounts[topic.owner]) if network.can_pay(topic.owner) else None
+    writer = network.person()
+    return (topic, writer) if writer else None
+
+
+def _fee(topic: Topic) -> dict[str, Any]:
+    """The FixedCustomFee of a topic."""
+    return {"fixed_fee": {"amount": topic.fee}, "fee_collector_account_id": account(topic.owner)}
+
+
+ACTIONS = (
+    Action(submit, 20),
+    Action(submit_long, 1),
+    Action(create, 1),
+    Action(update, 1),
+    Action(delete, 0),
+    Action(submit_in_vain, 0),
+)

@@ -1,0 +1,204 @@
+"""Executing contracts of the simulated network: py-evm's Cancun rules with what a ledger network changes.
+
+Amounts are tinybars where Ethereum has wei. What the network changes: a refund is not limited to a fifth of
+the gas, and the coinbase (0.0.98) is not warm from the start.
+
+This executor shares nothing with the one that simulates calls for clients: what happens here is what the
+other is measured by.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from eth.exceptions import InvalidInstruction, OutOfGas, Revert, VMError, WriteProtection
+from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
+from eth.vm.message import Message
+from eth_typing import Address
+
+from mirror.demo.evm.state import Computation, Ledger, Place, Slot, State
+
+CREATE, CREATE2 = 0xF0, 0xF5
+
+_TRANSACTION = 21_000
+_CREATION = 32_000
+_ZERO_BYTE, _OTHER_BYTE = 4, 16
+_INITCODE_WORD = 2
+_NO_ADDRESS = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`data` is call data, or the init code of a creation: of what will live at `created`."""
+
+    sender: bytes
+    data: bytes
+    gas: int
+    value: int = 0
+    to: bytes = _NO_ADDRESS
+    created: bytes = _NO_ADDRESS
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    address: bytes
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call or creation. `operation` is the opcode it came of, `error` why it halted.
+
+    `gas` is what it was given, without what a transaction costs before its first instruction. `data` is call
+    data or init code. The recipient of a creation is where the contract lives, or would have.
+    """
+
+    operation: int
+    depth: int
+    caller: bytes
+    recipient: bytes
+    value: int
+    gas: int
+    gas_used: int
+    data: bytes
+    output: bytes
+    reverted: bool
+    error: str | None
+    recipient_is_contract: bool
+
+    @property
+    def creates(self) -> bool:
+        return self.operation in (CREATE, CREATE2)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What came of a transaction. `result` is a response code name.
+
+    `gas_used` is all that is paid for. `frames` are in the order they began. `slots` are those touched, first
+    ones first; without a success nothing of them was written, and there is nothing in `logs`, `codes`,
+    `balances` and `nonces`: new code, in the order of creation, and changed balances and nonces.
+    """
+
+    result: str
+    output: bytes
+    gas_used: int
+    frames: tuple[Frame, ...]
+    slots: dict[bytes, dict[int, Slot]]
+    logs: tuple[Log, ...] = ()
+    codes: dict[bytes, bytes] = field(default_factory=dict)
+    balances: dict[bytes, int] = field(default_factory=dict)
+    nonces: dict[bytes, int] = field(default_factory=dict)
+
+    @property
+    def successful(self) -> bool:
+        return self.result == "SUCCESS"
+
+
+def intrinsic_gas(data: bytes, *, creates: bool) -> int:
+    """What a transaction costs before its first instruction."""
+    zeros = data.count(0)
+    gas = _TRANSACTION + _ZERO_BYTE * zeros + _OTHER_BYTE * (len(data) - zeros)
+    return gas + _CREATION + _initcode_gas(data) if creates else gas
+
+
+def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
+    """Run a transaction. Errors: ValueError if its sender can't pay its value, or its gas not its start."""
+    if ledger.balance(request.sender) < request.value:
+        raise ValueError("the sender can't pay the value of the transaction")
+    creates = bool(request.created)
+    gas = request.gas - intrinsic_gas(request.data, creates=creates)
+    if gas < 0:
+        raise ValueError("the gas of the transaction does not suffice to start it")
+    state = State(ledger, place, request.gas)
+    ran = _run(state, request, gas, place)
+    error = ran._error
+    left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
+    frames: list[Frame] = []
+    _add_frames(frames, ran, creates)
+    if error is not None:
+        return Execution(_result(error), ran.output, request.gas - left, tuple(frames), state.slots())
+    logs = tuple(
+        Log(address, tuple(topic.to_bytes(32, "big") for topic in topics), bytes(data))
+        for address, topics, data in ran.get_log_entries()
+    )
+    return Execution(
+        "SUCCESS",
+        ran.output,
+        request.gas - left,
+        tuple(frames),
+        state.slots(),
+        logs,
+        state.codes,
+        state.balances,
+        state.nonces,
+    )
+
+
+def _run(state: State, request: Request, gas: int, place: Place) -> Computation:
+    sender, to = Address(request.sender), Address(request.to)
+    context = CancunTransactionContext(gas_price=place.gas_price, origin=sender)
+    state.mark_address_warm(sender)
+    ran: Any
+    if not request.created:
+        state.mark_address_warm(to)
+        message = Message(gas, to, sender, request.value, request.data, state.get_code(to))
+        ran = Computation.apply_message(state, message, context)
+    else:
+        created = Address(request.created)
+        state.mark_address_warm(created)
+        # The frame itself pays for the words of its init code.
+        gas += _initcode_gas(request.data)
+        message = Message(gas, to, sender, request.value, b"", request.data, create_address=created)
+        ran = Computation.apply_create_message(state, message, context)
+    executed: Computation = ran
+    return executed
+
+
+def _initcode_gas(initcode: bytes) -> int:
+    return _INITCODE_WORD * ((len(initcode) + 31) // 32)
+
+
+def _result(error: VMError) -> str:
+    if isinstance(error, Revert):
+        return "CONTRACT_REVERT_EXECUTED"
+    if isinstance(error, OutOfGas):
+        return "INSUFFICIENT_GAS"
+    if isinstance(error, WriteProtection):
+        return "LOCAL_CALL_MODIFICATION_EXCEPTION"
+    return "CONTRACT_EXECUTION_EXCEPTION"
+
+
+def _halt(error: VMError) -> str:
+    """Why a frame halted, by the name records use."""
+    if isinstance(error, OutOfGas):
+        return "INSUFFICIENT_GAS"
+    if isinstance(error, WriteProtection):
+        return "ILLEGAL_STATE_CHANGE"
+    if isinstance(error, InvalidInstruction):
+        return "INVALID_OPERATION"
+    return "CONTRACT_EXECUTION_EXCEPTION"
+
+
+def _add_frames(frames: list[Frame], ran: Computation, outermost_creates: bool) -> None:
+    message, error = ran.msg, ran._error
+    reverted = isinstance(error, Revert)
+    before = _initcode_gas(message.code) if outermost_creates else 0
+    frames.append(
+        Frame(
+            operation=CREATE if outermost_creates else ran.operation,
+            depth=message.depth,
+            caller=message.sender,
+            recipient=message.storage_address if message.is_create else message.code_address,
+            value=message.value if message.should_transfer_value else 0,
+            gas=message.gas - before,
+            gas_used=ran.get_gas_used() - before,
+            data=message.code if message.is_create else bytes(message.data),
+            output=b"" if message.is_create and error is None else ran.output,
+            reverted=reverted,
+            error=None if error is None or reverted else _halt(error),
+            recipient_is_contract=bool(message.code),
+        )
+    )
+    for child in ran.children:
+        _add_frames(frames, child, outermost_creates=False)

@@ -1,0 +1,108 @@
+"""Hooks of the simulated network (HIP-1195): messages that create and fill them, and running their code."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mirror.demo.evm.deployed import Hook
+from mirror.demo.evm.execution import Execution, Request, execute
+from mirror.demo.evm.run import contract_id, place
+from mirror.demo.evm.sidecars import Sidecars
+from mirror.demo.world.network import Network
+from mirror.demo.world.world import Account
+from mirror.values import entity_id
+from mirror.values.hapi import HookEntityId, HookId, Key
+from mirror.values.hashes import keccak256
+
+# The system contract in whose name hooks run.
+HOOK_CONTRACT = 365
+HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
+
+# The storage of the hook's contract: two numbers and a mapping.
+LIMIT, CALLS, ALLOWED = 0, 1, 2
+
+Slots = Mapping[int, int]
+Entries = Mapping[bytes, int]
+
+
+def owner_id(owner: Account) -> Any:
+    """The HookEntityId of an account or contract."""
+    if owner.is_contract:
+        return HookEntityId(contract_id=contract_id(owner.number))
+    return HookEntityId(account_id={"accountNum": owner.number})
+
+
+def hook_id(owner: Account, number: int) -> Any:
+    return HookId(entity_id=owner_id(owner), hook_id=number)
+
+
+def create(network: Network, owner: Account, number: int, *, limit: int, allowed: Iterable[Account]) -> Any:
+    """Give somebody a hook by the next transaction: the HookCreationDetails for its body."""
+    contracts = network.world.contracts
+    runs = network.choose.choice(contracts.living["AllowanceHook"])
+    before = contracts.hooks.get((owner.number, number))
+    hook = Hook(owner.number, number, runs, network.now, admin_key=owner.key)
+    if before is not None:
+        hook.slots = before.slots
+    contracts.hooks[owner.number, number] = hook
+    details: dict[str, Any] = {
+        "hook_id": number,
+        "evm_hook": {
+            "spec": {"contract_id": contract_id(runs)},
+            "storage_updates": write(hook, {LIMIT: limit}, {one.address: 1 for one in allowed}, network.now),
+        },
+    }
+    if owner.key is not None:
+        details["admin_key"] = Key.FromString(owner.key)
+    return details
+
+
+def write(hook: Hook, slots: Slots, entries: Entries, at: int) -> list[dict[str, Any]]:
+    """Write storage of a hook: the EvmHookStorageUpdate messages. Entries are those of who is allowed; a key
+    longer than an address stands for its hash.
+    """
+    updates: list[dict[str, Any]] = []
+    for slot, value in slots.items():
+        hook.put(_bytes(slot), _bytes(value), at)
+        updates.append({"storage_slot": {"key": _bytes(slot), "value": _bytes(value)}})
+    told = []
+    for name, value in entries.items():
+        hashed = len(name) > 20
+        key = keccak256(name) if hashed else name.rjust(32, b"\0")
+        hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), _bytes(value), at)
+        told.append({"preimage" if hashed else "key": name, "value": _bytes(value)})
+    if told:
+        updates.append({"mapping_entries": {"mapping_slot": _bytes(ALLOWED), "entries": told}})
+    return updates
+
+
+class HookLedger:
+    """A hook's storage and code at the address of all hooks."""
+
+    def __init__(self, hook: Hook, code: bytes) -> None:
+        self._hook, self._code = hook, code
+
+    def balance(self, address: bytes) -> int:
+        return 0
+
+    def nonce(self, address: bytes) -> int:
+        return 0
+
+    def code(self, address: bytes) -> bytes:
+        return self._code if address == HOOK_ADDRESS else b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        stored = self._hook.slots.get(slot.to_bytes(32, "big"))
+        return int.from_bytes(stored.value, "big") if stored and address == HOOK_ADDRESS else 0
+
+
+def run(network: Network, hook: Hook, payer: Account, data: bytes, gas: int) -> tuple[Execution, list[Any]]:
+    """Run a hook's code on its storage, which is left as it is: what came of it, and its sidecars."""
+    code = network.world.contracts.deployed[hook.contract].code
+    request = Request(payer.address, data, gas, to=HOOK_ADDRESS)
+    done = execute(request, place(network), HookLedger(hook, code))
+    numbers = {HOOK_ADDRESS: HOOK_CONTRACT}
+    return done, Sidecars(done, numbers.get, payer.number).messages()
+
+
+def _bytes(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")

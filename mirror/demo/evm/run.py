@@ -1,0 +1,298 @@
+"""Running a contract in the simulated network: what it does to the world, and what is recorded of it.
+
+Whoever makes a run submits the transaction with what the run says of its record, and then finishes it: that
+submits its children, as contracts that were created on the way have records of their own.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from ledger.stream.record.compose import ComposedTransaction, account
+from mirror.demo.evm import sidecars
+from mirror.demo.evm.deployed import Contract, LogEntry, Result, StoredSlot
+from mirror.demo.evm.execution import Execution, Log, Request, execute
+from mirror.demo.evm.solidity import kinds
+from mirror.demo.evm.state import Place
+from mirror.demo.world.network import Network
+from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account, World
+from mirror.values import entity_id, log_bloom
+from mirror.values.hapi import ContractID, Key
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+# Tinybars; 852 tinycents at 12 cents for an hbar.
+GAS_PRICE = 71
+
+_NO_BLOOM = bytes(log_bloom.BLOOM_LENGTH)
+
+
+@cache
+def contract_id(number: int) -> Any:
+    """The ContractID of a contract."""
+    return ContractID(contractNum=number)
+
+
+def implicit_key(number: int) -> bytes:
+    """The serialized key of a contract that nobody may change: its own id."""
+    key: bytes = Key(contractID=contract_id(number)).SerializeToString()
+    return key
+
+
+def place(network: Network) -> Place:
+    """Where in the chain the next transaction runs."""
+    composer = network.composer
+    return Place(composer.block_number, composer.block_start // NANOS_PER_SECOND, GAS_PRICE)
+
+
+class WorldLedger:
+    """The world as the EVM sees it. Of accounts it knows those `around`: all that are sent money."""
+
+    def __init__(self, world: World, around: Iterable[Account]) -> None:
+        self._world = world
+        self._accounts = {one.address: one for one in around}
+
+    def account(self, address: bytes) -> Account | None:
+        """The account or contract at an address."""
+        found = self._accounts.get(address)
+        if found is None:
+            number = self._world.contracts.by_address.get(address)
+            found = self._world.accounts[number] if number is not None else None
+        return found
+
+    def balance(self, address: bytes) -> int:
+        found = self.account(address)
+        return found.balance if found else 0
+
+    def nonce(self, address: bytes) -> int:
+        found = self.account(address)
+        return found.nonce if found else 0
+
+    def code(self, address: bytes) -> bytes:
+        contract = self._contract(address)
+        return contract.code if contract else b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        contract = self._contract(address)
+        stored = contract.slots.get(slot) if contract else None
+        return stored.value if stored else 0
+
+    def _contract(self, address: bytes) -> Contract | None:
+        contracts = self._world.contracts
+        return contracts.deployed.get(contracts.by_address.get(address, 0))
+
+
+class Run:
+    """One execution. `called` is the account or contract that is called; None when one is created.
+
+    `created` are the new contracts, that of the transaction itself first; `transfers` what it moves.
+    """
+
+    def __init__(
+        self, network: Network, sender: Account, request: Request, around: Iterable[Account]
+    ) -> None:
+        self.network, self.sender, self.request = network, sender, request
+        self._ledger = WorldLedger(network.world, (sender, *around))
+        self.execution: Execution = execute(request, place(network), self._ledger)
+        called = self._ledger.account(request.to) if request.to else None
+        self.called = called.number if called else None
+        self.created = self._create()
+        self.transfers = self._transfers()
+        self.logs = tuple(map(self._log, self.execution.logs))
+
+    @property
+    def contract(self) -> int | None:
+        """The contract or account that the record names."""
+        if not self.request.created:
+            return self.called
+        return self.created[0].number if self.created else None
+
+    @property
+    def gas_fee(self) -> int:
+        return self.execution.gas_used * GAS_PRICE
+
+    @property
+    def error(self) -> str:
+        """What the record says of a failure."""
+        done = self.execution
+        if done.successful:
+            return ""
+        return done.frames[0].error or "0x" + done.output.hex()
+
+    # THE RECORD
+
+    def function_result(self, *, requested: bool = False, signer_nonce: int | None = None) -> dict[str, Any]:
+        """The ContractFunctionResult; with `requested` it repeats what was asked for."""
+        done, request = self.execution, self.request
+        result: dict[str, Any] = {
+            "gasUsed": done.gas_used,
+            "errorMessage": self.error,
+            "bloom": self._bloom(),
+            "sender_id": account(self.sender.number),
+        }
+        if self.contract is not None:
+            result["contractID"] = contract_id(self.contract)
+        if done.successful:
+            result |= {
+                "contractCallResult": self.output,
+                "logInfo": [
+                    {
+                        "contractID": contract_id(log.contract),
+                        "bloom": self._bloom_of(log),
+                        "topic": log.topics,
+                        "data": log.data,
+                    }
+                    for log in self.logs
+                ],
+                "createdContractIDs": [contract_id(created.number) for created in self.created],
+                "contract_nonces": [
+                    {"contract_id": contract_id(self._number(address)), "nonce": nonce}
+                    for address, nonce in done.nonces.items()
+                ],
+            }
+            if request.created:
+                result["evm_address"] = {"value": request.created}
+        if requested:
+            result |= {"gas": request.gas, "amount": request.value, "functionParameters": request.data}
+        if signer_nonce is not None:
+            result["signer_nonce"] = {"value": signer_nonce}
+        return result
+
+    @property
+    def output(self) -> bytes:
+        """What the call returned, or the code of what was created."""
+        if not self.execution.successful:
+            return b""
+        return self.created[0].code if self.request.created else self.execution.output
+
+    def sidecars(self, *, bytecode: bool = False) -> list[Any]:
+        """State changes and actions; with `bytecode` also the code of what the transaction itself creates."""
+        made = sidecars.Sidecars(self.execution, self._number_at, self.sender.number).messages()
+        if bytecode:
+            made.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
+        return made
+
+    def finish(
+        self, composed: ComposedTransaction, hash: bytes, *, itself: Account | None = None, payer: int
+    ) -> Result:
+        """Change the world as the submitted transaction did. `itself` is the account of the contract it
+        created; the other new contracts get records of their own now.
+        """
+        world, done, at = self.network.world, self.execution, composed.consensus_timestamp
+        result = Result(
+            consensus_timestamp=at,
+            contract=self.contract,
+            sender=self.sender.number,
+            hash=hash,
+            result=done.result,
+            gas_limit=self.request.gas,
+            gas_used=done.gas_used,
+            amount=self.request.value,
+            parameters=self.request.data,
+            output=self.output,
+            error=self.error,
+            created=tuple(created.number for created in self.created),
+            logs=self.logs,
+        )
+        world.contracts.results.append(result)
+        if not done.successful:
+            return result
+        for address, nonce in done.nonces.items():
+            world.accounts[self._number(address)].nonce = nonce
+        for address, touched in done.slots.items():
+            number = self._number_at(address)
+            if number is None:
+                continue
+            stored = world.contracts.deployed[number].slots
+            for slot, change in touched.items():
+                if change.written is not None:
+                    stored[slot] = StoredSlot(change.written, at)
+        if itself is not None:
+            itself.created = itself.balance_timestamp = at
+        children = self.created if itself is None else self.created[1:]
+        for nonce, child in enumerate(children, 1):
+            self._record_child(child, composed, nonce, payer)
+        return result
+
+    def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:
+        network = self.network
+        network.world.accounts[child.number].created = network.now
+        network.world.accounts[child.number].balance_timestamp = network.now
+        composed = network.submit(
+            "contractCreateInstance",
+            {"autoRenewPeriod": {"seconds": AUTO_RENEW_PERIOD}},
+            payer=payer,
+            receipt={"contractID": contract_id(child.number)},
+            record={
+                "contractCreateResult": {
+                    "contractID": contract_id(child.number),
+                    "bloom": _NO_BLOOM,
+                    "evm_address": {"value": child.address},
+                    "sender_id": account(self.sender.number),
+                }
+            },
+            parent=parent,
+            nonce=nonce,
+            sidecars=[sidecars.bytecode(child, child.initcode)],
+        )
+        network.world.contracts.results.append(
+            Result(
+                composed.consensus_timestamp,
+                child.number,
+                self.sender.number,
+                composed.record.transactionHash[:32],
+                "SUCCESS",
+                *(0, 0, 0, b"", b"", ""),
+            )
+        )
+
+    # WHAT IT DOES
+
+    def _create(self) -> list[Contract]:
+        """Number the new contracts and give them their accounts."""
+        world, done = self.network.world, self.execution
+        creations = {frame.recipient: frame for frame in done.frames if frame.creates}
+        own = [self.request.created] if self.request.created and done.successful else []
+        created = []
+        for address in (*own, *(address for address in done.codes if address not in own)):
+            number, code = self.network.new_number(), done.codes[address]
+            contract = Contract(number, kinds()[code], address, code, creations[address].data)
+            if address not in own:
+                contract.creator = self._number(creations[address].caller)
+            opened = Account(number, self.network.now, is_contract=True, key=implicit_key(number))
+            opened.auto_renew_period = AUTO_RENEW_PERIOD
+            if entity_id.num_of_long_zero(address) is None:
+                opened.evm_address = address
+            world.accounts[number] = opened
+            world.contracts.add(contract)
+            created.append(contract)
+        return created
+
+    def _transfers(self) -> dict[int, int]:
+        moved = {}
+        for address, balance in self.execution.balances.items():
+            change = balance - self._ledger.balance(address)
+            if change:
+                moved[self._number(address)] = change
+        return moved
+
+    def _number_at(self, address: bytes) -> int | None:
+        found = self._ledger.account(address)
+        return found.number if found else None
+
+    def _number(self, address: bytes) -> int:
+        number = self._number_at(address)
+        if number is None:
+            raise LookupError(f"a contract touched 0x{address.hex()}, which was not said to be around")
+        return number
+
+    def _log(self, log: Log) -> LogEntry:
+        return LogEntry(self._number(log.address), log.topics, log.data)
+
+    def _bloom(self) -> bytes:
+        if not self.logs:
+            return _NO_BLOOM
+        return log_bloom.union(map(self._bloom_of, self.logs))
+
+    def _bloom_of(self, log: LogEntry) -> bytes:
+        """By the address that Ethereum tools know the contract by, and look for in the bloom."""
+        return log_bloom.of_log(self.network.world.accounts[log.contract].address, log.topics)

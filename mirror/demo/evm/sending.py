@@ -1,0 +1,178 @@
+"""Ways to send something to a contract: as a transaction of the network, or wrapped as one of Ethereum."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from ledger.stream.record.compose import FEE_COLLECTOR, TREASURY, transfer_list
+from mirror.demo.evm.deployed import Result
+from mirror.demo.evm.ethereum import EthereumTransaction, SignedTransaction
+from mirror.demo.evm.execution import Request
+from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
+from mirror.demo.world import people
+from mirror.demo.world.network import Network
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.wallet import EcdsaWallet
+from mirror.demo.world.world import Account
+from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY, created_address
+from mirror.values.hapi import FileID
+
+_TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
+_MAX_GAS_ALLOWANCE = 20 * HBAR
+_ETHEREUM_SHARE = 0.6
+_GAS = 300_000  # of what is never run
+
+
+@cache
+def wallet(number: int) -> EcdsaWallet:
+    """The key pair of an account that can use Ethereum tools."""
+    return EcdsaWallet(number)
+
+
+def signs_ethereum(sender: Account) -> bool:
+    """Whether an account can send Ethereum transactions."""
+    return sender.evm_address is not None and sender.evm_address == wallet(sender.number).evm_address
+
+
+def can_pay(sender: Account, gas: int, value: int = 0) -> bool:
+    return sender.balance >= gas * GAS_PRICE + value + HBAR
+
+
+def send(
+    network: Network,
+    sender: Account,
+    called: Account,
+    data: bytes,
+    *,
+    gas: int,
+    value: int = 0,
+    around: Iterable[Account] = (),
+) -> Result:
+    """Call a contract in one of the ways the sender has. `around` are other accounts it may send money to."""
+    if signs_ethereum(sender) and network.choose.random() < _ETHEREUM_SHARE:
+        return by_ethereum(network, sender, called, data, gas=gas, value=value, around=around)
+    asked = Request(sender.address, data, gas, value, to=called.address)
+    run = Run(network, sender, asked, (called, *around))
+    composed = network.submit(
+        "contractCall",
+        {
+            "contractID": contract_id(called.number),
+            "gas": gas,
+            "amount": value,
+            "functionParameters": data,
+        },
+        payer=sender.number,
+        receipt={"contractID": contract_id(called.number)},
+        record={"contractCallResult": run.function_result()},
+        transfers=run.transfers,
+        result=run.execution.result,
+        fee=run.gas_fee,
+        sidecars=run.sidecars(),
+    )
+    return run.finish(composed, composed.record.transactionHash[:32], payer=sender.number)
+
+
+def by_ethereum(
+    network: Network,
+    sender: Account,
+    called: Account | None,
+    data: bytes,
+    *,
+    gas: int,
+    value: int = 0,
+    around: Iterable[Account] = (),
+    file: int | None = None,
+) -> Result:
+    """Send an Ethereum transaction; without `called` it creates a contract. `file` holds its call data.
+
+    Its sender pays for the gas, and the relay that submits it the rest.
+    """
+    signed = _signed(network, sender, called, data, gas=gas, value=value)
+    created = b"" if called else created_address(sender.address, sender.nonce)
+    asked = Request(sender.address, data, gas, value, called.address if called else b"", created)
+    run = Run(network, sender, asked, (called, *around) if called else around)
+    sender.nonce += 1
+    paying, fee = relay(network), network.fee("cryptoTransfer")
+    transfers = {paying.number: -fee, FEE_COLLECTOR: fee + run.gas_fee}
+    # A relay may send for itself.
+    transfers[sender.number] = transfers.get(sender.number, 0) - run.gas_fee
+    for moved, amount in run.transfers.items() if run.execution.successful else ():
+        transfers[moved] = transfers.get(moved, 0) + amount
+    named = {} if run.contract is None else {"contractID": contract_id(run.contract)}
+    composed = network.submit(
+        "ethereumTransaction",
+        _body(signed.without_data() if file else signed, file),
+        payer=paying.number,
+        receipt=named,
+        record={
+            "contractCallResult" if called else "contractCreateResult": run.function_result(
+                requested=True, signer_nonce=sender.nonce
+            ),
+            "ethereum_hash": signed.hash,
+            "transferList": transfer_list(transfers),
+            "transactionFee": fee + run.gas_fee,
+        },
+        result=run.execution.result,
+        fee=fee,
+        sidecars=run.sidecars(),
+    )
+    return run.finish(composed, signed.hash, payer=paying.number)
+
+
+def out_of_turn(network: Network, sender: Account, called: Account, data: bytes) -> None:
+    """Send an Ethereum transaction with a nonce that is not the sender's next one: it is not run."""
+    late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
+    signed = _signed(network, late, called, data, gas=_GAS, value=0)
+    network.submit(
+        "ethereumTransaction",
+        _body(signed, None),
+        payer=relay(network).number,
+        record={"ethereum_hash": signed.hash},
+        result="WRONG_NONCE",
+        fee=network.fee("cryptoTransfer"),
+    )
+
+
+def beyond_means(network: Network, sender: Account, called: Account) -> None:
+    """Send an Ethereum transaction of more than the sender has: it is not run, but counts."""
+    value = sender.balance + HBAR
+    signed = _signed(network, sender, called, b"", gas=_GAS, value=value)
+    paying, result = relay(network), "INSUFFICIENT_PAYER_BALANCE"
+    composed = network.submit(
+        "ethereumTransaction",
+        _body(signed, None),
+        payer=paying.number,
+        record={"ethereum_hash": signed.hash},
+        result=result,
+        fee=network.fee("cryptoTransfer"),
+    )
+    at = composed.consensus_timestamp
+    network.world.contracts.results.append(
+        Result(at, None, paying.number, signed.hash, result, _GAS, 0, value, b"", b"", result)
+    )
+
+
+def relay(network: Network) -> Account:
+    """The account that submits Ethereum transactions."""
+    contracts = network.world.contracts
+    if contracts.relay is None:
+        opened = people.open_account(network, name="JSON-RPC relay", ecdsa=True, payer=TREASURY)
+        network.world.bound.add(opened.number)
+        contracts.relay = opened.number
+    return network.world.accounts[contracts.relay]
+
+
+def _signed(
+    network: Network, sender: Account, called: Account | None, data: bytes, *, gas: int, value: int
+) -> SignedTransaction:
+    (kind,) = network.choose.choices(_TYPES, _TYPE_WEIGHTS)
+    to = called.address if called else b""
+    wrapped = EthereumTransaction(kind, sender.nonce, GAS_PRICE, gas, to, value, data)
+    return wrapped.sign(wallet(sender.number))
+
+
+def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:
+    body: dict[str, Any] = {"ethereum_data": signed.raw, "max_gas_allowance": _MAX_GAS_ALLOWANCE}
+    if file:
+        body["call_data"] = FileID(fileNum=file)
+    return body

@@ -1,0 +1,110 @@
+"""Sidecar records of an execution: the storage it touched, its calls, the code of new contracts."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.evm.deployed import Contract
+from mirror.demo.evm.execution import Execution, Frame
+from mirror.demo.evm.state import Slot
+from mirror.values.hapi import (
+    ContractActions,
+    ContractBytecode,
+    ContractID,
+    ContractStateChanges,
+    TransactionSidecarRecord,
+)
+
+_CALL, _CREATE = 1, 2  # enum ContractActionType
+# Opcode -> enum CallOperationType.
+_OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
+
+
+class Sidecars:
+    """`number_at` gives the number of the account or contract at an address, None when there is none."""
+
+    def __init__(self, execution: Execution, number_at: Callable[[bytes], int | None], sender: int) -> None:
+        self._execution, self._number_at, self._sender = execution, number_at, sender
+
+    def messages(self) -> list[Any]:
+        """What there is of state changes and actions."""
+        touched = [
+            (number, slots)
+            for address, slots in self._execution.slots.items()
+            if (number := self._number_at(address)) is not None
+        ]
+        made = []
+        if touched:
+            made.append(TransactionSidecarRecord(state_changes=state_changes(touched)))
+        if self._execution.frames:
+            actions = [self._action(frame) for frame in self._execution.frames]
+            made.append(TransactionSidecarRecord(actions=ContractActions(contract_actions=actions)))
+        return made
+
+    def _action(self, frame: Frame) -> dict[str, Any]:
+        action = {
+            "call_type": _CREATE if frame.creates else _CALL,
+            "call_operation_type": _OPERATIONS[frame.operation],
+            "call_depth": frame.depth,
+            "gas": frame.gas,
+            "gas_used": frame.gas_used,
+            "value": frame.value,
+            "input": b"" if frame.creates else frame.data,
+        }
+        if frame.depth == 0:
+            action["calling_account"] = account(self._sender)
+        else:
+            action["calling_contract"] = ContractID(contractNum=self._number_at(frame.caller))
+        action |= self._recipient(frame)
+        if frame.error is not None:
+            action["error"] = frame.error.encode()
+        elif frame.reverted:
+            action["revert_reason"] = frame.output
+        else:
+            action["output"] = frame.output
+        return action
+
+    def _recipient(self, frame: Frame) -> dict[str, Any]:
+        number = self._number_at(frame.recipient)
+        if number is None:
+            return {"targeted_address": frame.recipient}
+        if frame.recipient_is_contract:
+            return {"recipient_contract": ContractID(contractNum=number)}
+        return {"recipient_account": account(number)}
+
+
+def state_changes(touched: list[tuple[int, dict[int, Slot]]]) -> Any:
+    """The ContractStateChanges of contracts by number. Numbers lose their leading zero bytes."""
+    return ContractStateChanges(
+        contract_state_changes=[
+            {
+                "contract_id": ContractID(contractNum=number),
+                "storage_changes": [_storage_change(slot, change) for slot, change in slots.items()],
+            }
+            for number, slots in touched
+        ]
+    )
+
+
+def bytecode(contract: Contract | None, initcode: bytes) -> Any:
+    """The code of a new contract; of one that could not be created, its init code alone."""
+    if contract is None:
+        return TransactionSidecarRecord(bytecode=ContractBytecode(initcode=initcode))
+    return TransactionSidecarRecord(
+        bytecode=ContractBytecode(
+            contract_id=ContractID(contractNum=contract.number),
+            initcode=initcode,
+            runtime_bytecode=contract.code,
+        )
+    )
+
+
+def _storage_change(slot: int, change: Slot) -> dict[str, Any]:
+    told: dict[str, Any] = {"slot": _bytes(slot), "value_read": _bytes(change.read)}
+    if change.written is not None:
+        told["value_written"] = {"value": _bytes(change.written)}
+    return told
+
+
+def _bytes(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -1,0 +1,208 @@
+"""The state that a transaction of the simulated network sees, and the rules of its frames, for py-evm."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from eth.vm.execution_context import ExecutionContext
+from eth.vm.forks.cancun.computation import CancunComputation
+from eth.vm.forks.cancun.state import CancunState
+from eth.vm.forks.shanghai.computation import ShanghaiComputation
+from eth_typing import Address, BlockNumber, Hash32
+
+from ledger.stream.record.compose import FEE_COLLECTOR
+from mirror.values import entity_id
+from mirror.values.hashes import keccak256
+
+CHAIN_ID = 298
+
+_CALL = 0xF1
+_MISSING: Any = object()
+
+
+class Ledger(Protocol):
+    """The state before a transaction; an address where nothing lives has 0 and no code."""
+
+    def balance(self, address: bytes) -> int: ...
+    def nonce(self, address: bytes) -> int: ...
+    def code(self, address: bytes) -> bytes: ...
+    def slot(self, address: bytes, slot: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the chain a transaction runs. `timestamp` is the second the block began."""
+
+    block_number: int
+    timestamp: int
+    gas_price: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A storage slot that was touched: its value before, and what was written if anything was."""
+
+    read: int
+    written: int | None
+
+
+@lru_cache(maxsize=256)
+def _positions(code: bytes) -> tuple[set[int], set[int]]:
+    """Where code has instructions and where data, as far as runs of it have found out."""
+    return set(), set()
+
+
+class Computation(CancunComputation):
+    # What opened the frame; the outermost one is opened as by a CALL.
+    operation = _CALL
+    children: list[Any]
+
+    def __init__(self, *given: Any) -> None:
+        # Past the constructor that warms the coinbase.
+        super(ShanghaiComputation, self).__init__(*given)
+        # Each instruction asks for gas: without a call in between.
+        self.consume_gas = self._gas_meter.consume_gas  # type: ignore[method-assign]
+        code: Any = self.code
+        code.valid_positions, code.invalid_positions = _positions(self.msg.code)
+
+    def apply_child_computation(self, child_msg: Any) -> Any:
+        operation = self.code[self.code.program_counter - 1]
+        child: Any = super().apply_child_computation(child_msg)
+        child.operation = operation
+        return child
+
+
+class State(CancunState):
+    """What a transaction sees: the ledger, and above it what it has written, undone by a list of writes."""
+
+    computation_class: Any = Computation
+
+    def __init__(self, ledger: Ledger, place: Place, gas_limit: int) -> None:
+        self.execution_context = ExecutionContext(
+            coinbase=Address(entity_id.long_zero(FEE_COLLECTOR)),
+            timestamp=place.timestamp,
+            block_number=BlockNumber(place.block_number),
+            difficulty=0,
+            mix_hash=Hash32(bytes(32)),
+            gas_limit=gas_limit,
+            prev_hashes=(),
+            chain_id=CHAIN_ID,
+            base_fee_per_gas=0,
+            excess_blob_gas=0,
+        )
+        self._ledger = ledger
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.balances: dict[bytes, int] = {}
+        self.nonces: dict[bytes, int] = {}
+        self.codes: dict[bytes, bytes] = {}
+        self._written: dict[tuple[bytes, int], int] = {}
+        self._original: dict[tuple[bytes, int], int] = {}
+        self._transient: dict[tuple[bytes, int], bytes] = {}
+        self._warm: dict[Any, bool] = {}
+
+    def slots(self) -> dict[bytes, dict[int, Slot]]:
+        """By address, what was touched."""
+        touched: dict[bytes, dict[int, Slot]] = {}
+        for (address, slot), read in self._original.items():
+            touched.setdefault(address, {})[slot] = Slot(read, self._written.get((address, slot)))
+        return touched
+
+    # SNAPSHOTS
+
+    def snapshot(self) -> Any:
+        return len(self._undo)
+
+    def commit(self, snapshot: Any) -> None:
+        pass
+
+    def revert(self, snapshot: Any) -> None:
+        while len(self._undo) > snapshot:
+            held, key, before = self._undo.pop()
+            if before is _MISSING:
+                del held[key]
+            else:
+                held[key] = before
+
+    def _set(self, held: dict[Any, Any], key: Any, value: Any) -> None:
+        self._undo.append((held, key, held.get(key, _MISSING)))
+        held[key] = value
+
+    # ACCOUNTS
+
+    def get_balance(self, address: bytes) -> int:
+        balance = self.balances.get(address)
+        return self._ledger.balance(address) if balance is None else balance
+
+    def set_balance(self, address: bytes, balance: int) -> None:
+        self._set(self.balances, address, balance)
+
+    def get_nonce(self, address: bytes) -> int:
+        nonce = self.nonces.get(address)
+        return self._ledger.nonce(address) if nonce is None else nonce
+
+    def set_nonce(self, address: bytes, nonce: int) -> None:
+        self._set(self.nonces, address, nonce)
+
+    def increment_nonce(self, address: bytes) -> None:
+        self.set_nonce(address, self.get_nonce(address) + 1)
+
+    def get_code(self, address: bytes) -> bytes:
+        code = self.codes.get(address)
+        return self._ledger.code(address) if code is None else code
+
+    def set_code(self, address: bytes, code: bytes) -> None:
+        self._set(self.codes, address, code)
+
+    def get_code_hash(self, address: bytes) -> Any:
+        return keccak256(self.get_code(address))
+
+    def has_code_or_nonce(self, address: bytes) -> bool:
+        return bool(self.get_nonce(address) or self.get_code(address))
+
+    def account_exists(self, address: bytes) -> bool:
+        return not self.account_is_empty(address)
+
+    def account_is_empty(self, address: bytes) -> bool:
+        return not (self.get_balance(address) or self.has_code_or_nonce(address))
+
+    def touch_account(self, address: bytes) -> None:
+        pass
+
+    def delete_storage(self, address: bytes) -> None:
+        """Nothing: contracts of the simulated network are created where there never was one."""
+
+    # STORAGE
+
+    def get_storage(self, address: bytes, slot: int, from_journal: bool = True) -> int:
+        key = (address, slot)
+        if from_journal:
+            written = self._written.get(key)
+            if written is not None:
+                return written
+        original = self._original.get(key)
+        if original is None:
+            original = self._original[key] = self._ledger.slot(address, slot)
+        return original
+
+    def set_storage(self, address: bytes, slot: int, value: int) -> None:
+        self._set(self._written, (address, slot), value)
+
+    def get_transient_storage(self, address: bytes, slot: int) -> bytes:
+        return self._transient.get((address, slot), b"")
+
+    def set_transient_storage(self, address: bytes, slot: int, value: bytes) -> None:
+        self._set(self._transient, (address, slot), value)
+
+    # WARMTH (EIP-2929)
+
+    def is_address_warm(self, address: bytes) -> bool:
+        return address in self._warm or address in Computation._precompiles
+
+    def mark_address_warm(self, address: bytes) -> None:
+        self._set(self._warm, address, True)
+
+    def is_storage_warm(self, address: bytes, slot: int) -> bool:
+        return (address, slot) in self._warm
+
+    def mark_storage_warm(self, address: bytes, slot: int) -> None:
+        self._set(self._warm, (address, slot), True)

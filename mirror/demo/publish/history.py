@@ -1,0 +1,67 @@
+"""The network's life as a stream: its history, block by block, and what comes next.
+
+The first block holds how the network begins: its accounts, files and nodes, and the first people. A history
+of N blocks at T transactions per second has 2-second blocks of about 2 T transactions each. Spread over some
+hours, there are quiet spells between the blocks.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ledger.stream.record.compose import Block
+from ledger.stream.signature.node_key import SigningNode
+from mirror.demo import actions
+from mirror.demo.world import people
+from mirror.demo.world.network import START, Network
+from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
+
+BLOCK_SECONDS = 2
+_ACTIVE = 1_900_000_000  # ns of them
+_MONTH = 30 * NANOS_PER_DAY
+
+
+@dataclass(frozen=True)
+class History:
+    """What a network has done: `blocks` at `tps` transactions per second, spread over `hours` if not 0."""
+
+    blocks: int
+    tps: float
+    seed: int
+    hours: float = 0
+    start: int = START
+
+    def play(self, nodes: Sequence[SigningNode]) -> Iterator[tuple[Network, Block]]:
+        """Every block as it is closed, with the network as it is then."""
+        network = Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
+        quiet = max(0.0, self.hours * 3600 - self.blocks * BLOCK_SECONDS) / max(1, self.blocks - 1)
+        people.begin(network)
+        # The block of whatever people do finds fees and rates, also at the second in which it begins.
+        yield network, network.close()
+        for number in range(1, self.blocks):
+            if number > 1:
+                network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
+            yield network, next_block(network, self.tps)
+
+
+def wait(network: Network, until: int) -> Iterator[Block]:
+    """Let time pass until a time in ns.
+
+    A network that is off for days ends its last one at midnight, in a block that holds nothing else, and then
+    gives a sign of life each month: who counts what stakes earn counts by days, and from balances that are no
+    older than a month.
+    """
+    while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
+        network.skip(midnight - network.now)
+        network.keep_appointments()
+        yield network.close()
+        if until < network.now + _MONTH:
+            break
+        network.skip(_MONTH - NANOS_PER_DAY)
+    network.skip(max(0, until - network.now))
+
+
+def next_block(network: Network, tps: float) -> Block:
+    """Let the network act for the time of a block. Without anything happening there would be no block."""
+    usual = tps * BLOCK_SECONDS
+    network.act(max(1, round(network.choose.gauss(usual, usual / 5))), within=_ACTIVE)
+    return network.close()

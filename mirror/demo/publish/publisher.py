@@ -1,0 +1,130 @@
+"""The network's files in a bucket folder, and what it takes to go on from where the network was left."""
+
+import os
+import pickle
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ledger.stream.record import compose, names
+from ledger.stream.record.compose import Block, account_folder
+from ledger.stream.signature import node_key
+from ledger.stream.signature.node_key import SigningNode
+from ledger.stream.source.local import LocalRecordFile
+
+if TYPE_CHECKING:
+    # Whoever only looks at the files need not load what makes them.
+    from mirror.demo.world.network import Network
+
+# Of what the state of a network is compressed by, the fastest: it is written with each block.
+_COMPRESSION = 1
+_VERSION_BYTES = 32
+
+
+class Publisher:
+    """Writes blocks into a bucket folder and keeps, beside them, what it takes to go on after each.
+
+    A block counts as made once the state after it is kept; it is published then, or when the network is
+    resumed. So killed at any moment, or without power, the network goes on without a fork in its chain.
+    """
+
+    def __init__(self, folder: Path, nodes: Sequence[SigningNode]) -> None:
+        self.folder = folder
+        self._state = folder / "network.state"
+        self._pending = folder / "pending"
+        self._nodes = nodes
+
+    def publish(self, network: "Network", block: Block) -> LocalRecordFile:
+        """Publish the next block of the network."""
+        block.write(self._pending)
+        for path in self._pending.rglob("*.rcd*"):
+            _sync(path)
+        written = self._state.with_suffix(".new")
+        # Read back as Python objects: the folder has to be the node's own.
+        kept = zlib.compress(pickle.dumps((network, block.name)), _COMPRESSION)
+        written.write_bytes(_version() + kept)
+        _sync(written)
+        written.replace(self._state)
+        _sync(self.folder)
+        self._move()
+        return self.published(block.name)
+
+    def resume(self) -> "tuple[Network, LocalRecordFile]":
+        """The network as it was left and its last block. Errors: LookupError if it can't go on."""
+        if not self.goes_on:
+            raise LookupError(f"no network of this version was left in {self.folder}")
+        network, name = pickle.loads(zlib.decompress(self._state.read_bytes()[_VERSION_BYTES:]))
+        for path in self._pending.rglob("*.rcd*"):
+            if names.parse(path.name).time != names.parse(name).time:
+                path.unlink()
+        self._move()
+        return network, self.published(name)
+
+    @property
+    def complete(self) -> bool:
+        """Whether a network was left here."""
+        return self._state.is_file()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether this version of the program left the network: another one's world may be another."""
+        if not self.complete:
+            return False
+        with self._state.open("rb") as state:
+            return state.read(_VERSION_BYTES) == _version()
+
+    def newest(self) -> str:
+        """The name of the last record file that is published; empty if there is none."""
+        return max(self._record_files(), default="")
+
+    def forget(self, kept: int) -> None:
+        """Remove the files of all blocks but the last `kept`."""
+        record_files = sorted(self._record_files())
+        for name in record_files[:-kept]:
+            time = names.parse(name).time
+            for path in self.folder.rglob(f"{time}*"):
+                path.unlink()
+
+    def _record_files(self) -> list[str]:
+        of_first = self._of(self._nodes[0])
+        return [path.name for path in of_first.glob("*.rcd.gz")] if of_first.is_dir() else []
+
+    def published(self, name: str) -> LocalRecordFile:
+        """The files of a block that are published."""
+        signature = names.signature_name(name)
+        first, *others = (LocalRecordFile(name, self._of(node) / name, node.node_id) for node in self._nodes)
+        signatures = {node.node_id: self._of(node) / signature for node in self._nodes}
+        return replace(first, published=True, signatures=signatures, copies=tuple(others))
+
+    def _of(self, node: SigningNode) -> Path:
+        return self.folder / account_folder(node)
+
+    def _move(self) -> None:
+        for path in sorted(self._pending.rglob("*.rcd*")):
+            target = self.folder / path.relative_to(self._pending)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+
+
+def _sync(path: Path) -> None:
+    """Have what was written to a file, or the names of a folder, on the disk: a block must not be forgotten
+    that a database remembers.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _version() -> bytes:
+    """A digest of the modules whose objects the state of a network holds."""
+    digest, package = sha256(), Path(__file__).parents[1]
+    for path in sorted([*package.rglob("*.py"), Path(compose.__file__), Path(node_key.__file__)]):
+        digest.update(path.read_bytes())
+    return digest.digest()

@@ -1,0 +1,212 @@
+"""The demo network of `manage.py up`: its history in an empty database, and its life from then on."""
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from django.conf import settings
+
+from ledger.ingest.chain import Position
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import Pipeline, loader_lock
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.address_book import address_book
+from ledger.stream.source.local import LocalRecordFile, find_record_files
+from ledger.stream.source.verified import StreamFile
+from mirror import config
+from mirror.config import clock
+from mirror.config.errors import OperatorError
+from mirror.db import outage
+from mirror.demo.publish.nodes import nodes
+from mirror.demo.publish.publisher import Publisher
+from mirror.management.display import shown
+from mirror.node import web_server
+from mirror.node.postgres.place import place
+from mirror.processes import signals
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+NETWORK = "demo"
+ADDRESS_BOOK_FILE = "addressbook.bin"
+
+_TPS, _LIVE_TPS = 25, 5
+_SECONDS_PER_BLOCK = 36
+# What is loaded is not needed any more; an auditor may want to look at the last of it.
+_KEPT_BLOCKS = 1_000
+_BLOCKS_REMEMBERED = 100
+
+_NO_NETWORK = (
+    "There is no demo network in {folder} to go on with: --live needs a node that was started on an empty "
+    "database with SVC_MIRROR_NETWORK=demo."
+)
+_OTHER_VERSION = (
+    "The demo network in {folder} was left by another version of this program, or is damaged, and can't go "
+    "on: start without --live, or with another data folder (SVC_MIRROR_DATA), which gets a new network."
+)
+
+Say = Callable[[str], None]
+
+
+def folder() -> Path:
+    """The bucket of the node's own demo network."""
+    bucket: Path = settings.DATA_DIR / "demo-stream"
+    return bucket
+
+
+def first_book() -> bytes:
+    """The serialized NodeAddressBook that the network begins with."""
+    return address_book(node.address_book_node for node in nodes())
+
+
+# HISTORY
+
+
+class Maker:
+    """Makes the history in a child process: making and loading take a core each. `end` has to be called."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._receiving, sending = multiprocessing.Pipe(duplex=False)
+        context = multiprocessing.get_context("fork")
+        self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
+        with signals.held():
+            self._process.start()
+        sending.close()
+
+    def files(self) -> Iterator[LocalRecordFile]:
+        """The files as they are made. Errors: OperatorError when they can't be."""
+        with suppress(EOFError):
+            while True:
+                made: str | OperatorError = self._receiving.recv()
+                if isinstance(made, OperatorError):
+                    raise made
+                yield self._publisher.published(made)
+        self._process.join()
+        if self._process.exitcode:
+            raise OperatorError("The demo network could not be made; what was printed above says why.")
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self._receiving.close()
+
+
+@contextmanager
+def made_ahead() -> Iterator[Maker | None]:
+    """Begin to make the history if there is no database yet, for `load` once there is."""
+    is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+    publisher = Publisher(folder(), nodes())
+    maker = Maker(publisher) if is_new and not publisher.complete else None
+    try:
+        yield maker
+    finally:
+        if maker:
+            maker.end()
+
+
+def load(say: Say, maker: Maker | None = None) -> None:
+    """Make the history, unless `maker` does, and load it; what an interrupted run has left, goes on.
+
+    Nothing is done where the database has another stream. Errors: OperatorError.
+    """
+    stored, publisher = Position.stored(), Publisher(folder(), nodes())
+    if stored and (not folder().is_dir() or publisher.newest() <= stored.name):
+        return
+    began = time.monotonic()
+    with ExitStack() as ending:
+        files: Iterable[StreamFile]
+        if maker is None and publisher.complete:
+            files = find_record_files([publisher.folder])
+        else:
+            say(f"Making a demo network with hours of history in {folder()} and loading it.")
+            if maker is None:
+                maker = Maker(publisher)
+                ending.callback(maker.end)
+            files = maker.files()
+        with shown("Loading", config.value("demo.blocks"), say) as display:
+            done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
+    say(
+        f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by "
+        f"{len(done.signed_by)} nodes, in {time.monotonic() - began:.1f} s."
+    )
+
+
+def _make(publisher: Publisher, sending: Connection) -> None:
+    # What only this process needs is imported here.
+    from mirror.demo.publish.history import History
+
+    signals.leave_to_supervisor()
+    web_server.end_with_parent()
+    blocks = config.value("demo.blocks")
+    hours = blocks * _SECONDS_PER_BLOCK / 3600
+    history = History(blocks, _TPS, config.value("demo.seed"), hours)
+    try:
+        for network, block in history.play(nodes()):
+            if block.number == blocks - 1:
+                publisher.publish(network, block)
+            else:
+                block.write(publisher.folder)
+            sending.send(block.name)
+    except OSError as error:
+        cause = error.strerror or str(error)
+        sending.send(OperatorError(f"The demo network can't be written to {publisher.folder}: {cause}."))
+    sending.close()
+
+
+# LIVE
+
+
+def check_goes_on() -> None:
+    """Whether the demo network can go on. Errors: OperatorError when it can't."""
+    publisher = Publisher(folder(), nodes())
+    if not publisher.goes_on:
+        problem = _OTHER_VERSION if publisher.complete else _NO_NETWORK
+        raise OperatorError(problem.format(folder=folder()))
+
+
+def live(say: Say) -> None:
+    """Go on producing a block every two seconds, and load it, until a signal asks to stop.
+
+    Errors: OperatorError.
+    """
+    # What only this process needs is imported here.
+    from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
+    from mirror.demo.world.forgetting import forget
+    from mirror.node.following import stopped_by_signals
+
+    check_goes_on()
+    web_server.end_with_parent()
+    stopping = stopped_by_signals()
+
+    def blocks() -> Iterator[StreamFile | None]:
+        # Whatever has happened, network and database each go on from what they have kept: what the database
+        # lacks is published, and loaded from there.
+        publisher = Publisher(folder(), nodes())
+        network, _ = publisher.resume()
+        yield from find_record_files([publisher.folder])
+        while True:
+            yield None
+            if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
+                return
+            # A block tells of the two seconds before it.
+            for block in wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND):
+                yield publisher.publish(network, block)
+            block = next_block(network, _LIVE_TPS)
+            if block.number % _BLOCKS_REMEMBERED == 0:
+                forget(network)
+            yield publisher.publish(network, block)
+            publisher.forget(_KEPT_BLOCKS)
+
+    def run() -> None:
+        with loader_lock(), Reporting(source="the live demo network", following=True) as report:
+            Pipeline(trust=Trust(first_book()), report=report.loading).run(blocks())
+
+    say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
+    try:
+        outage.outlast(run, stopping)
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error

@@ -1,0 +1,98 @@
+"""The HAPI messages of what the simulated network knows of tokens."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.tokens.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
+from mirror.values import hapi
+
+Move = tuple[int, int | None, int | None]  # serial, sender, receiver
+
+ALL_SERIALS = -1  # in the record of a new treasury: whatever the old one owns
+
+
+def token_id(number: int) -> Any:
+    """The TokenID."""
+    return hapi.TokenID(tokenNum=number)
+
+
+def units(token: int, amounts: Mapping[int, int], *, approved: bool = False) -> Any:
+    """The TokenTransferList of account -> amount; `approved` debits use an allowance."""
+    return hapi.TokenTransferList(
+        token=token_id(token),
+        transfers=[
+            hapi.AccountAmount(accountID=account(of), amount=amount, is_approval=approved and amount < 0)
+            for of, amount in amounts.items()
+        ],
+    )
+
+
+def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Any:
+    """The TokenTransferList of serials: from None they are minted, to None they end."""
+    return hapi.TokenTransferList(
+        token=token_id(token),
+        nftTransfers=[
+            hapi.NftTransfer(
+                serialNumber=serial,
+                senderAccountID=account(sender) if sender else None,
+                receiverAccountID=account(receiver) if receiver else None,
+                is_approval=approved,
+            )
+            for serial, sender, receiver in moves
+        ],
+    )
+
+
+def association(holder: int, token: int) -> Any:
+    """The TokenAssociation."""
+    return hapi.TokenAssociation(account_id=account(holder), token_id=token_id(token))
+
+
+def custom_fee(fee: CustomFee, token: int) -> Any:
+    """The CustomFee; denominated in `token`, which may still be without number, it says 0.0.0."""
+    common = {
+        "fee_collector_account_id": account(fee.collector),
+        "all_collectors_are_exempt": fee.all_collectors_are_exempt,
+    }
+    if isinstance(fee, FixedFee):
+        return hapi.CustomFee(fixed_fee=_fixed(fee, token), **common)
+    fraction = {"numerator": fee.numerator, "denominator": fee.denominator}
+    if isinstance(fee, FractionalFee):
+        fractional = hapi.FractionalFee(
+            fractional_amount=fraction,
+            minimum_amount=fee.minimum,
+            maximum_amount=fee.maximum,
+            net_of_transfers=fee.net_of_transfers,
+        )
+        return hapi.CustomFee(fractional_fee=fractional, **common)
+    fallback = _fixed(fee.fallback, token) if fee.fallback else None
+    royalty = hapi.RoyaltyFee(exchange_value_fraction=fraction, fallback_fee=fallback)
+    return hapi.CustomFee(royalty_fee=royalty, **common)
+
+
+def _fixed(fee: FixedFee, token: int) -> Any:
+    denominating = None
+    if fee.denominating_token:
+        denominating = token_id(0 if fee.denominating_token == token else fee.denominating_token)
+    return hapi.FixedFee(amount=fee.amount, denominating_token_id=denominating)
+
+
+def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterable[int]) -> Any:
+    """The AssessedCustomFee; without token it is in tinybars."""
+    return hapi.AssessedCustomFee(
+        amount=amount,
+        token_id=token_id(token) if token else None,
+        fee_collector_account_id=account(collector),
+        effective_payer_account_id=[account(payer) for payer in payers],
+    )
+
+
+def airdrop_id(key: AirdropKey) -> Any:
+    """The PendingAirdropId."""
+    sender, receiver, token, serial = key
+    parties = {"sender_id": account(sender), "receiver_id": account(receiver)}
+    if serial:
+        nft = {"token_ID": token_id(token), "serial_number": serial}
+        return hapi.PendingAirdropId(non_fungible_token=nft, **parties)
+    return hapi.PendingAirdropId(fungible_token_type=token_id(token), **parties)

@@ -1,0 +1,163 @@
+"""What kinds of tokens people of the simulated network issue, and how they call them."""
+
+from base64 import b32encode
+from dataclasses import dataclass
+from json import dumps
+from random import Random
+
+from mirror.demo.world.people import numbered
+
+KEYS = (
+    "admin_key",
+    "fee_schedule_key",
+    "freeze_key",
+    "kyc_key",
+    "metadata_key",
+    "pause_key",
+    "supply_key",
+    "wipe_key",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`keys` are those its issuer keeps, `fees` the kinds of custom fees it begins with."""
+
+    names: tuple[tuple[str, str], ...]
+    memo: str
+    keys: tuple[str, ...]
+    fungible: bool = True
+    finite: bool = False
+    decimals: int = 0
+    freeze_default: bool = False
+    fees: tuple[str, ...] = ()
+    is_currency: bool = False
+
+
+_CURRENCY = Recipe(
+    names=(
+        ("Harbour Dollar", "HBD"),
+        ("Alpine Franc", "ALPF"),
+        ("Island Crown", "ISLC"),
+        ("Euro Link", "EURL"),
+    ),
+    memo="Redeemable at par",
+    keys=("admin_key", "supply_key", "wipe_key"),
+    decimals=2,
+    is_currency=True,
+)
+_ART = Recipe(
+    names=(
+        ("Tidal Forms", "TIDE"),
+        ("Paper Birds", "PAPB"),
+        ("Quiet Cities", "QCTY"),
+        ("Lichen Studies", "LICH"),
+        ("Neon Harbours", "NEON"),
+        ("Clay Masks", "CLAY"),
+    ),
+    memo="A limited edition",
+    keys=("admin_key", "fee_schedule_key", "metadata_key", "pause_key", "supply_key", "wipe_key"),
+    fungible=False,
+    finite=True,
+    fees=("royalty_with_fallback",),
+)
+_SHARES = Recipe(
+    names=(
+        ("Windpark Shares", "WIND"),
+        ("Orchard Bond 2030", "ORCH"),
+        ("Old Mill Equity", "MILL"),
+        ("Solar Roof Fund", "SOLR"),
+    ),
+    memo="For holders known to the issuer",
+    keys=KEYS,
+    decimals=4,
+    finite=True,
+    fees=("fixed_hbar",),
+)
+_POINTS = Recipe(
+    names=(
+        ("Bakery Points", "BAKE"),
+        ("Cinema Stars", "STAR"),
+        ("Market Miles", "MILE"),
+        ("Bookworm Credits", "BOOK"),
+        ("Garden Seeds", "SEED"),
+    ),
+    memo="Collect and spend",
+    keys=("admin_key", "fee_schedule_key", "supply_key", "freeze_key"),
+    fees=("fractional", "fixed_own"),
+)
+_TICKETS = Recipe(
+    names=(
+        ("Theatre Tickets", "SEAT"),
+        ("Jazz Night", "JAZZ"),
+        ("Harbour Festival", "FEST"),
+        ("Museum Pass", "MUSE"),
+        ("Football Season", "GOAL"),
+    ),
+    memo="Admits one",
+    keys=("admin_key", "fee_schedule_key", "freeze_key", "kyc_key", "pause_key", "supply_key", "wipe_key"),
+    fungible=False,
+    fees=("fixed_hbar", "royalty"),
+)
+_COIN = Recipe(
+    names=(
+        ("Lantern", "LTRN"),
+        ("Pebble", "PEBL"),
+        ("Comet", "CMET"),
+        ("Juniper", "JUNI"),
+        ("Otter", "OTTR"),
+    ),
+    memo="",
+    keys=(),
+    decimals=8,
+    finite=True,
+)
+_GAME = Recipe(
+    names=(("Dragon Gold", "DRGN"), ("Arcade Gems", "GEMS"), ("Star Fuel", "FUEL"), ("Castle Wood", "WOOD")),
+    memo="Play money",
+    keys=(
+        "admin_key",
+        "freeze_key",
+        "pause_key",
+        "supply_key",
+        "wipe_key",
+        "fee_schedule_key",
+        "metadata_key",
+    ),
+    freeze_default=True,
+    fees=("fractional_net", "fixed_currency"),
+)
+_CLUB = Recipe(
+    names=(
+        ("Rowing Club", "ROW"),
+        ("Chess Circle", "CHSS"),
+        ("Choir Members", "SING"),
+        ("Beekeepers", "BEE"),
+        ("Night Hikers", "HIKE"),
+    ),
+    memo="Membership",
+    keys=("supply_key", "metadata_key"),
+    fungible=False,
+)
+
+# The first tokens are of these kinds in this order.
+RECIPES = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
+
+
+def name(recipe: Recipe, place: int) -> tuple[str, str]:
+    """The name and symbol of a recipe's token; when names are used up, they are counted."""
+    turn, index = divmod(place, len(recipe.names))
+    called, symbol = recipe.names[index]
+    return numbered(called, turn), f"{symbol}{turn + 1}" if turn else symbol
+
+
+def content_address(choose: Random) -> str:
+    """Where something may be found in IPFS; nothing is there."""
+    return "ipfs://bafkrei" + b32encode(choose.randbytes(32)).decode().lower().rstrip("=")
+
+
+def serial_metadata(choose: Random, collection: str, serial: int) -> bytes:
+    """What a serial says of itself: an address, or a small document."""
+    if choose.random() < 0.7:
+        return f"{content_address(choose)}/{serial}.json".encode()
+    return dumps({"name": f"{collection} #{serial}", "edition": serial}).encode()

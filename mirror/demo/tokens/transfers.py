@@ -1,0 +1,236 @@
+"""Transfers of tokens in one transaction: their custom fees, why they are refused, what they do."""
+
+from typing import Any
+
+from ledger.stream.record.compose import transfer_list
+from mirror.demo.actions.refusals import refuses
+from mirror.demo.tokens.messages import Move, assessed_fee, association, serials, units
+from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
+from mirror.demo.world.network import Network
+from mirror.demo.world.units import HBAR
+
+_MARGIN = 2 * HBAR  # what is left for the fee of the transaction
+
+
+class Transfers:
+    """`pay`, `move` and `hand_over` say what is to be moved, `body` what the transaction asks for then.
+
+    After that `assess` adds the custom fees (HIP-18), `refusal` tells the result code if it can't be, and
+    `settle` changes the world and gives the fields of the record.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.hbars: dict[int, int] = {}
+        self._network = network
+        self._units: dict[int, dict[int, int]] = {}
+        self._serials: dict[int, list[Move]] = {}
+        self._fees: list[Any] = []
+        self._asked: dict[tuple[int, int], int] = {}
+        self._claimed = False
+        self.settled = False
+
+    # WHAT IS ASKED FOR
+
+    def pay(self, sender: int, receiver: int, amount: int) -> None:
+        """Move tinybars."""
+        self._add(None, sender, -amount)
+        self._add(None, receiver, amount)
+
+    def move(self, token: Token, sender: int, receiver: int, amount: int) -> None:
+        """Move units of a fungible token."""
+        self._add(token.number, sender, -amount)
+        self._add(token.number, receiver, amount)
+
+    def hand_over(self, token: Token, serial: int, sender: int, receiver: int) -> None:
+        """Move a serial."""
+        self._serials.setdefault(token.number, []).append((serial, sender, receiver))
+
+    def claim(self) -> None:
+        """Receivers ask for it themselves: they are associated whatever their limit is."""
+        self._claimed = True
+
+    def lists(self, *, approved: bool = False) -> list[Any]:
+        """The TokenTransferLists; `approved` debits use an allowance."""
+        return [
+            *(
+                units(token, {of: amount for of, amount in amounts.items() if amount}, approved=approved)
+                for token, amounts in self._units.items()
+            ),
+            *(serials(token, moves, approved=approved) for token, moves in self._serials.items()),
+        ]
+
+    def body(self, *, approved: bool = False) -> dict[str, Any]:
+        """The fields of a CryptoTransferTransactionBody."""
+        body: dict[str, Any] = {"tokenTransfers": self.lists(approved=approved)}
+        if self.hbars:
+            body["transfers"] = transfer_list(self.hbars)
+        return body
+
+    def _add(self, token: int | None, of: int, amount: int) -> None:
+        amounts = self.hbars if token is None else self._units.setdefault(token, {})
+        amounts[of] = amounts.get(of, 0) + amount
+
+    # CUSTOM FEES
+
+    def assess(self) -> None:
+        """Add the custom fees of what is asked for."""
+        issued = self._network.world.tokens.issued
+        asked = {token: dict(amounts) for token, amounts in self._units.items()}
+        paid = dict(self.hbars)
+        self._asked = {(token, of): amount for token in asked for of, amount in asked[token].items()}
+        for number, amounts in asked.items():
+            for of, amount in amounts.items():
+                if amount < 0:
+                    self._assess_units(issued[number], of, amounts)
+        for number, moves in self._serials.items():
+            charged = set()
+            for _, sender, receiver in moves:
+                if sender and receiver and sender not in charged:
+                    charged.add(sender)
+                    self._assess_serials(issued[number], sender, receiver, paid, asked)
+
+    def _assess_units(self, token: Token, sender: int, amounts: dict[int, int]) -> None:
+        for fee in token.fees:
+            if token.exempts(sender, fee):
+                continue
+            if isinstance(fee, FixedFee):
+                self._charge(fee, sender, fee.amount, fee.denominating_token)
+            elif isinstance(fee, FractionalFee) and fee.net_of_transfers:
+                self._charge(fee, sender, fee.of(-amounts[sender]), token.number)
+            elif isinstance(fee, FractionalFee):
+                (receiver,) = (of for of, amount in amounts.items() if amount > 0)
+                if not token.exempts(receiver, fee):
+                    self._charge(fee, receiver, fee.of(-amounts[sender]), token.number)
+
+    def _assess_serials(
+        self, token: Token, sender: int, receiver: int, paid: dict[int, int], asked: dict[int, dict[int, int]]
+    ) -> None:
+        received: list[tuple[int | None, int]] = [(None, paid.get(sender, 0))]
+        received += [(currency, amounts.get(sender, 0)) for currency, amounts in asked.items()]
+        values = [value for value in received if value[1] > 0]
+        for fee in token.fees:
+            if token.exempts(sender, fee):
+                continue
+            if isinstance(fee, FixedFee):
+                self._charge(fee, sender, fee.amount, fee.denominating_token)
+            elif isinstance(fee, RoyaltyFee) and values:
+                for unit, amount in values:
+                    self._charge(fee, sender, amount * fee.numerator // fee.denominator, unit)
+            elif isinstance(fee, RoyaltyFee) and fee.fallback and not token.exempts(receiver, fee):
+                self._charge(fee, receiver, fee.fallback.amount, fee.fallback.denominating_token)
+
+    def _charge(self, fee: CustomFee, payer: int, amount: int, token: int | None) -> None:
+        if amount:
+            self._add(token, payer, -amount)
+            self._add(token, fee.collector, amount)
+            self._fees.append(assessed_fee(amount, token, fee.collector, [payer]))
+
+    # WHETHER IT HAPPENS
+
+    def refusal(self) -> str | None:
+        """The result code of what can't be; None when it can."""
+        tokens, accounts = self._network.world.tokens, self._network.world.accounts
+        for number, amounts in self._units.items():
+            token = tokens.issued[number]
+            for of, amount in amounts.items():
+                refusal = self._refusal(token, of)
+                if refusal is None and token.balance(of) + amount < 0:
+                    refusal = "INSUFFICIENT_TOKEN_BALANCE"
+                    if token.balance(of) + self._asked.get((number, of), amount) >= 0:
+                        refusal = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+                if refusal:
+                    return refusal
+        for number, moves in self._serials.items():
+            token = tokens.issued[number]
+            for serial, sender, receiver in moves:
+                for party in (sender, receiver):
+                    if party and (refusal := self._refusal(token, party)):
+                        return refusal
+                if token.serials[serial].owner != sender:
+                    return "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
+        if any(amount < 0 and accounts[of].balance + amount < _MARGIN for of, amount in self.hbars.items()):
+            return "INSUFFICIENT_ACCOUNT_BALANCE"
+        return None
+
+    def _refusal(self, token: Token, of: int) -> str | None:
+        refusal = token.refusal(of)
+        if refusal != "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT":
+            return refusal
+        if not self._claimed and not can_associate(self._network, of):
+            limited = self._network.world.accounts[of].max_automatic_token_associations
+            return "NO_REMAINING_AUTOMATIC_ASSOCIATIONS" if limited else refusal
+        if token.kyc_key:
+            return "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
+        return "ACCOUNT_FROZEN_FOR_TOKEN" if token.freeze_default else None
+
+    # WHAT IT DOES
+
+    def settle(self) -> dict[str, Any]:
+        """Let it happen now; the fields of the record besides hbars."""
+        self.settled = True
+        tokens, at = self._network.world.tokens, self._network.now
+        associated: list[Any] = []
+        for number, amounts in self._units.items():
+            token = tokens.issued[number]
+            for of, amount in amounts.items():
+                if amount:
+                    self._associate(token, of, associated)
+                    token.relationships[of].receive(amount, at)
+        for number, moves in self._serials.items():
+            token = tokens.issued[number]
+            for serial, sender, receiver in moves:
+                assert sender is not None and receiver is not None
+                self._associate(token, receiver, associated)
+                token.relationships[sender].receive(-1, at)
+                token.relationships[receiver].receive(1, at)
+                token.serials[serial].move(receiver, at)
+        return {
+            "tokenTransferLists": self.lists(),
+            "assessed_custom_fees": self._fees,
+            "automatic_token_associations": associated,
+        }
+
+    def _associate(self, token: Token, of: int, associated: list[Any]) -> None:
+        if of not in token.relationships:
+            begin_relationship(self._network, token, of, automatic=not self._claimed)
+            associated.append(association(of, token.number))
+
+
+def can_associate(network: Network, of: int) -> bool:
+    """Whether the account's limit allows one more automatic association."""
+    limit = network.world.accounts[of].max_automatic_token_associations
+    return limit < 0 or network.world.tokens.automatic_associations[of] < limit
+
+
+def begin_relationship(network: Network, token: Token, of: int, *, automatic: bool = False) -> None:
+    """Associate an account now; it stays, as it holds a token."""
+    network.world.tokens.associate(token, of, network.now, automatic=automatic)
+    network.world.bound.add(of)
+
+
+def transfer(
+    network: Network,
+    transfers: Transfers,
+    *,
+    payer: int,
+    approved: bool = False,
+    memo: str = "",
+    fails_by: str | None = None,
+) -> bool:
+    """Submit a crypto transfer, at times one that is refused; gives whether it was submitted."""
+    body = transfers.body(approved=approved)
+    transfers.assess()
+    refusal = fails_by or transfers.refusal()
+    if not fails_by and refuses(network, refusal):
+        return False
+    record = {} if refusal else transfers.settle()
+    network.submit(
+        "cryptoTransfer",
+        body,
+        payer=payer,
+        record=record,
+        transfers=transfers.hbars,
+        whole={"memo": memo},
+        result=refusal or "SUCCESS",
+    )
+    return True

@@ -1,0 +1,96 @@
+"""What a network that goes on for days forgets, so that its blocks never take longer than the first ones did.
+
+The world holds whatever was ever true: who compares it with what a mirror says needs that. A network that is
+live goes on with less: what can still change, and the last of what can't.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from mirror.demo.tokens.tokens import Tokens
+from mirror.demo.world.files import APPEND, File
+from mirror.demo.world.network import Network
+from mirror.demo.world.world import World
+
+_KEPT = 20
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def forget(network: Network) -> None:
+    """Forget what is over and nobody comes back to."""
+    world = network.world
+    _forget_tokens(world.tokens)
+    _forget_contracts(world)
+    _keep_last(world.topics, lambda topic: topic.deleted)
+    for topic in world.topics.values():
+        del topic.messages[:-_KEPT]
+    _keep_last(world.files, lambda file: file.deleted and file.number not in world.system.deleted_files)
+    for file in world.files.values():
+        _forget_changes(file)
+    _keep_last(world.schedules, lambda schedule: not schedule.is_open)
+    _keep_last(world.nodes.by_id, lambda node: node.deleted)
+    for happened in (
+        world.contracts.results,
+        world.system.freezes,
+        world.system.draws,
+        world.staking.updates,
+    ):
+        del happened[:-_KEPT]
+    _forget_accounts(world)
+
+
+def _keep_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
+    """Keep of what is over but the last."""
+    over = [key for key, value in known.items() if is_over(value)]
+    for key in over[:-_KEPT]:
+        del known[key]
+
+
+def _keep(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> None:
+    for key in [key for key, value in known.items() if not fits(key, value)]:
+        del known[key]
+
+
+def _forget_accounts(world: World) -> None:
+    """Forget accounts that were closed long ago, with their files."""
+    closed = set(world.closed)
+    _keep(world.accounts, lambda number, account: not account.deleted or number in closed)
+    _keep(world.files, lambda number, file: file.owner in world.accounts)
+    _keep(world.staking.stakes, lambda number, stake: number in world.accounts)
+
+
+def _forget_changes(file: File) -> None:
+    """Forget what it held before its last beginning."""
+    begins = (place for place, change in enumerate(file.changes) if change.kind != APPEND and change.contents)
+    del file.changes[: max(begins, default=0)]
+
+
+def _forget_tokens(tokens: Tokens) -> None:
+    issued = tokens.issued
+    _keep_last(issued, lambda token: token.deleted)
+    _keep(tokens.hbar_allowances, lambda key, allowance: allowance.amount)
+    _keep(tokens.token_allowances, lambda key, allowance: allowance.amount and key[2] in issued)
+    _keep(tokens.nft_allowances, lambda key, allowance: allowance.approved and key[2] in issued)
+    _keep(tokens.airdrops, lambda key, airdrop: airdrop.state == "PENDING" and key[2] in issued)
+
+
+def _forget_contracts(world: World) -> None:
+    """Forget contracts that nobody calls any more, with those that they created."""
+    contracts, accounts = world.contracts, world.accounts
+    called = {number for numbers in contracts.living.values() for number in numbers}
+    for contract in list(contracts.deployed.values()):
+        # Who created it came before it.
+        lost = contract.creator is not None and contract.creator not in contracts.deployed
+        if contract.number in called and not lost:
+            continue
+        if lost and contract.number in called:
+            contracts.leave(contract)
+        del contracts.deployed[contract.number], contracts.by_address[contract.address]
+        del accounts[contract.number]
+    _keep(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)
+    for contract in contracts.deployed.values():
+        # Of others the places of their parties count.
+        if contract.kind in ("Coin", "Exchange"):
+            contract.parties = [one for one in contract.parties if not accounts[one].deleted]

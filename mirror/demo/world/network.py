@@ -1,0 +1,254 @@
+"""The simulated network: submits transactions, keeps the hbars, and closes blocks.
+
+An action is a function that lets one thing happen, `(network) -> bool`: it changes the world and submits what
+a real network would have recorded of it, or gives False when nothing of the kind is possible now.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Any
+
+from ledger.stream.record.compose import Block, ComposedTransaction, Composer, account, timestamp
+from ledger.stream.signature.node_key import SigningNode
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.world import Account, World
+from mirror.values import result_codes
+from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceipt, TransactionRecord
+
+START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
+
+# A turn in so many goes to what has happened least, so that a long run has some of everything: many among the
+# first transactions, so that a short one has, too.
+_RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
+_ATTEMPTS = 500
+_ASKED = 12  # people, for one that is able
+_USUAL_FEE = 120_000
+# How long before its consensus a transaction was made: ns, from and until.
+_UNDER_WAY = 1_200_000_000, 6_000_000_000
+# Tinybars, where a transaction costs more than the usual one.
+_FEES = {
+    "consensusCreateTopic": 12_000_000,
+    "contractCall": 60_000_000,
+    "contractCreateInstance": 900_000_000,
+    "cryptoApproveAllowance": 55_000_000,
+    "cryptoCreateAccount": 60_000_000,
+    "ethereumTransaction": 80_000_000,
+    "fileAppend": 40_000_000,
+    "fileCreate": 40_000_000,
+    "fileUpdate": 40_000_000,
+    "scheduleCreate": 11_000_000,
+    "tokenAirdrop": 60_000_000,
+    "tokenAssociate": 55_000_000,
+    "tokenCreation": 1_100_000_000,
+    "tokenMint": 22_000_000,
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """`weight` says how often it is tried compared with others; 0 only when its turn as a rare one comes."""
+
+    perform: Callable[["Network"], bool]
+    weight: int
+
+    @cached_property
+    def name(self) -> str:
+        return f"{self.perform.__module__.rpartition('.')[2]}.{self.perform.__name__}"
+
+
+class Network:
+    """A network of `nodes` that acts by `actions` as `seed` decides. `world` is the state by now.
+
+    `counts` counts submitted transactions by the name of their body's field.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        actions: Sequence[Action],
+        *,
+        nodes: Sequence[SigningNode] = (),
+        start: int = START,
+        hapi_version: tuple[int, int, int] = (0, 69, 0),
+    ) -> None:
+        self.choose = Random(seed)
+        self.world = World()
+        self.counts: Counter[str] = Counter()
+        self.performed: Counter[str] = Counter()
+        self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
+        self._due: list[tuple[int, int, Callable[[Network], object]]] = []
+        self._appointments = 0
+        self._actions = actions
+        self._weights = [action.weight for action in actions]
+        self._nodes = [node.account_id for node in nodes] or [3]
+
+    @property
+    def now(self) -> int:
+        """The consensus timestamp that the next transaction gets, in ns."""
+        return self.composer.consensus_timestamp
+
+    # WHAT HAPPENS
+
+    def act(self, transactions: int, within: int = 0) -> None:
+        """Let people act until at least so many more transactions are submitted, spread over `within` ns."""
+        done = self.counts.total()
+        enough, end = done + transactions, self.now + within
+        for _ in range(_ATTEMPTS * transactions):
+            self.keep_appointments()
+            if self.choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
+                rarest = sorted(self._actions, key=lambda a: (self.performed[a.name], self.choose.random()))
+                happened = any(self._perform(action) for action in rarest)
+            else:
+                (action,) = self.choose.choices(self._actions, self._weights)
+                happened = self._perform(action)
+            done = self.counts.total()
+            if done >= enough:
+                return
+            left = end - self.now
+            if happened and left > 0:
+                self.skip(min(left, self.choose.randrange(1 + 2 * left // (enough - done))))
+        raise RuntimeError("none of the actions is possible in this network")
+
+    def _perform(self, action: Action) -> bool:
+        happened = action.perform(self)
+        if happened:
+            self.performed[action.name] += 1
+        return happened
+
+    def at(self, time: int, happening: Callable[["Network"], object]) -> None:
+        """Let something happen at a time, before anybody acts after it. It has to be a function of a module,
+        or a partial of one.
+        """
+        self._appointments += 1
+        heapq.heappush(self._due, (time, self._appointments, happening))
+
+    def keep_appointments(self) -> None:
+        """Let happen what is due."""
+        while self._due and self._due[0][0] <= self.now:
+            _, _, happening = heapq.heappop(self._due)
+            happening(self)
+
+    def close(self) -> Block:
+        """Close what was submitted since the last call into a block."""
+        return self.composer.block()
+
+    def skip(self, nanoseconds: int) -> None:
+        """Let time pass; the next block starts that much later."""
+        self.composer.consensus_timestamp += nanoseconds
+
+    # TRANSACTIONS
+
+    def submit(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        *,
+        payer: int,
+        receipt: Mapping[str, Any] | None = None,
+        record: Mapping[str, Any] | None = None,
+        whole: Mapping[str, Any] | None = None,
+        transfers: Mapping[int, int] | None = None,
+        result: str = "SUCCESS",
+        fee: int | None = None,
+        parent: ComposedTransaction | None = None,
+        nonce: int = 0,
+        sidecars: Iterable[Any] = (),
+        signatures: Any | None = None,
+    ) -> ComposedTransaction:
+        """Submit a transaction and move its hbars.
+
+        `kind` is a field of TransactionBody and `body` what it holds; `whole` other fields of the
+        TransactionBody, `record` those of the TransactionRecord. `transfers` (account -> tinybars) are moved
+        if it succeeds; the fee always is, and so are staking rewards that are due. A child of `parent` costs
+        nothing and has a `nonce` of its own.
+        """
+        message = self.body(kind, body, whole or {})
+        status = result_codes.NUMBERS[result]
+        complete = TransactionRecord(
+            receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
+        )
+        if parent is not None:
+            complete.parent_consensus_timestamp.CopyFrom(timestamp(parent.consensus_timestamp))
+            message.transactionID.CopyFrom(parent.body.transactionID)
+            message.transactionID.nonce = nonce
+            fee = 0
+        elif not message.HasField("transactionID"):
+            message.transactionID.CopyFrom(self.transaction_id(payer))
+        fee = self.fee(kind) if fee is None else fee
+        rewards = {} if parent else self._rewards(payer, fee, transfers, result, complete)
+        composed = self.composer.transaction(
+            message,
+            complete,
+            payer=payer,
+            fee=fee,
+            transfers=transfers,
+            result=status,
+            sidecars=sidecars,
+            signatures=signatures,
+            node=self.choose.choice(self._nodes),
+            rewards=rewards,
+        )
+        self.world.staking.paid(rewards, self.world.accounts, composed.consensus_timestamp)
+        for moved in composed.record.transferList.accountAmounts:
+            holder = self.world.accounts[moved.accountID.accountNum]
+            holder.balance += moved.amount
+            holder.balance_timestamp = composed.consensus_timestamp
+        self.counts[kind] += 1
+        return composed
+
+    def _rewards(
+        self, payer: int, fee: int, transfers: Mapping[int, int] | None, result: str, record: Any
+    ) -> dict[int, int]:
+        """The staking rewards to pay with a transaction."""
+        if record.HasField("transferList"):
+            return {}
+        touched = [payer] if fee else []
+        if transfers and result == "SUCCESS":
+            touched += transfers
+        return self.world.staking.due(touched, self.world.accounts)
+
+    def body(self, kind: str, body: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
+        """The TransactionBody that is submitted with these; for those that hold it."""
+        message = TransactionBody(**whole)
+        data = getattr(message, kind)
+        data.SetInParent()
+        data.MergeFrom(type(data)(**body))
+        return message
+
+    def transaction_id(self, payer: int) -> Any:
+        """The TransactionID of a transaction that is submitted next; for those that refer to it."""
+        valid_start = timestamp(self.now - self.choose.randrange(*_UNDER_WAY))
+        return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
+
+    def fee(self, kind: str) -> int:
+        """What a transaction costs now, in tinybars."""
+        usual = _FEES.get(kind, _USUAL_FEE)
+        return usual + self.choose.randrange(usual // 10)
+
+    # WHO
+
+    def person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
+        """Some person that can pay `at_least`; None when none is found soon. One that is `settled` may take
+        on what keeps accounts from being closed.
+        """
+        world = self.world
+        for _ in range(_ASKED):
+            asked = world.accounts[self.choose.choice(world.people)]
+            if asked.balance >= at_least and not (settled and asked.passing):
+                return asked
+        return None
+
+    def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
+        """Whether an account is there and can pay so much."""
+        account = self.world.accounts[number]
+        return not account.deleted and account.balance >= at_least
+
+    def new_number(self) -> int:
+        """The number of the next new entity."""
+        number = self.world.next_number
+        self.world.next_number += 1
+        return number

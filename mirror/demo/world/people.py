@@ -1,0 +1,166 @@
+"""How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ledger.stream.record.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
+from mirror.demo.publish import joining
+from mirror.demo.world import periods, system_files
+from mirror.demo.world.network import Network
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.wallet import EcdsaWallet, Ed25519Wallet
+from mirror.demo.world.world import AUTO_RENEW_PERIOD, FREEZE_ADMIN, SYSTEM_ADMIN, Account
+from mirror.values.hapi import Key
+
+SUPPLY = 50_000_000_000 * HBAR
+# Memos the network itself gives to accounts that come into being by being paid.
+LAZY_CREATED, AUTO_CREATED = "lazy-created account", "auto-created account"
+NODE_REWARDS = 801
+_SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
+_ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
+_NODES = 4
+_STAKING = 3  # one of so many stakes from the beginning
+_MOST, _MOST_SETTLED = 120, 100
+_PASSING = 5  # one of so many is passing
+_NAMES = (
+    "Ada", "Bruno", "Chidi", "Daria", "Emeka", "Freya", "Goran", "Hana", "Imani", "Jonas",
+    "Keiko", "Lena", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa", "Samir", "Tove",
+    "Umar", "Vera", "Wanda", "Xiang", "Yusuf", "Zelda",
+)  # fmt: skip
+_PURPOSES = ("cold wallet", "daily wallet", "joint account", "main account", "savings", "travel money")
+_BUSINESS_PURPOSES = ("deposits", "main account", "payroll", "reserve", "suppliers", "till")
+_TRADES = (
+    "Bakery",
+    "Bookshop",
+    "Cafe",
+    "Cinema",
+    "Florist",
+    "Garage",
+    "Market",
+    "Press",
+    "Studio",
+    "Theatre",
+)
+
+
+def begin(network: Network, people: int = 40) -> None:
+    """The first transactions: the accounts of the network, its files and nodes, then so many people."""
+    for number in (TREASURY, *_SYSTEM_ACCOUNTS):
+        _open_system_account(network, number)
+    system_files.begin(network)
+    joining.begin(network)
+    periods.begin(network)
+    for place in range(people):
+        staked = place % _NODES if place % _STAKING == 0 else None
+        open_account(network, name=next_name(network), ecdsa=place % 2 == 1, staked_node=staked)
+
+
+def next_name(network: Network) -> str:
+    """The name of somebody new: a person's, when all are there a business's."""
+    place = network.world.named
+    network.world.named += 1
+    if place < len(_NAMES):
+        return _NAMES[place]
+    turn, owner = divmod(place - len(_NAMES), len(_NAMES))
+    trade = _TRADES[(owner + turn) % len(_TRADES)]
+    return numbered(f"{_NAMES[owner]}'s {trade}", turn // len(_TRADES))
+
+
+def numbered(name: str, times: int) -> str:
+    """A name that was given so many times before."""
+    return f"{name} {times + 1}" if times else name
+
+
+def memo_of(network: Network, holder: Account) -> str:
+    """What an account's memo may say next: the name of who has it, mostly with what the account is for."""
+    name, _, _ = holder.memo.partition(", ")
+    if name in (LAZY_CREATED, AUTO_CREATED):
+        return next_name(network)
+    if network.choose.random() < 0.25:
+        return name
+    purposes = _BUSINESS_PURPOSES if "'s " in name else _PURPOSES
+    return f"{name}, {network.choose.choice(purposes)}"
+
+
+def has_room(network: Network) -> bool:
+    """Whether there may be somebody more."""
+    return len(network.world.people) + len(network.world.hollow) < _MOST
+
+
+def welcome(network: Network, opened: Account) -> None:
+    """Let somebody act from now on. The first people stay, and so do most others while there is room."""
+    world = network.world
+    settled = sum(not one.passing for one in world.living())
+    world.people.append(opened.number)
+    later = world.named > len(_NAMES)
+    opened.passing = settled >= _MOST_SETTLED or (later and len(world.people) % _PASSING == 0)
+
+
+def open_account(
+    network: Network,
+    *,
+    name: str,
+    ecdsa: bool,
+    payer: int = TREASURY,
+    staked_node: int | None = None,
+    hooks: Callable[[Account], list[Any]] | None = None,
+) -> Account:
+    """Create an account with a plausible number of hbars; with `ecdsa` one that Ethereum tools can use.
+
+    `hooks` gives the HookCreationDetails of what it has from the start.
+    """
+    number = network.new_number()
+    endowment = network.choose.randrange(2_000, 90_000) * HBAR + network.choose.randrange(HBAR)
+    if payer != TREASURY:
+        endowment //= 200
+    opened = Account(number, network.now, memo=name, max_automatic_token_associations=-1 if ecdsa else 0)
+    opened.auto_renew_period = AUTO_RENEW_PERIOD
+    body: dict[str, Any] = {
+        "initialBalance": endowment,
+        "memo": name,
+        "max_automatic_token_associations": opened.max_automatic_token_associations,
+        "autoRenewPeriod": {"seconds": opened.auto_renew_period},
+    }
+    record: dict[str, Any] = {}
+    if staked_node is not None:
+        body["staked_node_id"] = opened.staked_node_id = staked_node
+        network.world.staking.restart(opened, network.now)
+    if ecdsa:
+        wallet = EcdsaWallet(number)
+        opened.key, opened.alias, opened.evm_address = wallet.key, wallet.evm_address, wallet.evm_address
+        body["alias"] = wallet.evm_address
+        record["evm_address"] = wallet.evm_address
+    else:
+        opened.key = Ed25519Wallet(number).key
+    body["key"] = Key.FromString(opened.key)
+    network.world.accounts[number] = opened
+    welcome(network, opened)
+    if hooks is not None:
+        body["hook_creation_details"] = hooks(opened)
+    network.submit(
+        "cryptoCreateAccount",
+        body,
+        payer=payer,
+        receipt={"accountID": account(number)},
+        record=record,
+        transfers={payer: -endowment, number: endowment},
+    )
+    return opened
+
+
+def _open_system_account(network: Network, number: int) -> None:
+    wallet = Ed25519Wallet(number)
+    network.world.accounts[number] = Account(
+        number, network.now, balance_timestamp=network.now, key=wallet.key
+    )
+    endowment = SUPPLY if number == TREASURY else _ENDOWMENTS.get(number, 0)
+    transfers = {number: endowment} if number == TREASURY else {TREASURY: -endowment, number: endowment}
+    network.submit(
+        "cryptoCreateAccount",
+        {"key": Key.FromString(wallet.key)},
+        payer=TREASURY,
+        receipt={"accountID": account(number)},
+        whole={"memo": "Synthetic genesis"},
+        transfers=transfers if endowment else None,
+        fee=0,
+    )

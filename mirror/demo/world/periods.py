@@ -1,0 +1,84 @@
+"""Staking periods: each midnight (UTC) the network says what nodes have at stake and what they earned."""
+
+from typing import Any
+
+from ledger.stream.record.compose import STAKING_REWARDS, timestamp
+from mirror.demo.publish.nodes import nodes
+from mirror.demo.world.network import Network
+from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.world import SYSTEM_ADMIN
+from mirror.values.timestamp import NANOS_PER_DAY
+
+MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
+
+_MINUTES_A_DAY = 1_440
+_PERIODS_KEPT = 365
+_NOBODYS = NodeStake(0, 0, 0)
+
+
+def begin(network: Network) -> None:
+    """Say what the nodes have at stake at the beginning, which is nothing."""
+    network.world.staking.nodes = {node.node_id: _NOBODYS for node in nodes()}
+    _tell(network)
+    network.at(_next_midnight(network), end_period)
+
+
+def end_period(network: Network) -> None:
+    """A day is over: nodes earn a little less than the most they could."""
+    world = network.world
+    rates = {node.node_id: MOST_REWARD_RATE - network.choose.randrange(800) for node in nodes()}
+    world.staking.end_period(world.accounts, rates, network.now, STAKING_REWARDS)
+    _tell(network)
+    network.at(_next_midnight(network), end_period)
+
+
+def counted(stake: NodeStake) -> int:
+    """What of a node's stake counts: nothing below the least, and no more than the most."""
+    total = stake.rewarded + stake.not_rewarded
+    return min(total, MOST_STAKE) if total >= LEAST_STAKE else 0
+
+
+def _tell(network: Network) -> None:
+    staking = network.world.staking
+    reserved = sum(staking.pending.values())
+    held = network.world.accounts[STAKING_REWARDS].balance
+    rewarded = sum(stake.rewarded for stake in staking.nodes.values())
+    body: dict[str, Any] = {
+        "end_of_staking_period": timestamp(network.now // NANOS_PER_DAY * NANOS_PER_DAY - 1),
+        "node_stake": [
+            {
+                "node_id": node,
+                "max_stake": MOST_STAKE,
+                "min_stake": LEAST_STAKE,
+                "reward_rate": stake.reward_rate,
+                "stake": counted(stake),
+                "stake_rewarded": stake.rewarded,
+                "stake_not_rewarded": stake.not_rewarded,
+            }
+            for node, stake in staking.nodes.items()
+        ],
+        "max_staking_reward_rate_per_hbar": MOST_REWARD_RATE,
+        "node_reward_fee_fraction": {"numerator": 0, "denominator": 100},
+        "staking_periods_stored": _PERIODS_KEPT,
+        "staking_period": _MINUTES_A_DAY,
+        "staking_reward_fee_fraction": {"numerator": 10, "denominator": 100},
+        "staking_start_threshold": 25_000_000 * HBAR,
+        "staking_reward_rate": rewarded // HBAR * MOST_REWARD_RATE,
+        "reserved_staking_rewards": reserved,
+        "unreserved_staking_reward_balance": held - reserved,
+        "reward_balance_threshold": 85_000_000 * HBAR,
+        "max_stake_rewarded": 6_500_000_000 * HBAR,
+        "max_total_reward": MOST_REWARD_RATE * 6_500_000_000,
+    }
+    network.submit(
+        "node_stake_update",
+        body,
+        payer=SYSTEM_ADMIN,
+        whole={"memo": "End of staking period calculation record"},
+        fee=0,
+    )
+
+
+def _next_midnight(network: Network) -> int:
+    return (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY

@@ -1,0 +1,166 @@
+"""The files the network keeps about itself: address books, fees, exchange rates, properties, permissions.
+
+Exchange rates change every hour, which the network's administrator writes down for free.
+"""
+
+from typing import Any
+
+from ledger.stream.record.compose import account
+from mirror.demo.publish.nodes import nodes
+from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
+from mirror.demo.world.network import Network
+from mirror.demo.world.units import HBAR
+from mirror.demo.world.wallet import Ed25519Wallet
+from mirror.demo.world.world import SYSTEM_ADMIN
+from mirror.values.hapi import (
+    CurrentAndNextFeeSchedule,
+    ExchangeRateSet,
+    Key,
+    KeyList,
+    NodeAddressBook,
+    ServicesConfigurationList,
+)
+from mirror.values.hashes import sha384
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+ADDRESS_BOOK, NODE_DETAILS = 101, 102
+FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
+PROPERTIES, PERMISSIONS = 121, 122
+
+_HOUR = 3600 * NANOS_PER_SECOND
+_PART = 2_048  # bytes a transaction carries
+_HBARS = 30_000
+_FIRST_CENTS = 360_000
+_FEWEST_CENTS, _MOST_CENTS = 90_000, 900_000
+# Thousandths of a tinycent for a unit of gas, of the functions that use gas: call, create, Ethereum.
+_GAS, _WITH_GAS = 852_000, (6, 7, 84)
+_FEE_SCHEDULE_YEARS = 10 * 365 * 24 * 3600
+_PROPERTIES = {
+    "ledger.id": "0x03",
+    "contracts.chainId": "298",
+    "contracts.maxGasPerSec": "15000000",
+    "staking.rewardRate": "6849",
+    "scheduling.longTermEnabled": "true",
+    "tokens.maxPerAccount": "1000",
+}
+_PERMISSIONS = {"createAccount": "0-*", "cryptoTransfer": "0-*", "freeze": "2-58", "systemDelete": "2-59"}
+_MEMOS = {
+    ADDRESS_BOOK: "Address book",
+    NODE_DETAILS: "Node details",
+    FEE_SCHEDULE: "Fee schedule",
+    EXCHANGE_RATES: "Exchange rates",
+    PROPERTIES: "Network properties",
+    PERMISSIONS: "Permissions",
+}
+
+
+def begin(network: Network) -> None:
+    """Create the files and write what they hold at the beginning."""
+    rates = _rates(network, _FIRST_CENTS, _FIRST_CENTS)
+    held = {
+        ADDRESS_BOOK: address_book(),
+        NODE_DETAILS: address_book(),
+        FEE_SCHEDULE: _fee_schedule(network),
+        EXCHANGE_RATES: rates.SerializeToString(),
+        PROPERTIES: _settings(_PROPERTIES),
+        PERMISSIONS: _settings(_PERMISSIONS),
+    }
+    for number, contents in held.items():
+        create(network, number, _MEMOS[number])
+        write(network, number, contents)
+    network.at(_next_hour(network), change_rates)
+
+
+def create(network: Network, number: int, memo: str) -> None:
+    """Create a file of the network, empty."""
+    keys = KeyList(keys=[Key.FromString(Ed25519Wallet(SYSTEM_ADMIN).key)])
+    created = File(number, network.now, SYSTEM_ADMIN, keys.SerializeToString(), memo)
+    created.changes.append(Change(network.now, CREATE, b""))
+    network.world.files[number] = created
+    body = {"keys": keys, "memo": memo}
+    network.submit("fileCreate", body, payer=SYSTEM_ADMIN, receipt={"fileID": {"fileNum": number}}, fee=0)
+
+
+def write(network: Network, number: int, contents: bytes) -> None:
+    """Replace what a file holds, in as many transactions as it takes."""
+    changes = network.world.files[number].changes
+    for start in range(0, len(contents), _PART):
+        part = contents[start : start + _PART]
+        changes.append(Change(network.now, APPEND if start else UPDATE, part))
+        # Of a fee schedule the network knows that more is to come.
+        partial = number == FEE_SCHEDULE and start + _PART < len(contents)
+        network.submit(
+            "fileAppend" if start else "fileUpdate",
+            {"fileID": {"fileNum": number}, "contents": part},
+            payer=SYSTEM_ADMIN,
+            result="FEE_SCHEDULE_FILE_PART_UPLOADED" if partial else "SUCCESS",
+            fee=0,
+        )
+
+
+def change_rates(network: Network) -> None:
+    """A new hour begins: what was the next rate is the current one."""
+    file = network.world.files[EXCHANGE_RATES]
+    current = ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
+    following = round(current * network.choose.uniform(0.97, 1.03))
+    rates = _rates(network, current, min(max(following, _FEWEST_CENTS), _MOST_CENTS))
+    write(network, EXCHANGE_RATES, rates.SerializeToString())
+    network.at(_next_hour(network), change_rates)
+
+
+def address_book() -> bytes:
+    """The serialized NodeAddressBook of the nodes that sign."""
+    book = NodeAddressBook()
+    for node in nodes():
+        entry = book.nodeAddress.add(
+            nodeId=node.node_id,
+            nodeAccountId=account(node.account_id),
+            RSA_PubKey=node.address_book_node.public_key,
+            nodeCertHash=sha384(f"certificate of node {node.node_id}".encode()).hex().encode(),
+            memo=f"0.0.{node.account_id}".encode(),
+            description=f"Demo node {node.node_id}",
+            stake=0,
+        )
+        for port in (50_211, 50_212):
+            entry.serviceEndpoint.add(ipAddressV4=bytes((127, 0, 0, node.account_id)), port=port)
+    serialized: bytes = book.SerializeToString()
+    return serialized
+
+
+def _rates(network: Network, current: int, following: int) -> Any:
+    """So many cents for `_HBARS` hbars, in this hour and the next."""
+    ends = _next_hour(network) // NANOS_PER_SECOND
+    first, then = (
+        {"hbarEquiv": _HBARS, "centEquiv": cents, "expirationTime": {"seconds": seconds}}
+        for cents, seconds in ((current, ends), (following, ends + 3600))
+    )
+    return ExchangeRateSet(currentRate=first, nextRate=then)
+
+
+def _next_hour(network: Network) -> int:
+    return (network.now // _HOUR + 1) * _HOUR
+
+
+def _fee_schedule(network: Network) -> bytes:
+    """What each function costs: those without gas a price of their own."""
+    priced = [
+        {"hederaFunctionality": function, "fees": [{"servicedata": {"gas": _GAS}}]} for function in _WITH_GAS
+    ]
+    for function in range(1, 60):
+        if function not in _WITH_GAS:
+            components = {"constant": HBAR * function, "bpt": 1_000 * function, "vpt": 25_000 * function}
+            fees = [{"nodedata": components, "networkdata": components, "servicedata": components}]
+            priced.append({"hederaFunctionality": function, "fees": fees})
+    expiry = {"seconds": network.now // NANOS_PER_SECOND + _FEE_SCHEDULE_YEARS}
+    schedule = {"transactionFeeSchedule": priced, "expiryTime": expiry}
+    message = CurrentAndNextFeeSchedule(currentFeeSchedule=schedule, nextFeeSchedule=schedule)
+    serialized: bytes = message.SerializeToString()
+    return serialized
+
+
+def _settings(values: dict[str, str]) -> bytes:
+    message = ServicesConfigurationList(
+        nameValue=[{"name": name, "value": value} for name, value in values.items()]
+    )
+    serialized: bytes = message.SerializeToString()
+    return serialized

@@ -1,0 +1,106 @@
+"""Topics, their messages, and the running hash that chains these."""
+
+from dataclasses import dataclass, field
+from struct import Struct
+
+from mirror.demo.world.wallet import NO_KEY
+from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+RUNNING_HASH_VERSION = 3
+
+# The network hashes what Java's object serialization makes of the values: the stream's header, an array of
+# bytes described once and referred to the next time, and between them a block of plain values.
+_HEADER = bytes.fromhex("aced0005")
+_FIRST_ARRAY = bytes.fromhex("757200025b42acf317f8060854e0020000787000000030")
+_NEXT_ARRAY = bytes.fromhex("7571007e000000000030")
+_VALUES = Struct(">BB8qiq")
+_BLOCK = 0x77
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message, or one chunk of a longer one: then `chunk` is its number and how many there are, and
+    `initial_transaction_id` a serialized TransactionID.
+    """
+
+    consensus_timestamp: int
+    sequence_number: int
+    contents: bytes
+    payer: int
+    running_hash: bytes
+    chunk: tuple[int, int] | None = None
+    initial_transaction_id: bytes | None = None
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic. Keys are serialized; without a submit key anybody may write to it.
+
+    Messages cost `fee` tinybars, which `owner` gets, unless they are paid for by one of `fee_exempt_keys`.
+    `subject` says what it is about; `sequence_number` is that of the last message. `changed` and
+    `fee_changed` are when it and its fee last were, None if never.
+    """
+
+    number: int
+    created: int
+    owner: int
+    subject: int
+    memo: str
+    admin_key: bytes | None = None
+    submit_key: bytes | None = None
+    fee_schedule_key: bytes | None = None
+    fee_exempt_keys: list[bytes] = field(default_factory=list)
+    fee: int | None = None
+    auto_renew_account: int | None = None
+    auto_renew_period: int | None = None  # seconds
+    expiration: int | None = None
+    deleted: bool = False
+    changed: int | None = None
+    fee_changed: int | None = None
+    sequence_number: int = 0
+    running_hash: bytes = bytes(SHA_384_LENGTH)
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def is_public(self) -> bool:
+        return self.submit_key in (None, NO_KEY)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether anybody may write to it now, for nothing."""
+        return self.is_public and not self.deleted and not self.fee
+
+    def add(
+        self,
+        contents: bytes,
+        payer: int,
+        at: int,
+        chunk: tuple[int, int] | None = None,
+        initial_transaction_id: bytes | None = None,
+    ) -> Message:
+        """Take a message; gives it with its number and the hash it leads to."""
+        self.sequence_number = number = self.sequence_number + 1
+        self.running_hash = running_hash(self.running_hash, contents, payer, self.number, at, number)
+        message = Message(at, number, contents, payer, self.running_hash, chunk, initial_transaction_id)
+        self.messages.append(message)
+        return message
+
+
+def running_hash(previous: bytes, contents: bytes, payer: int, topic: int, at: int, number: int) -> bytes:
+    """The running hash (version 3) of a topic after its message `number`, 48 bytes.
+
+    Source: the one before, the payer, the topic, the consensus timestamp `at`, and the message's own hash.
+    """
+    seconds, nanos = divmod(at, NANOS_PER_SECOND)
+    values = _VALUES.pack(
+        _BLOCK,
+        _VALUES.size - 2,
+        RUNNING_HASH_VERSION,
+        *(0, 0, payer),
+        *(0, 0, topic),
+        seconds,
+        nanos,
+        number,
+    )
+    return sha384(_HEADER + _FIRST_ARRAY + previous + values + _NEXT_ARRAY + sha384(contents))

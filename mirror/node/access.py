@@ -1,0 +1,67 @@
+"""Who may sign in: the key of the admin's sessions, and its first account.
+
+Both are made at the first start and kept in the data folder, in files that only the operator may read.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from mirror.config.errors import OperatorError
+
+ADMIN = "admin"
+
+
+def session_key_file(data_folder: Path) -> Path:
+    return data_folder / "session-key"
+
+
+def password_file(data_folder: Path) -> Path:
+    return data_folder / "admin-password"
+
+
+def stored_session_key(data_folder: Path) -> str | None:
+    """The key made at the first start; None before it, or for a user who may not read it."""
+    try:
+        return session_key_file(data_folder).read_text().strip() or None
+    except OSError:
+        return None
+
+
+def session_key(data_folder: Path) -> str:
+    """The key made at the first start, made now if this is it."""
+    stored = stored_session_key(data_folder)
+    if stored is None:
+        stored = secrets.token_urlsafe(50)
+        _keep(session_key_file(data_folder), stored)
+    return stored
+
+
+def make_admin(data_folder: Path) -> None:
+    """Make the account `admin` with a password nobody knows yet, unless the database has an administrator."""
+    from django.contrib.auth import get_user_model
+
+    users = get_user_model()._default_manager
+    if users.filter(is_superuser=True, is_active=True).exists():
+        return
+    password = secrets.token_urlsafe(12)
+    # First the file: an account whose password was lost could not be used.
+    _keep(password_file(data_folder), password)
+    user, _ = users.get_or_create(
+        username=ADMIN, defaults={"is_staff": True, "is_superuser": True, "is_active": True}
+    )
+    user.is_staff = user.is_superuser = user.is_active = True
+    user.set_password(password)
+    user.save()
+
+
+def _keep(path: Path, secret: str) -> None:
+    """Write a file that only this user may read; it appears under its name only when complete."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(f"{secret}\n")
+        unfinished.rename(path)
+    except OSError as error:
+        raise OperatorError(f"The file {path} can't be written: {error.strerror}.") from error

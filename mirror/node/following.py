@@ -1,0 +1,204 @@
+"""Following a network's stream: `manage.py ingest --follow`, and a part of `manage.py up`."""
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.db import DatabaseError, connection
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.estimate import Estimate, estimate_bucket
+from ledger.ingest.follow import Follow
+from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.source import names_public_bucket, open_download
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.address_book import read_address_book
+from ledger.stream.source.local import find_record_files
+from mirror import config
+from mirror.config import clock
+from mirror.config.errors import OperatorError
+from mirror.db import outage
+from mirror.db.partitions import create_ahead
+from mirror.node.postgres.server import Server
+from mirror.node.status import Block, age
+from mirror.values import timestamp
+from mirror.values.timestamp import NANOS_PER_SECOND
+from network import bundled
+
+log = logging.getLogger(__name__)
+
+Say = Callable[[str], None]
+
+NOW = "now"
+SECONDS_BETWEEN_LINES = 5
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+
+
+def stopped_by_signals() -> threading.Event:
+    """What SIGTERM and Ctrl-C set from now on, in place of ending the process."""
+    stopping = threading.Event()
+    for number in _STOP_SIGNALS:
+        signal.signal(number, lambda *_: stopping.set())
+    return stopping
+
+
+def follow(
+    say: Say,
+    stopping: threading.Event,
+    location: str = "",
+    *,
+    start: str = "",
+    until: str = "",
+    server: Server | None = None,
+) -> Progress:
+    """Load a stream as it is published, until `stopping` is set or it has come to `until`.
+
+    `location` is a folder or URL, by default the configured bucket. `start` and `until` are times in place of
+    importer.startDate and endDate; a start of "now" counts while nothing is loaded. While the database is
+    away this waits, and starts a `server` that has died again. Errors: OperatorError.
+    """
+    done = Progress()
+
+    def counted(progress: Progress) -> None:
+        nonlocal done
+        done = progress
+
+    try:
+        last = outage.outlast(
+            lambda: _follow(say, stopping, location, start, until, done, counted), stopping, server
+        )
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+    except DatabaseError as error:
+        raise OperatorError(f"The database failed: {str(error).strip()}") from error
+    return last or done
+
+
+def _follow(
+    say: Say,
+    stopping: threading.Event,
+    location: str,
+    start: str,
+    until: str,
+    before: Progress,
+    counted: Callable[[Progress], None],
+) -> Progress:
+    """Follow until the end, or an error; `counted` is told what is certain to be loaded then."""
+    start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
+    if _loaded() and start == NOW:
+        start = ""
+    elif start == NOW or (not start and not _loaded() and not location and names_public_bucket()):
+        start = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    first, last = _time(start), _time(until)
+    if first is not None and last is not None and first > last:
+        raise OperatorError(f"The start {start} is after the end {until}.")
+    restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
+    try:
+        create_ahead()
+        download = open_download(location)
+        trust = Trust(_demo_address_book(location))
+        say(f"Following {download.bucket.location}.")
+        with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
+            lines = _Lines(say, report)
+            files = Follow(download, trust, report, stopping=stopping, start=first, until=last)
+            pipeline = Pipeline(trust=trust, start=first, report=lines.show, progress=replace(before))
+            try:
+                finished = pipeline.run(files.files())
+            finally:
+                counted(pipeline.committed)
+            if problem := files.problem:
+                say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
+            return finished
+    finally:
+        restore()
+
+
+def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
+    """What following from `start` to `until`, or now, would bring. Errors: OperatorError, StreamFileError."""
+    first = _time(start or config.value("importer.startDate"))
+    last = _time(until or config.value("importer.endDate")) or clock.now_ns()
+    if first is None or first >= last:
+        raise OperatorError("To estimate a stream, tell by --from where it would begin, before its end.")
+    book = bundled.address_book() or _demo_address_book(location)
+    if book is None:
+        raise OperatorError(
+            f"No nodes of the network {config.value('network')} are known: name its first address book by "
+            f"{config.described('importer.initialAddressBook').variable}."
+        )
+    download = open_download(location)
+    try:
+        nodes = read_address_book("address book", book)
+        return estimate_bucket(download.bucket, download.layout, nodes, first, last)
+    finally:
+        download.close()
+
+
+class _Lines:
+    """A line every few seconds while files are loaded."""
+
+    def __init__(self, say: Say, report: Reporting) -> None:
+        self._say, self._report = say, report
+        self._last = time.monotonic()
+
+    def show(self, done: Progress) -> None:
+        self._report.loading(done)
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES or not done.last:
+            return
+        self._last = now
+        block = Block(done.last.index, done.last.consensus_end, done.last.name)
+        behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
+        self._say(
+            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {block.number:,} "
+            f"of {block.time}, {age(behind)} old"
+        )
+
+
+def keep_following(say: Say) -> None:
+    """Follow the configured stream until a signal asks to stop; after an error again, after a pause."""
+    stopping = stopped_by_signals()
+    pause = _FIRST_PAUSE
+    while True:
+        began = time.monotonic()
+        try:
+            follow(say, stopping)
+            return
+        except OperatorError as error:
+            reason = str(error)
+        except Exception as error:
+            log.exception("event=loader")
+            reason = f"{type(error).__name__}: {error}."
+        if time.monotonic() - began > _LONGEST_PAUSE:
+            pause = _FIRST_PAUSE
+        say(f"Loading stopped: {reason} It starts again in {pause:.0f} s.")
+        connection.close()
+        if stopping.wait(pause):
+            return
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _loaded() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("select exists (select from record_file)")
+        return bool(cursor.fetchone()[0])
+
+
+def _time(text: str) -> int | None:
+    try:
+        return timestamp.of_instant(text) if text else None
+    except timestamp.InvalidTimestamp as error:
+        raise OperatorError(f"{error}.") from None
+
+
+def _demo_address_book(location: str) -> bytes | None:
+    """The book to begin a demo network with: a folder's first file tells which one that is."""
+    in_folder = config.value("network") == bundled.DEMO and location and Path(location).is_dir()
+    return bundled.demo_address_book(find_record_files([Path(location)]) if in_folder else ())

@@ -1,0 +1,57 @@
+"""Loading given files: `manage.py ingest PATH...`."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
+from ledger.ingest.reporting import Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.source.verified import StreamFile
+from mirror.db import outage
+from mirror.db.partitions import create_ahead
+from mirror.node.postgres.server import Server
+
+
+def import_files(
+    files: Sequence[StreamFile],
+    source: str,
+    trust: Trust | None,
+    show: Callable[[Progress], None],
+    stopping: threading.Event,
+    server: Server | None,
+    *,
+    allow_gap: bool,
+) -> Progress:
+    """Load the files that are not loaded yet, until `stopping` is set; `source` is what status calls them.
+
+    While the database is away this waits, and starts a `server` that has died again. Errors: IngestError,
+    StreamFileError.
+    """
+    done = Progress()
+
+    def load() -> None:
+        nonlocal done
+        create_ahead()
+        with loader_lock(), Reporting(source=source) as report:
+
+            def told(progress: Progress) -> None:
+                show(progress)
+                report.loading(progress)
+
+            pipeline = Pipeline(
+                allow_gap=allow_gap,
+                trust=trust,
+                report=told,
+                # What an interrupted attempt has loaded is passed over by the next one, and counts once.
+                progress=replace(done, skipped=-done.files),
+                stopping=stopping,
+            )
+            try:
+                done = pipeline.run(files)
+            except BaseException:
+                done = pipeline.committed
+                raise
+
+    outage.outlast(load, stopping, server)
+    return done

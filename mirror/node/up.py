@@ -1,0 +1,271 @@
+"""A whole node in one command: its database, its tables, its web server, a loader or a demo stream.
+
+The supervisor starts the parts in that order, watches them, and stops them in the opposite order. Web server
+and loader are child processes that the kernel ends with the supervisor; a database left behind by a killed
+supervisor is found by the next command.
+"""
+
+import fcntl
+import http.client
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+
+from ledger.ingest import stored_network
+from mirror import config
+from mirror.config.errors import OperatorError
+from mirror.demo import run
+from mirror.node import access
+from mirror.node import web_server as web
+from mirror.node.database import at_hand
+from mirror.node.postgres import server as embedded
+from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
+from mirror.node.supervisor import Database, Part
+from mirror.processes import signals
+
+Say = Callable[[str], None]
+
+_FOREIGN_TABLES_NAMED = 3
+_WATCH_SECONDS = 0.1
+_GOES_ON = """  Live      .venv/bin/python manage.py up --live
+            once this is stopped, lets the demo network go on: a block every two seconds
+"""
+
+
+# TABLES AND DEMO
+
+
+def make_tables(say: Say) -> None:
+    """Apply the migrations that the database lacks."""
+    if not _missing_migrations():
+        return
+    _check_foreign_tables()
+    say("Creating or updating the tables.")
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def _check_foreign_tables() -> None:
+    """Raise OperatorError when another program has made tables of the names that ours are to have."""
+    known = {app for app, _ in MigrationLoader(connection).applied_migrations}
+    ours = {model._meta.db_table for model in apps.get_models() if model._meta.app_label not in known}
+    if foreign := sorted(ours & set(connection.introspection.table_names())):
+        named = ", ".join(foreign[:_FOREIGN_TABLES_NAMED]) + (
+            ", ..." * (len(foreign) > _FOREIGN_TABLES_NAMED)
+        )
+        raise OperatorError(
+            f"The database has tables that another program made ({named}): name an empty database by "
+            "DATABASE_URL. If they are those of a mirror node, `manage.py migrate --fake-initial` takes them "
+            "over."
+        )
+
+
+def _missing_migrations() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+# WEB
+
+
+def serve(say: Say) -> None:
+    """Run the web server with the database, until a signal asks to stop."""
+    with _stopping(say):
+        web.check_port()
+        web.check_filters()
+        with at_hand(say) as server:
+            if _missing_migrations():
+                say("Some tables are missing or old: `manage.py migrate` makes them.")
+            _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
+
+
+def up(say: Say, *, live: bool = False) -> None:
+    """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
+
+    Errors: OperatorError.
+    """
+    has_demo = config.value("network") == run.NETWORK and not follows()
+    if live and not has_demo:
+        raise OperatorError(
+            "--live lets the demo network go on, and this node is for the network "
+            f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
+        )
+    with _stopping(say), _only_one(settings.DATA_DIR):
+        web.check_port()
+        web.check_filters()
+        with run.made_ahead() if has_demo else nullcontext() as maker, at_hand(say) as server:
+            make_tables(say)
+            stored_network.check()
+            access.make_admin(settings.DATA_DIR)
+            parts = {}
+            if follows():
+                parts["loader"] = partial(_loader_process, say)
+            elif has_demo:
+                run.load(say, maker)
+                if live:
+                    run.check_goes_on()
+                    parts["demo network"] = partial(run.live, say)
+            _run(say, server, lambda: say(_whereabouts(server, ends=has_demo and not live)), parts)
+
+
+def _run(
+    say: Say,
+    server: embedded.Server | None,
+    ready: Callable[[], None],
+    parts: Mapping[str, Callable[[], None]],
+) -> None:
+    """Start the web server and the other parts, report when it answers, and keep all alive.
+
+    Errors: OperatorError if the web server dies before it has ever answered.
+    """
+    settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
+    # The processes are copies of this one, and a copied connection can't be used.
+    connections.close_all()
+    web_server = Part("web server", web.serve, say, lasts=True)
+    others = [Part(name, work, say) for name, work in parts.items()]
+    database = Database(server, say) if server else None
+    try:
+        answered = False
+        while True:
+            if database:
+                database.look()
+            for part in (web_server, *others):
+                part.look()
+            if not answered and _answers():
+                ready()
+                answered = True
+            if web_server.deaths and not answered:
+                raise OperatorError("The web server stopped by itself; what it printed above says why.")
+            time.sleep(_WATCH_SECONDS)
+    finally:
+        for part in (*others, web_server):
+            part.stop()
+
+
+# Each of these says where a stream is to be had; without any, files are loaded by `ingest`.
+_SOURCES = ("bucketName", "accessKey", "endpointOverride", "allowAnonymousAccess")
+
+
+def follows() -> bool:
+    """Whether the operator has said where `up` finds a stream to follow."""
+    if not config.value("importer.downloader.record.enabled"):
+        return False
+    if config.value("importer.downloader.cloudProvider") != "S3":
+        return True
+    return any(config.value(f"importer.downloader.{name}") for name in _SOURCES)
+
+
+def _loader_process(say: Say) -> None:
+    # What only this process needs is imported here.
+    from mirror.node import following
+
+    web.end_with_parent()
+    following.keep_following(say)
+
+
+def _answers() -> bool:
+    host, port = web.address()
+    client = http.client.HTTPConnection(
+        {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=2
+    )
+    try:
+        client.request("GET", "/health/liveness")
+        client.getresponse()
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()
+
+
+# WORDS
+
+
+def _whereabouts(server: embedded.Server | None, *, ends: bool) -> str:
+    """Tell where everything is; `ends` says that only the history of the demo network was loaded."""
+    url, data = web.url(), settings.DATA_DIR
+    if server:
+        psql = binaries(server.place) / "psql"
+        sql = f"{_short(psql)} -h {server.place.socket} -U {ROLE} {DATABASE}"
+        kept = f"everything is kept in {_short(data)}"
+        if server.place.note:
+            kept += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
+    else:
+        sql, kept = "the one of DATABASE_URL", "everything is kept in the database"
+    return f"""
+Ledger Mirror is running. Ctrl-C stops it; {kept}.
+
+  API       {url}/api/v1/blocks
+            {url}/api/v1/transactions?limit=5
+            {url}/api/v1/docs/ describes every request
+  Admin     {url}/admin
+            user {access.ADMIN}, its first password is in {_short(access.password_file(data))}
+  Database  {sql}
+  Load      .venv/bin/python manage.py ingest PATH...
+  Status    .venv/bin/python manage.py status
+  Settings  .venv/bin/python manage.py settings
+{_GOES_ON if ends else ""}"""
+
+
+def _short(path: Path) -> str:
+    """The path as typed from here, if it lies below."""
+    with suppress(ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
+
+
+# SIGNALS AND LOCK
+
+
+@contextmanager
+def _stopping(say: Say) -> Iterator[None]:
+    """End the block in order when a signal asks to stop; that is success."""
+    for number in signals.STOP:
+        # What whoever started this wants ignored (nohup) stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Stopped.")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Begin to stop, which no further signal interrupts."""
+    for other in signals.STOP:
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _only_one(data_folder: Path) -> Iterator[None]:
+    """Let one `up` at a time run on a data folder."""
+    try:
+        embedded.make_passable(data_folder)
+        lock = (data_folder / "up.lock").open("a+")
+    except OSError as error:
+        raise OperatorError(f"The folder {data_folder} can't be used: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise OperatorError(
+                f"A node is running on {data_folder} already (process {lock.read().strip()}): stop it first, "
+                "or give this one a folder and a port of its own (SVC_MIRROR_DATA, PORT)."
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield

@@ -1,0 +1,136 @@
+"""The web server: granian's processes, each with this project's WSGI application.
+
+The static files of the admin are served by granian itself, straight from the installed packages.
+"""
+
+import ctypes
+import errno
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.contrib.staticfiles.finders import AppDirectoriesFinder
+
+from mirror import config
+from mirror.config.errors import OperatorError
+from mirror.node import stalls
+
+_STOP_SECONDS = 5
+# Threads of each process for requests that wait for their turn, and when unused ones end.
+_WAITING_THREADS, _IDLE_SECONDS = 16, 30
+_PR_SET_PDEATHSIG = 1
+
+
+def address() -> tuple[str, int]:
+    """Host and port of the web server."""
+    return config.value("web.host"), config.value("web.port")
+
+
+def url() -> str:
+    """Where a client on this machine reaches the web server."""
+    host, port = address()
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def check_filters() -> None:
+    """Raise InvalidSetting when the filters of contract calls can't be used."""
+    from web3sim.limits import filters
+
+    filters.configured()
+
+
+def check_port() -> None:
+    """Raise OperatorError when the web server could not listen.
+
+    Granian's processes share their port by SO_REUSEPORT, so that a second node would be let in; this asks
+    without.
+    """
+    host, port = address()
+    try:
+        family, kind, protocol, _, bound = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(bound)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise OperatorError(
+                f"Port {port} of {host} is taken by another program: stop that one, or choose another port "
+                f"(PORT={port + 1 if port < 65535 else 8001})."
+            ) from None
+        if error.errno == errno.EACCES:
+            raise OperatorError(
+                f"This user may not listen on port {port}: choose one above 1023 (PORT=8000)."
+            ) from None
+        raise OperatorError(
+            f"The web server can't listen on {host} (SVC_MIRROR_WEB_HOST): {error.strerror}."
+        ) from None
+
+
+def serve() -> None:
+    """Serve until SIGTERM or SIGINT; for a process of its own, which ends with its parent."""
+    from granian.constants import Interfaces
+    from granian.log import LogLevels
+
+    from mirror.node.web_workers import Server
+
+    end_with_parent()
+    host, port = address()
+    static = _static_folders()
+    # So many are worked on at a time; others wait for their body or their turn.
+    working: int = config.value("web.threads")
+    server = Server(
+        "mirror.wsgi:application",
+        address=str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]),
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=config.value("web.workers"),
+        blocking_threads=working + stalls.MOST_READERS + stalls.MOST_PAUSES + _WAITING_THREADS,
+        blocking_threads_idle_timeout=_IDLE_SECONDS,
+        websockets=False,
+        log_level=LogLevels.warning,
+        respawn_failed_workers=True,
+        workers_kill_timeout=_STOP_SECONDS,
+        static_path_route=list(static),
+        static_path_mount=list(static.values()),
+        static_path_expires=3600,
+    )
+    # Granian warns of so many threads as if all of them worked at the same time.
+    logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
+    server.serve(target_loader=_application, wrap_loader=False)
+
+
+def _application() -> Callable[..., Any]:
+    """Runs in each of granian's worker processes."""
+    # Until granian sets its own, the handlers of its main process are in force here, which would swallow a
+    # request to stop.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    end_with_parent()
+    from mirror.wsgi import application
+    from web3sim.processes import pool
+
+    pool.warm_up_soon()
+    return stalls.guarded(application)
+
+
+def _static_folders() -> dict[str, Path]:
+    """URL prefix -> folder, for each folder of static files that an installed app brings."""
+    folders: dict[str, Path] = {}
+    for storage in AppDirectoriesFinder().storages.values():
+        for folder in sorted(Path(storage.location).iterdir()):
+            if folder.is_dir():
+                folders[f"/static/{folder.name}"] = folder
+    return folders
+
+
+def end_with_parent() -> None:
+    """Have the kernel send this process SIGTERM when its parent is gone, however that ended."""
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

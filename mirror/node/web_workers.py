@@ -1,0 +1,43 @@
+"""Granian's server, which also says which of its workers died and why, and when it starts others."""
+
+import logging
+import time
+from typing import Any
+
+from granian.server.mp import MPServer
+
+from mirror.processes import deaths
+from mirror.processes.pauses import Pauses
+
+log = logging.getLogger("mirror.web")
+
+
+class Server(MPServer):
+    """Left to itself, granian ends when a worker dies twice within seconds."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._pauses: dict[int, Pauses] = {}
+
+    def _respawn_workers(self, workers: list[int], *args: Any, **options: Any) -> None:
+        pause = 0.0
+        for number in workers:
+            worker = self.wrks[number]
+            process, why = (
+                f"web worker {number + 1} (process {worker.inner.pid})",
+                deaths.why(worker.inner.exitcode),
+            )
+            pauses = self._pauses.setdefault(number, Pauses())
+            pause = max(pause, pauses.after(time.monotonic() - worker.birth))
+            deaths.noted(process, why)
+            log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
+        # The others serve meanwhile. Whoever asks the server to stop ends the pause.
+        deadline = time.monotonic() + pause
+        while not self.interrupt_signal and (left := deadline - time.monotonic()) > 0:
+            self.main_loop_interrupt.wait(min(left, 0.2))
+            time.sleep(0.05)
+        if self.interrupt_signal:
+            self.main_loop_interrupt.set()
+            return
+        super()._respawn_workers(workers, *args, **options)
+        self.respawned_wrks.clear()

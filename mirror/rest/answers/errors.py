@@ -1,0 +1,185 @@
+"""What a request can be told when it fails, and the JSON around it.
+
+Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, one entry per problem, with
+`detail` where an error carries one. Newer endpoints answer the same envelope with entries
+`{"data":null,"detail":text,"message": <HTTP reason phrase>}`. Raise early, name the parameter; nothing of
+an unexpected failure reaches the client.
+"""
+
+import logging
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.response import Response
+
+from mirror.db import outage
+from mirror.rest.answers.rendering import render
+
+log = logging.getLogger("mirror.rest")
+
+NOT_FOUND = "Not found"
+
+
+class Problem(NamedTuple):
+    """One entry of an error answer."""
+
+    message: str
+    detail: str | None = None
+
+
+class Failure(Exception):
+    """A request ends with this status and these problems."""
+
+    status = HTTPStatus.BAD_REQUEST
+
+    def __init__(self, *problems: Problem | str) -> None:
+        self.problems = [Problem(problem) if isinstance(problem, str) else problem for problem in problems]
+        super().__init__(", ".join(problem.message for problem in self.problems))
+
+
+class BadRequest(Failure):
+    """400 with texts of their own."""
+
+
+class InvalidParameter(BadRequest):
+    """400 `Invalid parameter: <name>`, for one parameter or part of the path."""
+
+    def __init__(self, name: str, detail: str | None = None) -> None:
+        super().__init__(Problem(f"Invalid parameter: {name}", detail))
+
+
+class InvalidEntityId(BadRequest):
+    """400 for an id of the right form with a part out of range."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f'Invalid entity ID "{text}"')
+
+
+class NotFound(Failure):
+    """404, for a thing that is not there."""
+
+    status = HTTPStatus.NOT_FOUND
+
+    def __init__(self, message: str = NOT_FOUND) -> None:
+        super().__init__(message)
+
+
+class Unavailable(Failure):
+    """503, for a database that does not answer, or not in time."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__("Service unavailable")
+
+
+class InternalError(Failure):
+    """500, for everything that should not happen. The reason is for the log."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__("Internal error")
+        self.reason = reason
+
+
+class WrongMethod(Failure):
+    """405 of the newer endpoints; the classic ones know no such path for another method."""
+
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"Request method '{method}' is not supported")
+
+
+class TooLarge(Failure):
+    """413, for a body of more bytes than are taken."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The request body is too large: at most {most} bytes are taken")
+
+
+class UnsupportedMediaType(Failure):
+    """415, for a body of another kind than the endpoint takes."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+    def __init__(self, content_type: str) -> None:
+        super().__init__(f"Content-Type '{content_type}' is not supported")
+
+
+def classic_envelope(failure: Failure) -> dict[str, Any]:
+    return _envelope(
+        {"message": problem.message} | ({} if problem.detail is None else {"detail": problem.detail})
+        for problem in failure.problems
+    )
+
+
+def newer_envelope(failure: Failure) -> dict[str, Any]:
+    hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return _envelope(
+        {"data": None, "detail": "" if hidden else problem.message, "message": failure.status.phrase}
+        for problem in failure.problems
+    )
+
+
+def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {"_status": {"messages": list(messages)}}
+
+
+def failure_of(error: Exception, request: HttpRequest) -> Failure:
+    """What the client is told of any exception; what it isn't told is logged."""
+    if isinstance(error, Failure):
+        if isinstance(error, InternalError):
+            log.error(
+                'event=internal_error method=%s path=%s reason="%s"',
+                *(request.method, request.path, error.reason),
+            )
+        return error
+    if isinstance(error, MethodNotAllowed):
+        return WrongMethod(str(request.method))
+    if isinstance(error, Http404):
+        return NotFound()
+    if outage.is_outage(error):
+        outage.noted(error, request=True)
+        return Unavailable()
+    if isinstance(error, psycopg.Error | DatabaseError):
+        log.error("event=database_error method=%s path=%s", request.method, request.path, exc_info=error)
+        return Unavailable()
+    log.error("event=unexpected_error method=%s path=%s", request.method, request.path, exc_info=error)
+    return InternalError()
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response:
+    """The exception handler of all views."""
+    response: Response = context["view"].failed(failure_of(error, context["request"]))
+    return response
+
+
+# Django's own error pages, for what happens outside of the views.
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _page(NotFound())
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _page(BadRequest("Bad request"))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Also what fails after the view, as in a renderer. Django's own line about it goes nowhere."""
+    log.error("event=unexpected_error method=%s path=%s", request.method, request.path, exc_info=True)
+    return _page(InternalError())
+
+
+def _page(failure: Failure) -> HttpResponse:
+    body = render(classic_envelope(failure))
+    return HttpResponse(body, status=failure.status, content_type="application/json; charset=utf-8")

@@ -1,0 +1,212 @@
+"""ReadView: a viewset that answers GET from its parameters, its query and its JSON functions.
+
+    class Blocks(ReadView):
+        parameters, answers = BlockParameters, BlocksJson
+        paging = {"block.number": "number"}
+        max_age = 1
+
+        def read(self, given: BlockParameters) -> Answer:
+            rows = queries.blocks(given.where(), ...)
+            return self.page("blocks", [block_json(row) for row in rows])
+
+DRF's steps stay: filter backend, pagination class, renderer, exception handler. Those that serve no public
+read-only API (negotiation, authentication, permissions, parsers) are switched off, as they took longer than
+the query.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, ClassVar, NamedTuple
+
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from mirror.rest.answers.errors import (
+    NOT_FOUND,
+    Failure,
+    NotFound,
+    WrongMethod,
+    answer,
+    classic_envelope,
+    newer_envelope,
+)
+from mirror.rest.answers.rendering import JsonRenderer, NewerJsonRenderer
+from mirror.rest.paging.keyset import KeysetPagination, NewerPagination
+from mirror.rest.paging.links import base
+from mirror.rest.parameters.parameter_set import NoParameters, ParameterBackend, ParameterSet
+
+Answer = dict[str, Any]
+#: A JSON object as views pass it on: any TypedDict.
+Record = Mapping[str, Any]
+
+
+class Posted(NamedTuple):
+    """What POST takes and gives, for the API description; `body`, `answers` and `error` are types.
+
+    `examples` are bodies by what they ask. `error` and `failures` stand where they are other than those of
+    the endpoint's family.
+    """
+
+    parameters: type[ParameterSet]
+    media_types: tuple[str, ...]
+    body: Any
+    answers: Any
+    examples: Mapping[str, Any] = {}
+    error: Any = None
+    failures: tuple[HTTPStatus, ...] = ()
+
+
+class ReadView(GenericViewSet[Any]):
+    """A classic endpoint. Subclasses declare what differs and define `read`."""
+
+    #: The query parameters.
+    parameters: ClassVar[type[ParameterSet]] = NoParameters
+    #: Paging parameter -> member of a row that holds its value, the most significant first.
+    paging: Mapping[str, str] = {}
+    #: Seconds a client or proxy may keep a successful answer; `read` may set it on the instance.
+    max_age: int = 1
+    #: Whether problems of the path are reported before those of the query.
+    path_first: ClassVar[bool] = False
+
+    #: What a successful answer to GET is, for the API description: a TypedDict of mirror.values.shapes, or
+    #: one type per media type.
+    answers: ClassVar[Any] = None
+    #: What GET answers when it fails, and with which statuses, where that is other than the family's.
+    error: ClassVar[Any] = None
+    failures: ClassVar[tuple[HTTPStatus, ...]] = ()
+    #: What POST takes and gives.
+    posted: ClassVar[Posted | None] = None
+
+    #: HTTP method -> the method of the view that serves it.
+    actions: ClassVar[Mapping[str, str]] = {"get": "answer"}
+
+    filter_backends: Sequence[type[ParameterBackend]] = [ParameterBackend]
+    pagination_class: type[KeysetPagination] = KeysetPagination
+    #: `read` may set another one on the instance.
+    renderer: JsonRenderer = JsonRenderer()
+    weak_etag: ClassVar[bool] = True
+
+    #: `read(given, **path)`: the members of the JSON answer, or the response of `page`.
+    read: Callable[..., Record | Response]
+
+    def resolve(self, **path: str) -> dict[str, Any]:
+        """The parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
+        return path
+
+    def answer(self, request: Request, **path: str) -> Response:
+        """GET and HEAD."""
+        if self.path_first:
+            found = self.resolve(**path)
+            given = self.read_parameters()
+        else:
+            given = self.read_parameters()
+            found = self.resolve(**path)
+        self.given = request.parameters = given  # type: ignore[attr-defined]
+        return self.success(self.read(given, **found))
+
+    def success(self, body: Record | Response) -> Response:
+        """The answer with the headers of all successful ones."""
+        response = body if isinstance(body, Response) else Response(body)
+        self.headers["cache-control"] = f"public, max-age={self.max_age}"
+        if link := self.paginator.next_link:
+            self.headers["link"] = f'<{link}>; rel="next"'
+        return response
+
+    def read_parameters(self) -> ParameterSet:
+        """The request's parameters, by the filter backend. Errors: BadRequest."""
+        (backend,) = self.filter_backends
+        given: ParameterSet = backend().filter_queryset(self.request, None, self)
+        return given
+
+    def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
+        """A page of a list, with the link to the next one; `before` are members that stand before it."""
+        page = self.paginator.paginate_queryset(rows, self.request, self)
+        return self.paginator.get_paginated_response({**(before or {}), name: page})
+
+    @property
+    def paginator(self) -> KeysetPagination:
+        found: KeysetPagination | None = self.__dict__.get("_paginator")
+        if found is None:
+            found = self._paginator = self.pagination_class()
+            found.base = self.link_base()
+        return found
+
+    def link_base(self) -> str:
+        """What stands before the path of a link."""
+        return base(self.request)
+
+    def failed(self, failure: Failure) -> Response:
+        """The answer to a request that failed."""
+        if isinstance(failure, WrongMethod):
+            failure = NotFound()
+        return Response(classic_envelope(failure), failure.status)
+
+    # What DRF does around the handler.
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None: ...
+
+    def get_authenticators(self) -> list[Any]:
+        return []
+
+    def get_parsers(self) -> list[Any]:
+        return []
+
+    def get_content_negotiator(self) -> BaseContentNegotiation:
+        return _NO_NEGOTIATION
+
+    def get_exception_handler(self) -> Any:
+        return answer
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response.accepted_renderer = self.renderer
+        response.accepted_media_type = self.renderer.media_type
+        response.renderer_context = {}
+        response.weak_etag = self.weak_etag
+        # Django would write a line for every client's mistake; what is ours to know has been logged.
+        response._has_been_logged = True
+        for name, value in self.headers.items():
+            response.headers[name] = value
+        return response
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {}
+
+
+_NO_NEGOTIATION = BaseContentNegotiation()
+
+
+class NewerReadView(ReadView):
+    """A newer endpoint: other errors, links and headers. Its path always comes first."""
+
+    path_first = True
+    pagination_class = NewerPagination
+    renderer = NewerJsonRenderer()
+    weak_etag = False
+
+    def link_base(self) -> str:
+        """Links of newer endpoints begin with the path, whatever the operator wants of the others."""
+        return ""
+
+    def failed(self, failure: Failure) -> Response:
+        response = Response(newer_envelope(failure), failure.status)
+        response.headers["cache-control"] = f"public, max-age={self.max_age}"
+        if isinstance(failure, WrongMethod):
+            response.headers["allow"] = ", ".join(name.upper() for name in [*self.actions, "head"])
+        return response
+
+
+class UnknownRoute(ReadView):
+    """Answers every path that is none of the API."""
+
+    def answer(self, request: Request, **path: str) -> Response:
+        raise NotFound(NOT_FOUND)
+
+
+class NewerUnknownRoute(NewerReadView):
+    """Answers the paths near newer endpoints that are none."""
+
+    def answer(self, request: Request, **path: str) -> Response:
+        raise NotFound(f"No static resource {request.path.removeprefix('/').removesuffix('/')}.")

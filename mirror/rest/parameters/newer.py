@@ -1,0 +1,223 @@
+"""Query parameters of the newer endpoints, whose rules differ from the classic ones in nearly every point.
+
+Unknown names are ignored; names are case-sensitive, operators are not; of a repeated single value the first
+counts; a list given once is split at commas; blank means absent. What can't be converted is reported alone,
+by the first parameter in order of declaration: `Failed to convert '<name>'`. Then all broken constraints are
+reported together. What several values of one parameter mean together is checked by the endpoint.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from mirror import config
+from mirror.db.bounds import Bounds, Ends
+from mirror.db.sql import MAX_INT64, Comparison
+from mirror.rest.answers.errors import BadRequest
+from mirror.rest.parameters.parameter_set import (
+    ALL,
+    ONLY_EQ,
+    WITHOUT_NE,
+    InvalidValue,
+    Parameter,
+    ParameterSet,
+)
+from mirror.rest.parameters.query_string import Query, newer_query
+from mirror.rest.parameters.types import read_number
+from mirror.values import entity_id, timestamp
+
+_TIMESTAMP = re.compile(r"([0-9]{1,17})(?:\.([0-9]{1,9}))?")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
+_TRUE, _FALSE = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
+
+
+def split_first(text: str) -> tuple[str, str]:
+    """(operator in lower case, value)."""
+    head, colon, value = text.partition(":")
+    return (head.lower(), value) if colon else ("eq", text)
+
+
+def not_converted(name: str) -> BadRequest:
+    return BadRequest(f"Failed to convert '{name}'")
+
+
+class BrokenConstraints(BadRequest):
+    """All could be converted, but not all may be used; one text each."""
+
+
+class NewerParameter(Parameter[Any]):
+    """A parameter of a newer endpoint. Only lists have operators: a single value is taken as it stands."""
+
+    def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
+        return super().comparison(text, split) if self.many else Comparison("eq", self.read(text))
+
+    def violations(self, value: Any) -> list[str]:
+        """The constraints that the converted value breaks."""
+        return []
+
+
+class NewerParameterSet(ParameterSet):
+    """The parameters of a newer endpoint, declared in the order in which their problems are reported."""
+
+    @staticmethod
+    def read_query(raw: str) -> Query:
+        return newer_query(raw)
+
+    def _read(self, query: Query) -> None:
+        broken: list[str] = []
+        for key, parameter in self.declared.items():
+            texts = query.get(parameter.name, [])
+            if parameter.many and len(texts) == 1:
+                texts = texts[0].split(",")
+            texts = [text for text in texts if text.strip()]
+            if not parameter.many:
+                texts = texts[:1]
+            value = parameter.absent()
+            if texts:
+                try:
+                    value = parameter.combined([parameter.comparison(text, split_first) for text in texts])
+                except InvalidValue:
+                    raise not_converted(parameter.name) from None
+            setattr(self, key, value)
+            if isinstance(parameter, NewerParameter):
+                broken += parameter.violations(value)
+        if broken:
+            raise BrokenConstraints(*broken)
+
+
+class NewerListParameter(NewerParameter):
+    """Up to `most` values, each with an operator; `variable` is how a violation calls them."""
+
+    def __init__(self, name: str, *, variable: str, most: int = 2, **keywords: Any) -> None:
+        super().__init__(name, **keywords)
+        self.variable, self.most = variable, most
+
+    @property
+    def most_values(self) -> int:
+        return self.most
+
+    def violations(self, value: list[Comparison]) -> list[str]:
+        if len(value) <= self.most:
+            return []
+        return [f"{self.variable} size must be between 0 and {self.most}"]
+
+
+class NewerEntityIdParameter(NewerListParameter):
+    """Entity ids by number."""
+
+    schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
+
+    def read(self, text: str) -> int:
+        try:
+            return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
+        except entity_id.InvalidEntityId:
+            raise InvalidValue(text) from None
+
+
+class NewerNumberParameter(NewerListParameter):
+    """Whole numbers that are not negative."""
+
+    schema = {"type": "integer", "format": "int64"}
+
+    def read(self, text: str) -> int:
+        return read_number(text)
+
+
+class NewerTimestampParameter(NewerListParameter):
+    """Times; the fraction is a number of nanoseconds: 1.5 is five nanoseconds after the first second."""
+
+    schema = {"type": "string", "pattern": r"^\d{1,10}(\.\d{1,9})?$"}
+
+    def __init__(self, name: str = "timestamp", *, variable: str = "timestamp", **keywords: Any) -> None:
+        super().__init__(name, variable=variable, operators=WITHOUT_NE, **keywords)
+
+    def read(self, text: str) -> int:
+        match = _TIMESTAMP.fullmatch(text)
+        if match is None:
+            raise InvalidValue(text)
+        nanoseconds = int(match[1]) * timestamp.NANOS_PER_SECOND + int(match[2] or 0)
+        if nanoseconds > MAX_INT64:
+            raise InvalidValue(text)
+        return nanoseconds
+
+
+def time_window(comparisons: Iterable[Comparison]) -> Bounds:
+    """The range of times: of several bounds on one side the last, and a moment stands for all up to it."""
+    return Ends.of(
+        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
+    ).bounds
+
+
+class NewerBooleanParameter(NewerParameter):
+    """true or false, on or off, yes or no, 1 or 0."""
+
+    schema = {"type": "boolean"}
+    many: ClassVar[bool] = False
+
+    def __init__(self, name: str, default: bool, **keywords: Any) -> None:
+        super().__init__(name, operators=ONLY_EQ, **keywords)
+        self.default = default
+
+    def read(self, text: str) -> bool:
+        if text.lower() not in (*_TRUE, *_FALSE):
+            raise InvalidValue(text)
+        return text.lower() in _TRUE
+
+    def absent(self) -> bool:
+        return self.default
+
+
+class NewerChoiceParameter(NewerParameter):
+    """One of some words, in any case; becomes the word in lower case."""
+
+    many: ClassVar[bool] = False
+
+    def __init__(self, name: str, choices: tuple[str, ...], default: str, **keywords: Any) -> None:
+        super().__init__(name, operators=ONLY_EQ, **keywords)
+        self.choices, self.default = choices, default
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "string", "enum": list(self.choices)}
+
+    def read(self, text: str) -> str:
+        if text.lower() not in self.choices:
+            raise InvalidValue(text)
+        return text.lower()
+
+    def absent(self) -> str:
+        return self.default
+
+
+class NewerOrderParameter(NewerChoiceParameter):
+    """asc or desc."""
+
+    def __init__(self, default: str = "asc") -> None:
+        super().__init__("order", ("asc", "desc"), default, help="The order of the rows.")
+
+
+class NewerLimitParameter(NewerParameter):
+    """How many rows a page has; more than the configured maximum is an error."""
+
+    many: ClassVar[bool] = False
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "integer", "minimum": 1, "maximum": config.value("rest.response.limit.max")}
+
+    def __init__(self) -> None:
+        super().__init__("limit", operators=ALL, help="The number of rows of a page.")
+
+    def read(self, text: str) -> int:
+        if _WHOLE_NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
+            raise InvalidValue(text)
+        return int(text)
+
+    def absent(self) -> int:
+        return int(config.value("rest.response.limit.default"))
+
+    def violations(self, value: int) -> list[str]:
+        most = config.value("rest.response.limit.max")
+        if value <= 0:
+            return ["limit must be greater than 0"]
+        return [f"limit must be less than or equal to {most}"] if value > most else []

@@ -1,0 +1,268 @@
+"""Query parameters declared as data: one class per endpoint, one attribute per parameter.
+
+    class BlockParameters(ParameterSet):
+        block_number = BlockNumberParameter("block.number", column="index", operators=WITHOUT_NE)
+        timestamp = TimestampParameter("timestamp", column="consensus_end")
+        limit = LimitParameter()
+        order = OrderParameter("desc")
+
+An instance is a request's parameters, read and checked: `given.limit` is a number, `given.block_number` a
+list of Comparison in the order of the request, `given.where()` the SQL conditions of all parameters that
+name a column. From the same declaration come the error messages, the links (mirror.rest.paging) and the
+OpenAPI description.
+
+A parameter set is a django-filter FilterSet and a parameter a Filter, so whatever reads those reads these.
+They don't share its work: forms and querysets per request cost more than the statement they would make.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
+
+from django_filters import Filter
+from django_filters.filterset import BaseFilterSet, FilterSetMetaclass
+from rest_framework.filters import BaseFilterBackend
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from mirror import config
+from mirror.db.sql import Comparison, Where, compare
+from mirror.rest.answers.errors import BadRequest, Failure
+from mirror.rest.parameters.query_string import UNUSABLE, Query, classic_query
+
+OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte")
+ALL = frozenset(OPERATORS)
+ONLY_EQ = frozenset({"eq"})
+WITHOUT_NE = ALL - {"ne"}
+
+T = TypeVar("T")
+
+
+class InvalidValue(ValueError):
+    """A parameter's text is not acceptable: its value, or an operator it doesn't know."""
+
+
+class InvalidInWords(InvalidValue):
+    """The same, where a client is told so in the words of this error."""
+
+
+class Parameter(Filter, Generic[T]):
+    """One query parameter. `T` is what an instance of the parameter set holds for it.
+
+    `column`: where its comparisons apply, for `ParameterSet.where`. `operators`: those accepted.
+    `any_equal`: whether several equalities are alternatives or must all hold.
+    """
+
+    #: The JSON schema of a value without operator, for the API description.
+    schema: ClassVar[dict[str, Any]] = {"type": "string"}
+    #: Whether the request may narrow by several values; otherwise the last one counts.
+    many: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        column: str | None = None,
+        operators: frozenset[str] = ALL,
+        any_equal: bool = True,
+        help: str = "",
+    ) -> None:
+        super().__init__(field_name=name, label=help)
+        self.name, self.column, self.help = name, column, help
+        self.operators, self.any_equal = operators, any_equal
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, given: None, owner: type) -> "Parameter[T]": ...
+        @overload
+        def __get__(self, given: object, owner: type) -> T: ...
+        def __get__(self, given: object | None, owner: type) -> Any: ...
+
+    def read(self, text: str) -> Any:
+        """The value of a text that stands after the operator.
+
+        Errors: InvalidValue; a Failure when the form is right but the value means nothing, which is
+        reported alone and only after everything else proved well-formed.
+        """
+        raise NotImplementedError
+
+    def absent(self) -> Any:
+        """What the instance holds when the request doesn't name the parameter."""
+        return []
+
+    def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
+        operator, value = split(text)
+        if operator not in self.operators or UNUSABLE in value:
+            raise InvalidValue(text)
+        return Comparison(operator, self.read(value))
+
+    def combined(self, comparisons: list[Comparison]) -> Any:
+        """What the instance holds for the values of a request."""
+        return comparisons if self.many else comparisons[-1].value
+
+    @property
+    def most_values(self) -> int:
+        """How often the request may repeat a parameter of which all values count."""
+        return int(config.value("rest.query.maxRepeatedQueryParameters"))
+
+    def described(self) -> dict[str, Any]:
+        """The parameter as OpenAPI describes it."""
+        schema = dict(self.schema)
+        if self.many:
+            schema = {"type": "array", "items": self._with_operators(schema), "maxItems": self.most_values}
+        elif (default := self.default_value()) is not None:
+            schema["default"] = default
+        return {
+            "name": self.name,
+            "in": "query",
+            "required": False,
+            "description": self.help,
+            "schema": schema,
+        }
+
+    def default_value(self) -> Any:
+        """What an absent parameter stands for, as a request would write it."""
+        return self.absent()
+
+    def _with_operators(self, schema: dict[str, Any]) -> dict[str, Any]:
+        if self.operators == ONLY_EQ or "enum" in schema:
+            return schema
+        value = r"\d{1,19}" if schema["type"] == "integer" else schema.get("pattern", "^.+$")[1:-1]
+        operators = "|".join(operator for operator in OPERATORS if operator in self.operators)
+        return {"type": "string", "pattern": f"^(({operators}):)?({value})$"}
+
+
+def split_last(text: str) -> tuple[str, str]:
+    """(operator, value): the last two parts between colons; what stands before them counts for nothing."""
+    head, colon, value = text.rpartition(":")
+    return (head.rpartition(":")[2], value) if colon else ("eq", value)
+
+
+def split_two(text: str) -> tuple[str, str]:
+    """(operator, value): nothing but these two parts is accepted."""
+    head, colon, value = text.rpartition(":")
+    if ":" in head:
+        raise InvalidValue(text)
+    return (head, value) if colon else ("eq", value)
+
+
+def refuse_ne(comparisons: Iterable[Comparison], message: str) -> None:
+    """Errors: BadRequest with this message if one of the comparisons is ne."""
+    if any(comparison.operator == "ne" for comparison in comparisons):
+        raise BadRequest(message)
+
+
+class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
+    """The parameters of a classic endpoint. An instance is those of one request.
+
+    `strict` endpoints differ in two ways: a value has at most one colon, and problems are reported in the
+    order of the request, an unknown name once. The others report too many repeats first, then invalid
+    values, then unknown names, each time they occur.
+
+    Errors: BadRequest with all problems together.
+    """
+
+    strict: ClassVar[bool] = False
+
+    #: Attribute -> parameter.
+    declared: ClassVar[dict[str, Parameter[Any]]]
+    #: Name in the request -> attribute and parameter.
+    by_name: ClassVar[dict[str, tuple[str, Parameter[Any]]]]
+
+    query: Query
+    path: str
+    limit: Any
+    order: Any
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.declared = cast(dict[str, Parameter[Any]], dict(cls.declared_filters))
+        cls.by_name = {parameter.name: (key, parameter) for key, parameter in cls.declared.items()}
+
+    def __init__(self, query: Query, path: str = "") -> None:
+        self.query, self.path = query, path
+        for key, parameter in self.declared.items():
+            if parameter.name not in query:
+                setattr(self, key, parameter.absent())
+        if query:
+            self._read(query)
+
+    @staticmethod
+    def read_query(raw: str) -> Query:
+        return classic_query(raw)
+
+    def _read(self, query: Query) -> None:
+        split = split_two if self.strict else split_last
+        most = config.value("rest.query.maxRepeatedQueryParameters")
+        in_order: list[str] = []
+        too_many: list[str] = []
+        invalid: list[str] = []
+        unknown: list[str] = []
+        meaningless: Failure | None = None
+        for name, texts in query.items():
+            if name not in self.by_name:
+                times = 1 if self.strict else len(texts)
+                (in_order if self.strict else unknown).extend([f"Unknown query parameter: {name}"] * times)
+                continue
+            key, parameter = self.by_name[name]
+            if len(texts) > most:
+                (in_order if self.strict else too_many).append(
+                    "Parameter values count exceeds maximum number allowed: "
+                    f"{name} count: {len(texts)} max: {most}"
+                )
+                continue
+            comparisons = []
+            for text in texts:
+                try:
+                    comparisons.append(parameter.comparison(text, split))
+                except InvalidValue as error:
+                    told = str(error) if isinstance(error, InvalidInWords) else f"Invalid parameter: {name}"
+                    (in_order if self.strict else invalid).append(told)
+                except Failure as failure:
+                    meaningless = meaningless or failure
+            if len(comparisons) == len(texts):
+                setattr(self, key, parameter.combined(comparisons))
+        if problems := [*in_order, *too_many, *invalid, *unknown]:
+            raise BadRequest(*problems)
+        if meaningless is not None:
+            raise meaningless
+
+    @classmethod
+    def described(cls) -> list[dict[str, Any]]:
+        """The parameters as OpenAPI describes them."""
+        return [cls.by_name[name][1].described() for name in sorted(cls.by_name)]
+
+    @property
+    def descending(self) -> bool:
+        return bool(self.order == "desc")
+
+    def where(self, *keys: str) -> Where:
+        """The conditions of the parameters that name a column: of all, or of the attributes `keys`."""
+        where = Where()
+        for key in keys or self.declared:
+            parameter = self.declared[key]
+            if parameter.column is not None and (comparisons := getattr(self, key)):
+                where += compare(parameter.column, comparisons, any_equal=parameter.any_equal)
+        return where
+
+
+class NoParameters(ParameterSet):
+    """Any query parameter is an unknown one."""
+
+    strict = True
+
+
+class ParameterBackend(BaseFilterBackend):
+    """The filter backend of all views: reads the request by the view's parameter set.
+
+    In place of a narrowed queryset it gives the parameter set, from which the query is made.
+    """
+
+    def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
+        parameters: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
+        query = parameters.read_query(request.META.get("QUERY_STRING", ""))
+        return parameters(query, request.path)
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        parameters: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
+        return parameters.described()

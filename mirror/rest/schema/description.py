@@ -1,0 +1,243 @@
+"""The OpenAPI description of the API, by drf-spectacular.
+
+Parameters come from the parameter sets, answers from the TypedDicts that views declare as `answers`. Nothing
+here is needed to serve a request, so it is imported by whoever wants the description.
+"""
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, Union, get_args, get_origin
+
+import yaml
+from django.urls import get_resolver
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+
+from mirror.rest.answers.views import NewerReadView, Posted, ReadView
+from mirror.rest.routes import PREFIX, Routes
+from mirror.rest.schema import paths
+from mirror.values.shapes import Says
+
+Schema = dict[str, Any]
+
+_JSON = "application/json"
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+_CLASSIC_FAILURES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
+_NEWER_FAILURES = (*_CLASSIC_FAILURES[:2], HTTPStatus.METHOD_NOT_ALLOWED, *_CLASSIC_FAILURES[2:])
+_BODY_FAILURES = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+
+
+# ERRORS
+class ClassicProblemJson(TypedDict):
+    message: str
+    detail: NotRequired[str]
+
+
+class ClassicStatusJson(TypedDict):
+    messages: list[ClassicProblemJson]
+
+
+class ErrorJson(TypedDict):
+    """What is wrong with a request, one entry per problem."""
+
+    _status: ClassicStatusJson
+
+
+class NewerProblemJson(TypedDict):
+    data: None
+    detail: str
+    message: str
+
+
+class NewerStatusJson(TypedDict):
+    messages: list[NewerProblemJson]
+
+
+class ErrorWithDetailJson(TypedDict):
+    """What is wrong with a request: `detail` says it, `message` is the name of the status."""
+
+    _status: NewerStatusJson
+
+
+# TYPES
+def component_name(shape: type) -> str:
+    return shape.__name__.removesuffix("Json")
+
+
+def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
+    """The JSON schema of a type; those of TypedDicts are added to `components` and referred to.
+
+    None stands for anything.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is None:
+        return {}
+    if origin is Annotated:
+        return schema_of(arguments[0], components) | _said(arguments[1])
+    if origin is NotRequired:
+        return schema_of(arguments[0], components)
+    if origin is Literal:
+        return {"type": _TYPES[type(arguments[0])], "enum": list(arguments)}
+    if origin is list:
+        return {"type": "array", "items": schema_of(arguments[0], components)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": schema_of(arguments[1], components)}
+    if origin in (Union, types.UnionType):
+        return _either([schema_of(one, components) for one in arguments])
+    if typing.is_typeddict(hint):
+        return _object(hint, components)
+    if hint is bytes:
+        return {"type": "string", "contentMediaType": "application/octet-stream"}
+    return {"type": _TYPES[hint]}
+
+
+def _said(says: Says) -> Schema:
+    said = {name: value for name, value in says._asdict().items() if value is not None}
+    if "example" in said:
+        said["examples"] = [said.pop("example")]
+    return said
+
+
+def _either(schemas: list[Schema]) -> Schema:
+    """A type or null is one schema; everything else a choice."""
+    null = {"type": "null"}
+    others = [schema for schema in schemas if schema != null]
+    if len(others) == 1 and isinstance(others[0].get("type"), str):
+        (other,) = others
+        found = other | {"type": [other["type"], "null"]}
+        return found | ({"enum": [*other["enum"], None]} if "enum" in other else {})
+    return {"anyOf": schemas}
+
+
+def _object(shape: Any, components: dict[str, Schema]) -> Schema:
+    name = component_name(shape)
+    if name not in components:
+        found = components[name] = {"type": "object"}
+        if shape.__doc__ and not shape.__doc__.startswith("dict("):
+            found["description"] = shape.__doc__
+        hints = typing.get_type_hints(shape, include_extras=True)
+        if "links" in hints:
+            hints["links"] = hints.pop("links")
+        found["properties"] = {member: schema_of(hint, components) for member, hint in hints.items()}
+        found["required"] = [member for member in hints if member in shape.__required_keys__]
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+# OPERATIONS
+class EndpointSchema(AutoSchema):
+    """Describes one operation of a view."""
+
+    @property
+    def _endpoint(self) -> ReadView:
+        assert isinstance(self.view, ReadView)
+        return self.view
+
+    @property
+    def _posted(self) -> Posted | None:
+        """What POST takes and gives, if that is what is described."""
+        return self._endpoint.posted if self.method == "POST" else None
+
+    def get_operation_id(self) -> str:
+        parts = [part.strip("{}") for part in self.path.removeprefix(f"/{PREFIX}").split("/")]
+        return "_".join([self.method.lower(), *parts])
+
+    def get_tags(self) -> list[str]:
+        return [self.path.removeprefix(f"/{PREFIX}").split("/")[0]]
+
+    def get_description(self) -> str:  # type: ignore[override]
+        endpoint = self._endpoint
+        described = endpoint if self._posted is None else getattr(endpoint, endpoint.actions["post"])
+        return " ".join((described.__doc__ or "").removeprefix("POST:").split())
+
+    def get_auth(self) -> list[Schema]:
+        return []
+
+    def _get_parameters(self) -> list[Schema]:
+        posted = self._posted
+        parameters = self._endpoint.parameters if posted is None else posted.parameters
+        in_path = [paths.parameter(self.path, name) for name in paths.names(self.path)]
+        return [*in_path, *parameters.described()]
+
+    def _get_request_body(self, direction: Any = "request") -> Schema | None:
+        if (posted := self._posted) is None:
+            return None
+        body = {"schema": self._component(posted.body)}
+        if posted.examples:
+            body["examples"] = {name: {"value": value} for name, value in posted.examples.items()}
+        return {"required": True, "content": dict.fromkeys(posted.media_types, body)}
+
+    def _get_response_bodies(self, direction: Any = "response") -> Schema:
+        posted = self._posted
+        answers = self._endpoint.answers if posted is None else posted.answers
+        if not isinstance(answers, Mapping):
+            answers = {_JSON: answers}
+        is_newer = isinstance(self._endpoint, NewerReadView)
+        failures: tuple[HTTPStatus, ...] = _NEWER_FAILURES if is_newer else _CLASSIC_FAILURES
+        failures = self._endpoint.failures or failures
+        error = self._endpoint.error or (ErrorWithDetailJson if is_newer else ErrorJson)
+        if posted is not None:
+            failures = posted.failures or (*failures, *_BODY_FAILURES)
+            error = posted.error or error
+        bodies: Schema = {
+            "200": {
+                "description": "Success",
+                "content": {name: {"schema": self._component(shape)} for name, shape in answers.items()},
+            }
+        }
+        if posted is None:
+            bodies["304"] = {"description": "The client has the answer: If-None-Match names its ETag"}
+        for status in sorted(failures):
+            shape = error
+            if error is not ErrorJson and status is HTTPStatus.NOT_FOUND and paths.names(self.path):
+                # A part of the path that can't be one makes it a path that is none of the API.
+                shape = error | ErrorJson
+            content = {_JSON: {"schema": self._component(shape)}}
+            bodies[str(status.value)] = {"description": status.phrase, "content": content}
+        return bodies
+
+    def _component(self, shape: Any) -> Schema:
+        """The schema of a type, with the components it needs registered."""
+        components: dict[str, Schema] = {}
+        found = schema_of(shape, components)
+        for name, schema in components.items():
+            component = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, name)  # type: ignore[no-untyped-call]
+            self.registry.register_on_missing(component)
+            if self.registry[component].schema != schema:
+                raise TypeError(f"Two answers are called {name}Json: give one of them another name.")
+        return found
+
+
+class Generator(SchemaGenerator):
+    """Describes the documented paths, each with the methods of its view."""
+
+    def _initialise_endpoints(self) -> None:
+        self.endpoints: list[Any] = [
+            (f"/{PREFIX}{each.name}", str(each.pattern), method.upper(), each.callback)
+            for routes in get_resolver().url_patterns
+            if isinstance(routes, Routes)
+            for each in routes.routes
+            # Not the callback's own mapping, to which its first request adds HEAD.
+            for method in each.callback.cls.actions
+        ]
+
+
+@cache
+def document() -> Schema:
+    """The whole description."""
+    made = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    found: Schema = json.loads(json.dumps(made))
+    return found
+
+
+def as_json() -> bytes:
+    return json.dumps(document(), separators=(",", ":")).encode()
+
+
+def as_yaml() -> bytes:
+    text: str = yaml.dump(document(), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
+    return text.encode()

@@ -1,0 +1,94 @@
+"""/api/v1/docs/: the description of the API, as a page (Swagger UI) and as a document in JSON or YAML.
+
+The document is made at the first request for it, and kept. All that the page loads is served from here.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, re_path
+from django.views.generic import RedirectView
+from rest_framework.response import Response
+
+from mirror.rest.answers.errors import Failure, WrongMethod, classic_envelope
+from mirror.rest.answers.rendering import JsonRenderer
+from mirror.rest.answers.views import ReadView
+from mirror.rest.parameters.parameter_set import NoParameters
+
+_FOLDER = "/api/v1/docs/"
+
+
+class _Bytes(JsonRenderer):
+    """What a view gives is what a client gets."""
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return bytes(data)
+
+
+class _Yaml(_Bytes):
+    media_type = "text/yaml"
+    format = "yaml"
+
+
+class Document(ReadView):
+    """The description in JSON."""
+
+    max_age = 60
+    renderer: JsonRenderer = _Bytes()
+    form: ClassVar[str] = "as_json"
+
+    def read(self, given: NoParameters) -> Response:
+        return Response(_document(self.form))
+
+    def failed(self, failure: Failure) -> Response:
+        """Like the errors of classic endpoints; but the path is there for no other method, either."""
+        self.renderer = JsonRenderer()
+        response = Response(classic_envelope(failure), failure.status)
+        if isinstance(failure, WrongMethod):
+            response.headers["allow"] = "GET, HEAD"
+        return response
+
+
+class YamlDocument(Document):
+    """The description in YAML."""
+
+    renderer = _Yaml()
+    form = "as_yaml"
+
+
+@cache
+def _document(form: str) -> bytes:
+    # What makes the description is loaded only where someone asks for it.
+    from mirror.rest.schema import description
+
+    document: bytes = getattr(description, form)()
+    return document
+
+
+def page(request: HttpRequest) -> HttpResponseBase:
+    """Swagger UI."""
+    return _swagger()(request)
+
+
+@cache
+def _swagger() -> Callable[[HttpRequest], HttpResponseBase]:
+    from drf_spectacular.views import SpectacularSwaggerView
+
+    return SpectacularSwaggerView.as_view(url="openapi.json")
+
+
+def routes() -> list[URLPattern]:
+    return [
+        re_path(r"^api/v1/docs\Z", RedirectView.as_view(url=_FOLDER, permanent=True)),
+        re_path(r"^api/v1/docs/\Z", page),
+        re_path(r"^api/v1/docs/openapi\.json\Z", Document.as_view({"get": "answer"})),
+        re_path(r"^api/v1/docs/openapi\.ya?ml\Z", YamlDocument.as_view({"get": "answer"})),
+    ]

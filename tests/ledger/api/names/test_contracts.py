@@ -1,0 +1,57 @@
+import pytest
+
+from ledger.api.names.contracts import ContractAddress, find_contract, find_contracts, read_contract
+from mirror.db.sql import Comparison
+from mirror.rest.answers.errors import InternalError, InvalidEntityId, NotFound
+from mirror.rest.parameters.entity_ids import NotAnEntityId
+
+DIGITS = "70F2b2914a2a4b783faefb75f459a580616fcb5e"
+ADDRESS = ContractAddress(bytes.fromhex(DIGITS), DIGITS)
+
+
+@pytest.mark.parametrize(
+    "text", ["7", "0.7", "0.0.7", "0.0.007", f"{7:040x}", f"0x{7:040x}", f"0.0.{7:040x}"]
+)
+def test_a_number_and_a_long_zero_address_stand_for_themselves(text):
+    assert read_contract(text) == 7
+
+
+@pytest.mark.parametrize("text", [DIGITS, f"0x{DIGITS}", f"9.{DIGITS}", f"1023.9.{DIGITS}"])
+def test_of_another_address_shard_and_realm_do_not_count(text):
+    assert read_contract(text) == ADDRESS
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", f"0.0x{DIGITS}", DIGITS[1:], f"12345.0.{DIGITS}", "1.2.3.4", "7\n"]
+)
+def test_other_texts_name_no_contract(text):
+    with pytest.raises(NotAnEntityId):
+        read_contract(text)
+
+
+@pytest.mark.parametrize("text", ["-7", "1234567890123", "1024.0.7", "0.65536.7", f"1.0.{7:040x}"])
+def test_parts_have_their_range(text):
+    with pytest.raises(InvalidEntityId):
+        read_contract(text)
+
+
+def test_an_address_is_that_of_the_one_live_contract(build):
+    build.entity(5001, type="CONTRACT", evm_address=ADDRESS.evm_address)
+    build.entity(5002, type="CONTRACT", evm_address=ADDRESS.evm_address, deleted=True)
+    build.entity(5003, type="CONTRACT", evm_address=ADDRESS.evm_address, deleted=None)
+    build.entity(5004, evm_address=ADDRESS.evm_address)
+    assert find_contract(DIGITS) == 5001
+    given = [Comparison("eq", ADDRESS), Comparison("gt", 7)]
+    assert find_contracts(given) == [Comparison("eq", 5001), Comparison("gt", 7)]
+
+
+def test_the_address_of_nobody_is_not_found_as_it_was_typed(db):
+    with pytest.raises(NotFound, match=f"No contract with the given evm address 0x{DIGITS} has been found."):
+        find_contract(DIGITS)
+
+
+def test_two_contracts_of_one_address_are_a_mistake_of_ours(build):
+    for contract_id in (5001, 5002):
+        build.entity(contract_id, type="CONTRACT", evm_address=ADDRESS.evm_address)
+    with pytest.raises(InternalError):
+        find_contract(DIGITS)

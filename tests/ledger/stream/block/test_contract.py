@@ -1,0 +1,151 @@
+"""What contracts did, put together from outputs, traces and state changes."""
+
+import pytest
+
+from mirror.values import log_bloom
+from mirror.values.entity_id import long_zero
+from tests.ledger.stream.block.blocks import (
+    ACCOUNTS,
+    BYTECODE,
+    OTHER,
+    STORAGE,
+    BlockStream,
+    delete,
+    items_of,
+    update,
+)
+
+
+def evm(contract=2001, gas_used=500, **more):
+    return {"contract_id": {"contractNum": contract}, "gas_used": gas_used, "result_data": b"out"} | more
+
+
+def slot(key, value, contract=2001):
+    key = {"slot_key_key": {"contractID": {"contractNum": contract}, "key": key}}
+    return (
+        delete(STORAGE, key)
+        if value is None
+        else update(STORAGE, key, {"slot_value_value": {"value": value}})
+    )
+
+
+def test_a_call_has_result_logs_and_their_bloom():
+    stream = BlockStream()
+    logs = [
+        {"contract_id": {"contractNum": 2001}, "data": b"d", "topics": [b"\1" * 32, b"\2"]},
+        {"contract_id": {"evm_address": b"e" * 20}, "data": b""},
+    ]
+    context = {"gas": 9, "value": 8, "call_data": b"call"}
+    result = evm(
+        sender_id=OTHER,
+        error_message="odd",
+        internal_call_context=context,
+        contract_nonces=[{"contract_id": {"contractNum": 2001}, "nonce": 2}],
+        signer_nonce={"value": 3},
+    )
+    stream.happen(
+        "contractCall",
+        outputs=[{"contract_call": {"evm_transaction_result": result}}],
+        traces=[{"evm_trace_data": {"logs": logs}}],
+    )
+
+    (item,) = items_of(stream)
+
+    result = item.record.contractCallResult
+    assert item.record.receipt.contractID.contractNum == result.contractID.contractNum == 2001
+    assert (result.gasUsed, result.contractCallResult, result.errorMessage) == (500, b"out", "odd")
+    assert (result.gas, result.amount, result.functionParameters) == (9, 8, b"call")
+    assert (result.sender_id.accountNum, result.signer_nonce.value) == (1002, 3)
+    assert result.contract_nonces[0].nonce == 2
+    blooms = [log_bloom.of_log(long_zero(2001), [b"\1" * 32, b"\2"]), log_bloom.of_log(b"e" * 20, [])]
+    assert [log.bloom for log in result.logInfo] == blooms
+    assert result.bloom == log_bloom.union(blooms)
+    assert item.sidecar_records == []
+
+
+def test_storage_is_read_by_key_and_written_by_index():
+    stream = BlockStream()
+    contract = {"contract_id": {"contractNum": 2001}}
+    inner = [stream.signed("contractCall")] * 2
+    changes = [slot(b"\1".rjust(32, b"\0"), b"\0\7"), slot(b"\2", None), slot(b"\3", b"\5")]
+    at = stream.happen("atomic_batch", {"transactions": inner}, changes=changes)
+    first = contract | {
+        "written_slot_keys": {"keys": [b"\1", b"\2"]},
+        "slot_reads": [
+            {"index": 0, "read_value": b"\0\1"},
+            {"index": 1, "read_value": b"\4"},
+            {"key": b"\x09", "read_value": b"\0"},
+        ],
+    }
+    second = contract | {"slot_reads": [{"index": 0, "read_value": b"\6"}, {"index": 2}, {"index": 3}]}
+    stream.happen("", inner=True, parent=at, traces=[{"evm_trace_data": {"contract_slot_usages": [first]}}])
+    stream.happen("", inner=True, parent=at, traces=[{"evm_trace_data": {"contract_slot_usages": [second]}}])
+
+    _, one, two = items_of(stream)
+
+    def changes_of(item):
+        (record,) = item.sidecar_records
+        (changed,) = record.state_changes.contract_state_changes
+        return [
+            (each.slot, each.value_read, each.value_written.value if each.HasField("value_written") else None)
+            for each in changed.storage_changes
+        ]
+
+    assert changes_of(one) == [(b"\1", b"\1", b"\6"), (b"\2", b"\4", b""), (b"\x09", b"", None)]
+    assert changes_of(two) == [(b"\1".rjust(32, b"\0"), b"\6", b"\7"), (b"\3", b"", b"\5")]
+
+
+@pytest.mark.parametrize(
+    ("initcode", "whole"),
+    [
+        ({"explicit_initcode": b"init"}, b"init"),
+        ({"initcode_bookends": {"deploy_bytecode": b"<", "metadata_bytecode": b">"}}, b"<runtime>"),
+        (None, b""),
+    ],
+)
+def test_a_creation_has_bytecode_and_address(initcode, whole):
+    contract = {"contractNum": 2001}
+    stream = BlockStream()
+    account = {"account_id": {"accountNum": 2001}, "alias": b"c" * 20, "smart_contract": True}
+    trace = {"contract_actions": [{"call_type": 2, "gas": 5}]}
+    if initcode:
+        trace["executed_initcode"] = {"contract_id": contract} | initcode
+    stream.happen(
+        "contractCreateInstance",
+        outputs=[{"contract_create": {"evm_transaction_result": evm()}}],
+        traces=[{"evm_trace_data": trace}],
+        changes=[
+            update(BYTECODE, {"contract_id_key": contract}, {"bytecode_value": {"code": b"runtime"}}),
+            update(ACCOUNTS, {}, {"account_value": account}),
+        ],
+    )
+
+    (item,) = items_of(stream)
+
+    assert item.record.contractCreateResult.evm_address.value == b"c" * 20
+    actions, bytecode = item.sidecar_records
+    assert actions.actions.contract_actions[0].gas == 5
+    assert bytecode.bytecode.contract_id.contractNum == 2001
+    assert (bytecode.bytecode.initcode, bytecode.bytecode.runtime_bytecode) == (whole, b"runtime")
+    assert bytecode.consensus_timestamp == item.record.consensusTimestamp
+
+
+def test_an_ethereum_transaction_calls_or_creates_and_without_gas_has_no_contract():
+    stream = BlockStream()
+    for which, gas_used in (
+        ("evm_call_transaction_result", 5),
+        ("evm_create_transaction_result", 5),
+        ("evm_call_transaction_result", 0),
+    ):
+        stream.happen("ethereumTransaction", outputs=[{"ethereum_call": {which: evm(gas_used=gas_used)}}])
+
+    called, created, unused = (item.record for item in items_of(stream))
+
+    assert called.WhichOneof("body") == unused.WhichOneof("body") == "contractCallResult"
+    assert created.WhichOneof("body") == "contractCreateResult"
+    assert [record.receipt.HasField("contractID") for record in (called, created, unused)] == [
+        True,
+        True,
+        False,
+    ]
+    assert unused.contractCallResult.contractID.contractNum == 2001

@@ -1,0 +1,86 @@
+"""The Merkle trees of blocks, by their definition."""
+
+import pytest
+
+from ledger.stream.block.tree import EMPTY_PREFIXED, BlockTree
+from mirror.values.hashes import sha384
+
+FOOTER = [bytes([number]) * 48 for number in range(3)]
+EMPTY = sha384(b"")
+
+
+def node(left, right):
+    return sha384(b"\2" + left + right)
+
+
+def leaf(number):
+    return sha384(b"\0%d" % number)
+
+
+def plain_node(left, right):
+    return sha384(left + right)
+
+
+def plain(number):
+    return sha384(b"%d" % number)
+
+
+def tree(count):
+    found = BlockTree()
+    for number in range(count):
+        found.add("signed_transaction", b"%d" % number)
+    return found
+
+
+def joined(level, join):
+    while len(level) > 1:
+        level = [join(*pair) for pair in zip(level[::2], level[1::2], strict=True)]
+    return level[0]
+
+
+@pytest.mark.parametrize(
+    ("count", "root"),
+    [
+        (0, EMPTY_PREFIXED),
+        (1, leaf(0)),
+        (2, node(leaf(0), leaf(1))),
+        (3, node(node(leaf(0), leaf(1)), leaf(2))),
+        (7, node(joined([leaf(0), leaf(1), leaf(2), leaf(3)], node), node(node(leaf(4), leaf(5)), leaf(6)))),
+    ],
+)
+def test_the_newer_tree_lets_what_stands_alone_move_up(count, root):
+    content = joined([*FOOTER, EMPTY_PREFIXED, root, *[EMPTY_PREFIXED] * 3], node)
+
+    assert tree(count).root(b"time", FOOTER, prefixed=True) == node(
+        sha384(b"\0time"), sha384(b"\1" + content)
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "root"),
+    [
+        (0, EMPTY),
+        (1, plain(0)),
+        (2, plain_node(plain(0), plain(1))),
+        (3, joined([plain(0), plain(1), plain(2), EMPTY], plain_node)),
+        (5, joined([*map(plain, range(5)), *[EMPTY] * 3], plain_node)),
+    ],
+)
+def test_the_older_tree_is_filled_up(count, root):
+    content = joined([*FOOTER, EMPTY, root, *[EMPTY] * 3, *[bytes(48)] * 8], plain_node)
+
+    assert tree(count).root(b"time", FOOTER, prefixed=False) == plain_node(sha384(b"time"), content)
+
+
+def test_every_kind_of_item_has_its_section_but_footer_and_proof():
+    found = BlockTree()
+    for kind in (
+        *("block_header", "event_header", "round_header", "signed_transaction", "transaction_result"),
+        *("transaction_output", "state_changes", "record_file", "trace_data", "block_footer", "block_proof"),
+    ):
+        found.add(kind, kind.encode())
+
+    assert found.headers == [b"event_header", b"round_header"]
+    assert found.inputs == [b"signed_transaction"]
+    assert found.outputs == [b"block_header", b"transaction_result", b"transaction_output", b"record_file"]
+    assert (found.state_changes, found.traces) == ([b"state_changes"], [b"trace_data"])

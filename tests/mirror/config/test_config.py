@@ -1,0 +1,96 @@
+import pytest
+
+from mirror import config
+from mirror.config import load
+from mirror.config.setting import InvalidSetting, Setting
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "sentence"),
+    [
+        ("PORT", "http", "PORT='http' is not a whole number."),
+        ("PORT", "70000", "PORT='70000' must be 1 to 65535."),
+        ("SVC_MIRROR_WEB_WORKERS", "0", "SVC_MIRROR_WEB_WORKERS='0' must be 1 to 64."),
+        (
+            "SVC_MIRROR_REST_QUERY_MAXTIMESTAMPRANGE",
+            "a week",
+            "SVC_MIRROR_REST_QUERY_MAXTIMESTAMPRANGE='a week' is not "
+            "a duration such as 500ms, 10s, 35m, 2h or 7d.",
+        ),
+        (
+            "SVC_MIRROR_REST_QUERY_BINDTIMESTAMPRANGE",
+            "maybe",
+            "SVC_MIRROR_REST_QUERY_BINDTIMESTAMPRANGE='maybe' is not true or false.",
+        ),
+        *[
+            (
+                "SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS",
+                text,
+                f"SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS='{text}' is not "
+                "numbers and ranges of them, such as 2,44-71.",
+            )
+            for text in ("2,x", "2-", "2-3-4", "0.0.2", ",")
+        ],
+    ],
+)
+def test_a_value_that_can_not_be_used_is_named_with_what_would_be_right(variable, text, sentence):
+    with pytest.raises(InvalidSetting) as raised:
+        load({variable: text})
+    assert str(raised.value) == sentence
+
+
+def test_a_mistyped_variable_is_told_instead_of_being_ignored():
+    with pytest.raises(InvalidSetting, match="did you mean SVC_MIRROR_WEB_WORKERS"):
+        load({"SVC_MIRROR_WEB_WORKRES": "3"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "sentence"),
+    [
+        ("SVC_MIRROR_WEB_PORT", "The port is set by PORT."),
+        ("SVC_MIRROR_DB_URL", "The url is set by DATABASE_URL."),
+    ],
+)
+def test_a_setting_with_a_variable_of_its_own_is_told_by_that(variable, sentence):
+    with pytest.raises(InvalidSetting) as raised:
+        load({variable: "8080"})
+    assert str(raised.value) == sentence
+
+
+def test_an_empty_variable_leaves_the_default():
+    assert load({"PORT": ""})["web.port"] == 8000
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("500ms", 0.5), ("10s", 10), ("35m", 2100), ("2h", 7200), ("7d", 604800), ("90", 90)],
+)
+def test_durations_are_read_as_seconds(text, seconds):
+    assert load({"SVC_MIRROR_REST_QUERY_MAXTIMESTAMPRANGE": text})["rest.query.maxTimestampRange"] == seconds
+
+
+def test_ranges_of_numbers_are_read_as_they_stand():
+    name = "rest.network.unreleasedSupplyAccounts"
+    assert load({"SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS": "2, 44-71"})[name] == ("2", "44-71")
+
+
+def test_a_secret_is_not_repeated_in_an_error():
+    secret = Setting("some.code", 1, "A code.", secret=True)
+    with pytest.raises(InvalidSetting) as raised:
+        secret.read("hunter2")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_names_and_variables_are_unique():
+    assert (
+        len({s.name for s in config.SETTINGS})
+        == len({s.variable for s in config.SETTINGS})
+        == len(config.SETTINGS)
+    )
+
+
+@pytest.mark.parametrize("setting", config.SETTINGS, ids=lambda setting: setting.name)
+def test_every_default_is_a_value_the_operator_could_give(setting):
+    if setting.default_text:
+        given = load({setting.variable: setting.default_text})[setting.name]
+        assert given == load({})[setting.name]

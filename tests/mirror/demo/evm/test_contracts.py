@@ -1,0 +1,159 @@
+"""Contracts and hooks of the simulated network, as the loaded tables tell of them."""
+
+from collections import Counter
+
+import pytest
+from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
+
+from mirror.demo.actions.accounts import crypto
+from mirror.demo.actions.contracts import coins, contract_calls, contracts, hooks
+from mirror.demo.world import people
+from mirror.demo.world.network import Network
+from mirror.values import entity_id, log_bloom
+from tests.ledger.ingest.load import load, stored
+
+ACTIONS = (
+    *crypto.ACTIONS,
+    *contracts.ACTIONS,
+    *coins.ACTIONS,
+    *contract_calls.ACTIONS,
+    *hooks.ACTIONS,
+)
+
+
+def lived(seed: int, blocks: int = 25, size: int = 30):
+    """A network that did little else than call contracts, and its blocks."""
+    network = Network(seed, ACTIONS)
+    people.begin(network)
+    closed = [network.close()]
+    for _ in range(blocks):
+        network.act(size)
+        closed.append(network.close())
+    return network, closed
+
+
+@pytest.fixture(scope="module")
+def life():
+    return lived(3)
+
+
+@pytest.fixture
+def world(life, ledger_tables, caplog):
+    """The world of a network whose blocks are loaded, without anything odd in them."""
+    network, blocks = life
+    load(*blocks)
+    assert [record.getMessage() for record in caplog.records if record.levelname != "INFO"] == []
+    return network.world
+
+
+def minimal(number):
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def test_the_same_seed_gives_the_same_bytes(life):
+    _, blocks = lived(3)
+
+    assert [(block.data, block.sidecars) for block in blocks] == [
+        (block.data, block.sidecars) for block in life[1]
+    ]
+
+
+def test_everything_that_contracts_and_hooks_can_do_happens(life):
+    network, _ = life
+
+    never = [action.name for action in ACTIONS if not network.performed[action.name]]
+    assert never == []
+    results = Counter(result.result for result in network.world.contracts.results)
+    assert {"SUCCESS", "CONTRACT_REVERT_EXECUTED", "INSUFFICIENT_GAS"} <= set(results)
+    assert results["SUCCESS"] > sum(results.values()) / 2
+    made = Counter(
+        entity_id.num_of_long_zero(one.address) == one.number
+        for one in network.world.contracts.deployed.values()
+    )
+    assert made[True] and made[False]
+
+
+def test_contracts_and_their_storage_are_as_the_network_knows_them(world):
+    deployed = world.contracts.deployed.values()
+    assert stored("contract", "id, file_id, initcode, runtime_bytecode") == sorted(
+        (one.number, one.file, one.initcode, one.code) for one in deployed
+    )
+    assert stored("contract_state", "contract_id, slot, value, modified_timestamp") == sorted(
+        (one.number, slot.to_bytes(32, "big"), minimal(held.value), held.modified)
+        for one in deployed
+        for slot, held in one.slots.items()
+    )
+    rows = {row[0]: row[1:] for row in stored("entity", "id, balance, ethereum_nonce, evm_address")}
+    for number, account in world.accounts.items():
+        assert rows[number][0] == account.balance
+        if account.is_contract or account.nonce:
+            assert rows[number][1] == account.nonce
+        if account.is_contract:
+            assert rows[number][2] == account.address
+
+
+def test_results_and_logs_tell_what_came_of_each_transaction(world):
+    results = world.contracts.results
+    columns = (
+        "consensus_timestamp, contract_id, sender_id, transaction_hash, gas_limit, gas_used, call_result"
+    )
+    assert stored("contract_result", columns) == sorted(
+        (
+            *(one.consensus_timestamp, one.contract or 0, one.sender, one.hash),
+            *(one.gas_limit, one.gas_used, one.output),
+        )
+        for one in results
+    )
+    assert stored("contract_result", "consensus_timestamp, amount, error_message", "contract_id <> 0") == [
+        (one.consensus_timestamp, one.amount, one.error) for one in results if one.contract
+    ]
+    logs = stored("contract_log", "consensus_timestamp, index, contract_id, topic0, data", "bloom <> '\\x00'")
+    assert [(row[0], *row[2:]) for row in logs] == [
+        (one.consensus_timestamp, log.contract, log.topics[0], log.data)
+        for one in results
+        for log in one.logs
+    ]
+    actions = {
+        at: (gas, used)
+        for at, gas, used in stored("contract_action", "consensus_timestamp, gas, gas_used", "index = 0")
+    }
+    out_of_gas = [one.consensus_timestamp for one in results if one.result == "INSUFFICIENT_GAS"]
+    assert out_of_gas
+    assert all(gas == used for gas, used in map(actions.__getitem__, out_of_gas))
+
+
+def test_the_bloom_of_a_log_holds_the_address_that_is_shown_for_it(world):
+    addresses: dict[int, bytes | None] = dict(stored("entity", "id, evm_address", "type = 'CONTRACT'"))
+    columns = "contract_id, topic0, topic1, topic2, topic3, bloom"
+    for number, *topics, bloom in stored("contract_log", columns, "bloom <> '\\x00'"):
+        words = [topic.rjust(32, b"\0") for topic in topics if topic is not None]
+        assert bloom == log_bloom.of_log(addresses[number] or entity_id.long_zero(number), words)
+
+
+def test_ethereum_transactions_are_signed_by_who_sends_them(world):
+    senders = {one.consensus_timestamp: one.sender for one in world.contracts.results if one.contract}
+    types = set()
+
+    for at, kind, raw in stored(
+        "ethereum_transaction", "consensus_timestamp, type, data", "call_data_id is null"
+    ):
+        types.add(kind)
+        if at in senders:
+            assert CancunTransactionBuilder.decode(raw).sender == world.accounts[senders[at]].evm_address
+
+    assert types == {0, 1, 2}
+
+
+def test_hooks_and_their_storage_are_as_the_network_knows_them(world):
+    known = world.contracts.hooks.values()
+
+    assert stored("hook", "owner_id, hook_id, contract_id, created_timestamp, deleted") == sorted(
+        (one.owner, one.hook_id, one.contract, one.created, one.deleted) for one in known
+    )
+    columns = "owner_id, hook_id, key, value, created_timestamp, modified_timestamp"
+    assert stored("hook_storage", columns, "not deleted") == sorted(
+        (one.owner, one.hook_id, key, slot.value, slot.created, slot.modified)
+        for one in known
+        for key, slot in one.slots.items()
+        if slot.value
+    )

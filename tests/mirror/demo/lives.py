@@ -1,0 +1,35 @@
+"""Lives of a simulated network in which only accounts, files, topics, schedules, staking and nodes are."""
+
+from collections.abc import Iterator
+
+from ledger.stream.record.compose import Block, ComposedTransaction
+from mirror.demo.actions import batches, files, nodes, schedules, system, topics
+from mirror.demo.actions.accounts import crypto, hollow, staking
+from mirror.demo.publish.history import wait
+from mirror.demo.world import people
+from mirror.demo.world.network import Network
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+MODULES = (batches, crypto, files, hollow, nodes, schedules, staking, system, topics)
+HOUR = 3_600 * NANOS_PER_SECOND
+
+
+def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[tuple[Network, Block]]:
+    """A network of these actions alone, block by block, with a pause (ns) between two."""
+    network = Network(seed, [action for module in MODULES for action in module.ACTIONS])
+    people.begin(network)
+    for _ in range(blocks):
+        network.act(transactions)
+        yield network, network.close()
+        for block in wait(network, network.now + pause):
+            yield network, block
+
+
+def life(seed: int, blocks: int, transactions: int, pause: int = 0) -> tuple[Network, list[Block]]:
+    """The network in the end, and all its blocks."""
+    lives = list(play(seed, blocks, transactions, pause))
+    return lives[-1][0], [block for _, block in lives]
+
+
+def items(blocks: list[Block]) -> list[ComposedTransaction]:
+    return [item for block in blocks for item in block.transactions]

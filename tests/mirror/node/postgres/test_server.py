@@ -1,0 +1,261 @@
+"""The node's own PostgreSQL, with real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mirror.node.postgres import cluster
+from mirror.node.postgres import server as embedded
+from mirror.node.postgres.cluster import ServerError
+from mirror.node.postgres.place import Account, place
+from mirror.node.postgres.server import Server
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
+FAST = {"fsync": "off"}
+
+# Uses the server of a data folder until its standard input ends.
+USER_OF_THE_SERVER = """
+import sys
+from pathlib import Path
+from mirror.node.postgres.server import Server
+from mirror.node.postgres.place import place
+with Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
+    print(server.process(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def server_of(folder: Path) -> Server:
+    return Server(place(folder), configuration=FAST)
+
+
+def connect(server: Server, user: str = "mirror_node") -> psycopg.Connection:
+    host = str(server.place.socket)
+    return psycopg.connect(host=host, user=user, dbname="mirror_node", autocommit=True)
+
+
+def processes_of(server: Server) -> list[int]:
+    return [int(pid) for pid in embedded._processes() if server._mark in embedded._command_line(pid)]
+
+
+def test_a_new_server_has_the_database_and_its_owner(data_folder):
+    with server_of(data_folder).in_use() as server, connect(server) as connection:
+        row = connection.execute(
+            "select current_user, usesuper, current_setting('data_checksums'),"
+            " pg_encoding_to_char(encoding), datcollate, pg_get_userbyid(datdba)"
+            " from pg_user, pg_database where usename = current_user and datname = current_database()"
+        ).fetchone()
+    assert row == ("mirror_node", False, "on", "UTF8", "C", "mirror_node")
+
+
+def test_a_server_keeps_its_data_and_stops_after_its_last_user(data_folder):
+    with server_of(data_folder).in_use() as server, connect(server) as connection:
+        connection.execute("create table kept as select 7 as number")
+    assert server.process() is None
+    assert processes_of(server) == []
+
+    with server_of(data_folder).in_use() as server, connect(server) as connection:
+        assert connection.execute("select number from kept").fetchone() == (7,)
+
+
+def test_only_the_operator_and_the_servers_account_can_reach_the_socket(data_folder):
+    with server_of(data_folder).in_use() as server:
+        assert server.place.socket.stat().st_mode & 0o777 == 0o700
+        assert server.place.data.stat().st_mode & 0o777 == 0o700
+        assert (server.place.home / "pg_hba.conf").read_text() == "local all all peer map=node\n"
+        with connect(server, "postgres") as connection:
+            assert connection.execute("show listen_addresses").fetchone() == ("",)
+        with pytest.raises(psycopg.OperationalError, match="Peer authentication failed"):
+            connect(server, "somebody")
+
+
+def test_what_was_committed_survives_the_kill_of_every_process(data_folder):
+    with server_of(data_folder).in_use() as server:
+        connection = connect(server)
+        connection.execute("create table kept (number int)")
+        connection.execute("insert into kept values (7)")
+        connection.execute("begin")
+        connection.execute("insert into kept values (8)")
+        for pid in processes_of(server):
+            os.kill(pid, signal.SIGKILL)
+
+    said: list[str] = []
+    again = Server(place(data_folder), configuration=FAST, say=said.append)
+    with again.in_use(), connect(again) as connection:
+        assert connection.execute("select number from kept").fetchall() == [(7,)]
+    assert "automatic recovery in progress" in again.place.log.read_text()
+
+
+def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
+    with server_of(data_folder).in_use() as server:
+        connection = connect(server)
+        connection.execute("create table kept as select 7 as number")
+        os.kill(int(server.process() or 0), signal.SIGKILL)
+
+    with server_of(data_folder).in_use() as again, connect(again) as connection:
+        assert connection.execute("select number from kept").fetchall() == [(7,)]
+
+
+def test_a_pid_file_whose_number_belongs_to_another_program_is_removed(data_folder):
+    with server_of(data_folder).in_use() as server:
+        stale = (server.place.data / "postmaster.pid").read_text().splitlines()
+    sleeper = subprocess.Popen(["sleep", "60"], **server.place.account.process_options)
+    try:
+        (server.place.data / "postmaster.pid").write_text("\n".join([str(sleeper.pid), *stale[1:]]))
+        with server_of(data_folder).in_use() as again:
+            assert again.process() not in (None, str(sleeper.pid))
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_commands_share_one_server_and_the_last_one_stops_it(data_folder):
+    def use() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", USER_OF_THE_SERVER, str(data_folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    at_the_same_time = [use() for _ in range(3)]
+    first, *others = at_the_same_time
+    pids = {user.stdout.readline() for user in at_the_same_time if user.stdout}
+    assert len(pids) == 1
+    with server_of(data_folder).in_use() as server:
+        assert {f"{server.process()}\n"} == pids
+        for user in others:
+            user.communicate(timeout=PATIENCE_SECONDS)
+    assert server.process() is not None, "one command still uses it"
+    first.communicate(timeout=PATIENCE_SECONDS)
+    assert server.process() is None
+
+
+def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data_folder):
+    user = subprocess.Popen(
+        [sys.executable, "-c", USER_OF_THE_SERVER, str(data_folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert user.stdout
+    left_behind = user.stdout.readline().strip()
+    user.kill()
+    user.wait()
+    with server_of(data_folder).in_use() as server:
+        assert server.process() == left_behind
+    assert server.process() is None
+
+
+def test_blocks_inside_each_other_use_one_server(data_folder):
+    with server_of(data_folder).in_use() as outer:
+        with server_of(data_folder).in_use():
+            pass
+        assert outer.process() is not None
+    assert outer.process() is None
+
+
+def test_an_interrupted_creation_is_begun_again(data_folder):
+    unfinished = data_folder / "postgres" / "data-unfinished"
+    unfinished.mkdir(parents=True)
+    (unfinished / "PG_VERSION").write_text("18\n")
+    (data_folder / "postgres").chmod(0o711)
+    with server_of(data_folder).in_use() as server, connect(server) as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+    assert not unfinished.exists()
+
+
+# WHAT STOPS IT
+
+
+def refused(server: Server) -> str:
+    with pytest.raises(ServerError) as raised, server.in_use():
+        pass
+    assert server.process() is None
+    return str(raised.value)
+
+
+def test_data_of_another_version_is_refused(data_folder):
+    with server_of(data_folder).in_use() as server:
+        pass
+    (server.place.data / "PG_VERSION").write_text("15\n")
+    assert refused(server_of(data_folder)) == (
+        f"The database in {server.place.data} was made by PostgreSQL 15, and this node brings PostgreSQL 18: "
+        "load the stream again into a new folder (SVC_MIRROR_DATA), or move the data with the pg_dump of "
+        "version 15."
+    )
+
+
+def test_data_of_another_user_is_refused(data_folder):
+    with server_of(data_folder).in_use() as server:
+        pass
+    account = server.place.account
+    stranger = Account("stranger", account.uid + 1, account.gid, ())
+    sentence = refused(Server(replace(server.place, account=stranger)))
+    assert sentence.startswith(f"The database in {server.place.home} belongs to {account.name}, not to ")
+    assert "SVC_MIRROR_DATA" in sentence
+
+
+def test_a_server_that_dies_at_its_start_shows_its_last_lines_and_its_log(data_folder):
+    with server_of(data_folder).in_use() as server:
+        pass
+    (server.place.home / "local.conf").write_text("shared_bufers = 1GB\n")
+    sentence = refused(server_of(data_folder))
+    assert sentence.startswith(
+        f"PostgreSQL stopped while starting; its whole log is {server.place.log}, the last "
+    )
+    assert 'unrecognized configuration parameter "shared_bufers"' in sentence
+
+
+def test_a_socket_folder_that_others_may_enter_is_refused(data_folder):
+    with server_of(data_folder).in_use() as server:
+        pass
+    server.place.socket.chmod(0o755)
+    assert "is not a private folder" in refused(server_of(data_folder))
+
+
+def test_a_server_started_by_other_means_is_left_alone(data_folder):
+    with server_of(data_folder).in_use() as server:
+        pass
+    other = subprocess.Popen(
+        [cluster.binaries(server.place) / "postgres", "-D", server.place.data, "-k", server.place.socket],
+        stderr=subprocess.DEVNULL,
+        **server.place.account.process_options,
+    )
+    try:
+        wait_until((server.place.socket / ".s.PGSQL.5432").exists)
+        assert "was started by other means" in refused(server_of(data_folder))
+        assert other.poll() is None
+    finally:
+        other.send_signal(signal.SIGINT)
+        other.wait()
+
+
+def test_a_missing_library_is_named(data_folder):
+    at = place(data_folder)
+    alone = data_folder / "initdb"
+    alone.write_bytes((cluster.binaries(at) / "initdb").read_bytes())
+    alone.chmod(0o755)
+    printed = subprocess.run([alone, "--version"], capture_output=True, text=True).stderr
+    assert cluster.explain(at, printed, "could not be run").startswith(
+        "PostgreSQL needs the system library libpq"
+    )
+    zlib = "postgres: error while loading shared libraries: libz.so.1: cannot open shared object file"
+    assert cluster.explain(at, zlib, "could not be run") == (
+        "PostgreSQL needs the system library libz.so.1, which this machine lacks: "
+        "install it (on Debian: apt-get install zlib1g)."
+    )
+
+
+def test_a_full_disk_is_told(data_folder):
+    at = place(data_folder)
+    printed = 'FATAL:  could not write to file "pg_wal/xlogtemp.51": No space left on device'
+    assert cluster.explain(at, printed, "stopped while starting") == (
+        f"The disk that holds {at.home} is full: free some space and start again."
+    )

@@ -1,0 +1,211 @@
+"""The one sentence about the node, for every state a loader may be in."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from mirror.models import LOADER_LOCK, LoaderState
+from mirror.node import status
+from tests.build import SECOND, START, Build
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime.fromtimestamp(START // SECOND, UTC)
+
+
+@pytest.fixture(autouse=True)
+def now(settings_of: Callable[..., None]) -> None:
+    settings_of({"clock.now": float(START // SECOND)})
+    LoaderState.objects.all().delete()
+
+
+@pytest.fixture
+def lock() -> Any:
+    """A loader holds its lock: in a session of its own, until the test ends."""
+    other = connections.create_connection("default")
+    with other.cursor() as cursor:
+        cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+    yield
+    other.close()
+
+
+def loader(activity: str, *, seconds_ago: int = 1, **columns: Any) -> None:
+    LoaderState.objects.create(
+        **{
+            "id": 1,
+            "activity": activity,
+            "source": "s3://streams",
+            "following": True,
+            "process": 77,
+            "host": "ada",
+            "started": NOW - timedelta(hours=2),
+            "reported": NOW - timedelta(seconds=seconds_ago),
+        }
+        | columns
+    )
+
+
+def block(seconds_ago: int) -> str:
+    Build().block(1234, end=START - seconds_ago * SECOND)
+    time = NOW - timedelta(seconds=seconds_ago)
+    return f"The last block is number 1234 of {time:%Y-%m-%d %H:%M:%S} UTC, {status.age(seconds_ago)} old"
+
+
+def test_an_empty_node_says_how_to_begin() -> None:
+    assert status.read().sentence == (
+        "No block is loaded yet, and no loader runs: `manage.py ingest PATH` loads files, "
+        "`manage.py ingest --follow` follows the network."
+    )
+
+
+def test_without_a_loader_the_last_block_is_told() -> None:
+    last = block(5)
+
+    assert status.read().sentence.startswith(f"{last}, and no loader runs: ")
+
+
+def test_a_demo_network_that_ended_says_how_to_let_it_go_on(settings_of: Callable[..., None]) -> None:
+    last = block(5)
+    told = f"{last}, and no loader runs: `manage.py up --live` lets the demo network go on, `manage.py ingest"
+
+    assert status.read().sentence.startswith(told)
+    settings_of({"network": "testnet"})
+    assert "--live" not in status.read().sentence
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_does_not_report_is_known_by_its_lock() -> None:
+    assert status.read().sentence == "Loading. No block is loaded yet."
+
+
+@pytest.mark.usefixtures("lock")
+def test_catching_up_tells_the_rate_and_the_time_left() -> None:
+    last = block(3 * 86_400)
+    loader("loading", transaction_rate=3100.4, stream_rate=73.0)
+
+    assert status.read().sentence == (
+        "Catching up with s3://streams, 3,100 transactions per second, 73 times as fast as they happened, "
+        f"about 1 hour to go. {last}."
+    )
+    assert not status.read().needs_help
+
+
+@pytest.mark.usefixtures("lock")
+@pytest.mark.parametrize("activity", ["loading", "waiting"])
+def test_a_stream_that_is_followed_as_it_appears_is_up_to_date(activity: str) -> None:
+    last = block(4)
+    loader(activity, transaction_rate=120.0, stream_rate=1.0)
+
+    assert status.read().sentence == (
+        f"Following s3://streams, up to date, 120 transactions per second. {last}."
+    )
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_source_without_newer_files_is_told() -> None:
+    last = block(3600)
+    loader("waiting")
+
+    assert status.read().sentence == f"Following s3://streams, which has nothing newer. {last}."
+
+
+@pytest.mark.usefixtures("lock")
+def test_folders_are_loaded_not_followed() -> None:
+    loader("loading", following=False, source="the folder /data", transaction_rate=5000.0)
+
+    assert status.read().sentence == (
+        "Loading the folder /data, 5,000 transactions per second. No block is loaded yet."
+    )
+
+
+PROBLEM = {
+    "file": "a.rcd_sig",
+    "position": "",
+    "cause": "no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no signature file",
+    "cure": "More nodes may sign it soon.",
+    "signatures": {"signed": [1], "others": {"0": "no signature file"}, "stake": 1, "required": 2},
+}
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_stuck_loader_says_at_which_file_why_and_what_to_do() -> None:
+    last = block(300)
+    loader("stuck", problem=PROBLEM)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Stuck: a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
+        f"signature file. More nodes may sign it soon. It is tried again and again. {last}."
+    )
+    assert now.needs_help
+
+
+def test_a_loader_that_failed_leaves_its_error() -> None:
+    problem = {"file": "a.rcd", "position": "byte 7", "cause": "odd", "cure": "", "signatures": None}
+    loader("failed", seconds_ago=120, problem=problem)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Not loading: a.rcd, byte 7: odd. That was 2 minutes ago. No block is loaded yet."
+    )
+    assert now.needs_help
+
+
+def test_a_loader_that_stopped_needs_no_help() -> None:
+    loader("stopped", seconds_ago=7200)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Not loading: the loader of s3://streams stopped 2 hours ago. No block is loaded yet."
+    )
+    assert not now.needs_help
+
+
+@pytest.mark.parametrize("activity", ["starting", "loading", "waiting", "stuck"])
+def test_a_loader_without_its_lock_was_killed(activity: str) -> None:
+    loader(activity, seconds_ago=90)
+
+    now = status.read()
+
+    assert now.sentence == (
+        "Not loading: the loader (process 77 on ada) ended without a word 1 minute ago. "
+        "No block is loaded yet. Start it again: it goes on where it was."
+    )
+    assert now.needs_help
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_begins_has_its_lock_already() -> None:
+    loader("starting", seconds_ago=20)
+
+    assert status.read().sentence == "Starting to load from s3://streams. No block is loaded yet."
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_loader_that_hangs_is_told() -> None:
+    loader("loading", seconds_ago=600)
+
+    now = status.read()
+
+    assert now.sentence.startswith("The loader (process 77 on ada) has not said anything for 10 minutes: ")
+    assert now.needs_help
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 seconds"), (1, "1 second"), (59, "59 seconds"), (60, "1 minute"), (7_199, "1 hour")]
+    + [(172_800, "2 days")],
+)
+def test_a_length_of_time_is_told_in_its_largest_unit(seconds: int, text: str) -> None:
+    assert status.age(seconds) == text
+
+
+def test_the_sentence_costs_three_statements(django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(3, connection=connection):
+        status.read()

@@ -1,0 +1,314 @@
+"""Calls on stored rows: who may make them, what comes of them, what they need."""
+
+from http import HTTPStatus
+
+import pytest
+
+from tests.build import START
+from tests.network.files import fee_schedule, part, rates
+from tests.web3sim.engine.world import RETURN_TOP, calling, code
+from tests.web3sim.rows import ANSWERS, CALLER, REVERTS, TREASURY, asked, contract, long_zero, network
+from web3sim.calls.call import Problem, answer, reason
+from web3sim.state.blocks import parse_block
+
+OWN_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
+CONTRACT_CALL, FAR = 6, 4_000_000_000
+WORD_42 = (42).to_bytes(32, "big")
+
+pytestmark = pytest.mark.usefixtures("ledger")
+
+
+@pytest.fixture
+def ledger(build):
+    network(build)
+    return build
+
+
+def problem(**given) -> Problem:
+    found = answer(asked(**given))
+    assert found.status is HTTPStatus.BAD_REQUEST, found
+    (only,) = found.problems
+    return only
+
+
+def result(**given) -> bytes:
+    found = answer(asked(**given))
+    assert found.status is HTTPStatus.OK, found
+    return found.result
+
+
+def value_seen(build, *operations: str | int | bytes, **given) -> int:
+    """What operations leave on the stack, as a contract returns it."""
+    contract(build, 5005, code(*operations, *RETURN_TOP))
+    return int.from_bytes(result(to=long_zero(5005), **given), "big")
+
+
+def test_a_call_answers_what_the_contract_returns(ledger):
+    contract(ledger, 5001, ANSWERS)
+    found = answer(asked(to=long_zero(5001), data=b"\1\0"))
+    assert (found.status, found.result) == (HTTPStatus.OK, WORD_42)
+    # 21,000 and 16 + 4 for the data, 15 for five operations and 3 for a word of memory.
+    assert found.used == 21_000 + 20 + 15 + 3
+
+
+def test_nobody_answers_nothing(ledger):
+    assert result(to=bytes([9]) * 20, data=b"\1") == b""
+
+
+# BLOCKS
+
+
+def test_a_block_that_is_not_stored_is_unknown(ledger):
+    assert problem(block=parse_block("8")) == Problem("Bad Request", "Unknown block number")
+
+
+def test_a_hash_that_no_block_has_is_no_block(ledger):
+    text = "0x" + "ab" * 32
+    assert problem(block=parse_block(text)) == Problem(
+        "Bad Request", f"JSON parse error: Invalid block value: {text}"
+    )
+
+
+def test_a_contract_sees_its_block(ledger):
+    assert value_seen(ledger, "NUMBER") == 7
+
+
+def test_a_contract_sees_the_gas_limit_of_the_call(ledger):
+    assert value_seen(ledger, "GASLIMIT", gas=123_456) == 123_456
+
+
+# PAYERS
+
+
+def test_without_sender_the_treasury_calls(ledger):
+    assert value_seen(ledger, "CALLER") == TREASURY
+    assert int.from_bytes(result(to=long_zero(5005), sender=bytes(20)), "big") == TREASURY
+
+
+def test_a_sender_is_seen_by_its_own_address(ledger):
+    ledger.entity(1003, evm_address=OWN_ADDRESS)
+    assert value_seen(ledger, "ORIGIN", sender=long_zero(1003)) == int.from_bytes(OWN_ADDRESS, "big")
+    assert result(to=long_zero(5005), sender=OWN_ADDRESS)[12:] == OWN_ADDRESS
+
+
+@pytest.mark.parametrize("sender", [long_zero(9999), OWN_ADDRESS])
+def test_a_sender_that_is_nobody_is_not_found(ledger, sender):
+    assert problem(to=long_zero(CALLER), sender=sender) == Problem(
+        "PAYER_ACCOUNT_NOT_FOUND", "Sender account not found."
+    )
+
+
+def test_a_contract_does_not_pay(ledger):
+    contract(ledger, 5001, ANSWERS)
+    assert problem(to=long_zero(CALLER), sender=long_zero(5001)) == Problem(
+        "PAYER_ACCOUNT_NOT_FOUND", "Sender account is a smart contract."
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "enough"),
+    [
+        ({"gas_price": 1}, 15_000_000 * 71),
+        ({"value": 5}, 15_000_000 * 71 + 5),
+        ({"value": 5, "gas": 21_000}, 21_000 * 71 + 5),
+        ({}, 0),
+    ],
+    ids=str,
+)
+def test_a_named_sender_must_be_able_to_pay_for_all_its_gas(ledger, given, enough):
+    ledger.entity(1003, balance=enough)
+    ledger.entity(1004, balance=enough - 1)
+    call = {"to": long_zero(CALLER), **given}
+    assert result(sender=long_zero(1003), **call) == b""
+    if enough:
+        assert problem(sender=long_zero(1004), **call) == Problem("INSUFFICIENT_PAYER_BALANCE")
+
+
+def test_without_the_rule_anybody_can_pay(ledger, settings_of):
+    settings_of({"web3.evm.validatePayerBalance": False})
+    ledger.entity(1004, balance=1)
+    contract(ledger, 5001, code("CALLVALUE", *RETURN_TOP))
+    found = result(to=long_zero(5001), sender=long_zero(1004), value=10**8)
+    assert int.from_bytes(found, "big") == 10**8
+
+
+def test_a_gas_price_without_sender_is_nobodys_to_pay(ledger):
+    assert result(to=long_zero(CALLER), gas_price=5000) == b""
+
+
+def test_what_is_charged_for_gas_is_what_contracts_see(ledger):
+    assert value_seen(ledger, "GASPRICE", gas_price=5) == 71
+
+
+# GAS
+
+
+def test_gas_below_what_the_message_costs_is_insufficient(ledger):
+    assert problem(to=long_zero(CALLER), data=b"\1", gas=21_015) == Problem("INSUFFICIENT_GAS")
+    assert result(to=long_zero(CALLER), data=b"\1", gas=21_016) == b""
+
+
+def test_more_data_than_allowed_is_refused(ledger, settings_of):
+    settings_of({"web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize": 100})
+    assert result(to=long_zero(CALLER), data=bytes(100)) == b""
+    assert problem(to=long_zero(CALLER), data=bytes(101)) == Problem("TRANSACTION_OVERSIZE")
+
+
+def test_an_estimate_is_eight_bytes_and_suffices(ledger):
+    contract(ledger, 5001, code(1, 5, "SSTORE", *calling(long_zero(5002)), *RETURN_TOP))
+    contract(ledger, 5002, ANSWERS)
+    call = {"to": long_zero(5001)}
+    used = answer(asked(**call)).used
+    assert used is not None
+    found = result(**call, estimate=True)
+    least = int.from_bytes(found, "big")
+    assert len(found) == 8
+    assert used <= least <= used * 1.2
+    assert answer(asked(**call, gas=least)).status is HTTPStatus.OK
+    assert answer(asked(**call, gas=used - 1)).status is HTTPStatus.BAD_REQUEST
+
+
+def test_an_estimate_of_a_failing_call_tells_why(ledger):
+    contract(ledger, 5001, REVERTS)
+    assert problem(to=long_zero(5001), estimate=True) == Problem("CONTRACT_REVERT_EXECUTED", "", "0x")
+
+
+def test_what_can_not_be_simulated_with_less_gas_does_not_spoil_an_estimate(ledger):
+    # With less than a million left it asks for a random number.
+    enough = code("GAS", 1_000_000, "GT", 11, "JUMPI", "STOP")
+    asks = code("JUMPDEST", *calling(long_zero(0x169), data=bytes.fromhex("d83bf9a1")), "STOP")
+    contract(ledger, 5001, enough.ljust(11, b"\0") + asks)
+    least = int.from_bytes(result(to=long_zero(5001), estimate=True), "big")
+    assert least >= 1_021_000
+    assert answer(asked(to=long_zero(5001), gas=1_000_000)).status is HTTPStatus.NOT_IMPLEMENTED
+
+
+def test_a_share_of_the_limit_may_count_as_used(ledger, settings_of):
+    settings_of({"web3.evm.maxGasRefundPercentage": 20})
+    assert answer(asked(to=long_zero(CALLER), gas=100_000)).used == 80_000
+    assert answer(asked(to=long_zero(CALLER), gas=21_000)).used == 21_000
+
+
+# CREATION
+
+
+@pytest.mark.parametrize("to", [None, bytes(20)])
+def test_without_receiver_the_data_creates_a_contract(ledger, to):
+    # Returns the byte 0x2A as the code of the contract.
+    creates = code(0x2A, 0, "MSTORE8", 1, 0, "RETURN")
+    assert result(to=to, data=creates) == b"\x2a"
+
+
+def test_a_contract_is_created_at_the_next_number_and_not_given_the_value(ledger, settings_of):
+    settings_of({"web3.evm.entityNumBuffer": 500})
+    shows = code("ADDRESS", 0, "MSTORE", "CALLVALUE", 32, "MSTORE", 64, 0, "RETURN")
+    found = result(data=shows, sender=long_zero(CALLER), value=9)
+    assert found == long_zero(CALLER + 501).rjust(32, b"\0") + bytes(32)
+
+
+# FAILURES
+
+
+@pytest.mark.parametrize(
+    ("runtime_code", "expected"),
+    [
+        (REVERTS, "CONTRACT_REVERT_EXECUTED"),
+        (b"\xfe", "CONTRACT_EXECUTION_EXCEPTION"),
+        (code("POP"), "CONTRACT_EXECUTION_EXCEPTION"),
+        (code(1, "JUMP"), "CONTRACT_EXECUTION_EXCEPTION"),
+        (code("JUMPDEST", 0, "JUMP"), "INSUFFICIENT_GAS"),
+        (code("ADDRESS", "SELFDESTRUCT"), "OBTAINER_SAME_CONTRACT_ID"),
+    ],
+    ids=["revert", "invalid", "underflow", "jump", "gas", "self destruct"],
+)
+def test_each_failure_has_its_code(ledger, runtime_code, expected):
+    contract(ledger, 5001, runtime_code)
+    assert problem(to=long_zero(5001), gas=100_000) == Problem(expected, "", "0x")
+
+
+def test_revert_data_is_shown_and_its_reason_decoded(ledger):
+    text = b"not today"
+    data = bytes.fromhex("08c379a0") + b"".join(
+        [(32).to_bytes(32, "big"), len(text).to_bytes(32, "big"), text.ljust(32, b"\0")]
+    )
+    stores = [
+        part for at in range(0, 128, 32) for part in (data[at : at + 32].ljust(32, b"\0"), at, "MSTORE")
+    ]
+    contract(ledger, 5001, code(*stores, len(data), 0, "REVERT"))
+    assert problem(to=long_zero(5001)) == Problem("CONTRACT_REVERT_EXECUTED", "not today", f"0x{data.hex()}")
+
+
+@pytest.mark.parametrize("ends", ["RETURN", "REVERT"])
+def test_a_node_answers_no_more_than_its_setting_says(ledger, settings_of, ends):
+    settings_of({"web3.maxResultSize": 1})
+    contract(ledger, 5001, code(1024, 0, ends))
+    contract(ledger, 5002, code(1025, 0, ends))
+    fits, does_not = answer(asked(to=long_zero(5001))), answer(asked(to=long_zero(5002)))
+    assert len(fits.result or fits.problems[0].data) in (1024, 2050)
+    told = Problem("Bad Request", "The call returns 1025 bytes, this node answers at most 1024")
+    assert (does_not.status, does_not.problems) == (HTTPStatus.BAD_REQUEST, (told,))
+    # It ran, and its gas is gone.
+    assert does_not.used is not None
+    is_estimated = answer(asked(to=long_zero(5002), estimate=True)).status is HTTPStatus.OK
+    assert is_estimated == (ends == "RETURN")
+
+
+def test_a_failing_call_inside_is_the_contracts_own_matter(ledger):
+    contract(ledger, 5001, code(*calling(long_zero(5002)), *RETURN_TOP))
+    contract(ledger, 5002, REVERTS)
+    assert result(to=long_zero(5001)) == bytes(32)
+
+
+def error_of(text: bytes, *, offset: int = 32, length: int | None = None) -> bytes:
+    length = len(text) if length is None else length
+    return (
+        bytes.fromhex("08c379a0")
+        + offset.to_bytes(32, "big")
+        + length.to_bytes(32, "big")
+        + text.ljust(-(-len(text) // 32) * 32, b"\0")
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (error_of(b"a reason"), "a reason"),
+        (error_of("größer als 32 Bytes, mit Umlauten".encode()), "größer als 32 Bytes, mit Umlauten"),
+        (error_of(b"\xff\xfe"), "\ufffd\ufffd"),
+        (error_of(b""), ""),
+        (error_of(b"text", length=33), ""),
+        (error_of(b"text", length=2**256 - 1), ""),
+        (error_of(b"text", offset=2**256 - 1), ""),
+        (bytes.fromhex("08c379a0"), ""),
+        (bytes.fromhex("08c379"), ""),
+        (bytes.fromhex("4e487b71") + (17).to_bytes(32, "big"), ""),
+        (bytes.fromhex("4cfa3fcd"), ""),
+        (b"", ""),
+    ],
+)
+def test_only_reasons_in_words_are_decoded(output, expected):
+    assert reason(output) == expected
+
+
+# PRICE OF GAS
+
+
+def test_the_price_of_gas_follows_the_stored_files(ledger):
+    part(111, fee_schedule((CONTRACT_CALL, 1_704_000)), at=START + 1)
+    part(112, rates(6, expires=FAR), at=START + 2)
+    assert value_seen(ledger, "GASPRICE") == 284
+
+
+def test_a_rate_that_has_ended_makes_room_for_the_next(ledger):
+    part(112, rates(70), at=START + 2)
+    assert value_seen(ledger, "GASPRICE") == 12
+
+
+def test_gas_costs_something_whatever_the_files_say(ledger):
+    part(111, fee_schedule((CONTRACT_CALL, 1)))
+    assert value_seen(ledger, "GASPRICE") == 1
+
+
+def test_rates_that_say_nothing_do_not_count(ledger):
+    part(112, rates(0, 0, expires=FAR))
+    assert value_seen(ledger, "GASPRICE") == 71

@@ -1,0 +1,141 @@
+"""What a ledger's rules make of calls: to the network's own numbers, with value, of contracts that end."""
+
+from http import HTTPStatus
+
+import pytest
+
+from tests.build import Build
+from tests.web3sim.engine.world import RETURN_TOP, calling, code
+from tests.web3sim.rows import CALLER, asked, contract, long_zero, network
+from web3sim.calls.call import Answer, Problem, answer
+
+ALIAS = bytes.fromhex("0b461b89bd728b62b427c68f6a1ba87fc5d94b8b")
+ALIASED, SIGNS, TOKEN, UNIQUE, SCHEDULE, HOLDER = 1009, 1010, 3001, 3002, 3003, 5009
+MISSING, TOO_HIGH = long_zero(99_999), bytes(12) + b"\xff" * 8
+GAS = 100_000
+
+pytestmark = pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
+
+
+@pytest.fixture
+def ledger(build: Build) -> Build:
+    network(build)
+    build.entity(ALIASED, alias=ALIAS)
+    build.entity(SIGNS, receiver_sig_required=True)
+    for number in (TOKEN, UNIQUE):
+        build.entity(number, type="TOKEN")
+    build.token(TOKEN, name="Ledger Gold")
+    build.token(UNIQUE, type="NON_FUNGIBLE_UNIQUE")
+    build.entity(SCHEDULE, type="SCHEDULE")
+    return build
+
+
+def called(engine: str, to: bytes, *, value: int = 0, data: str = "", **given: object) -> Answer:
+    sender = long_zero(CALLER) if value else None
+    return answer(
+        asked(engine=engine, to=to, value=value, data=bytes.fromhex(data), gas=GAS, sender=sender, **given)
+    )
+
+
+def outcome(found: Answer) -> str:
+    """The result in hex, or the name of what went wrong."""
+    return found.result.hex() if found.status is HTTPStatus.OK else found.problems[0].message
+
+
+@pytest.mark.parametrize("num", [0x167, 0x168, 0x169, 0x16A, 0x16B, 0x16C], ids=hex)
+@pytest.mark.parametrize("data", ["", "06fdde", "00000000"])
+def test_system_contracts_halt_at_what_they_do_not_know(ledger, engine, num, data):
+    found = called(engine, long_zero(num), data=data)
+    assert (outcome(found), found.used) == ("CONTRACT_EXECUTION_EXCEPTION", GAS)
+
+
+@pytest.mark.parametrize("num", [11, 98, 700, 750, 0x16D])
+def test_the_networks_own_accounts_take_all_gas_and_answer_nothing(ledger, engine, num):
+    found = called(engine, long_zero(num), data="06fdde03")
+    assert (outcome(found), found.used) == ("", GAS)
+    estimate = called(engine, long_zero(num), estimate=True)
+    assert int.from_bytes(estimate.result, "big") == GAS
+
+
+@pytest.mark.parametrize(
+    "to", [long_zero(751), long_zero(1000), MISSING, TOO_HIGH, long_zero(ALIASED), ALIAS]
+)
+def test_where_nothing_lives_or_no_code_is_a_call_costs_what_the_message_costs(ledger, engine, to):
+    found = called(engine, to)
+    assert (outcome(found), found.used) == ("", 21_000)
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"),
+    [
+        *((long_zero(num), "INVALID_CONTRACT_ID") for num in (1, 10, 98, 750, 0x167, 0x169, 0x16C, 0x16D)),
+        *((to, "INVALID_ALIAS_KEY") for to in (long_zero(751), MISSING, TOO_HIGH, long_zero(ALIASED))),
+        (ALIAS, ""),
+        (bytes([9]) * 20, ""),
+        (long_zero(TOKEN), "LOCAL_CALL_MODIFICATION_EXCEPTION"),
+        (long_zero(SCHEDULE), "LOCAL_CALL_MODIFICATION_EXCEPTION"),
+        (long_zero(SIGNS), "INVALID_SIGNATURE"),
+    ],
+    ids=lambda given: given.hex() if isinstance(given, bytes) else given,
+)
+def test_value_goes_only_where_it_may(ledger, engine, to, expected):
+    found = called(engine, to, value=1)
+    assert outcome(found) == expected
+    if expected:
+        assert found.problems == (Problem(expected, "", "0x"),)
+
+
+def test_a_receiver_that_must_sign_stops_the_contract_that_pays(ledger, engine):
+    contract(ledger, 5001, code(*calling(long_zero(SIGNS), value=1), *RETURN_TOP), balance=5)
+    assert outcome(called(engine, long_zero(5001))) == "INVALID_SIGNATURE"
+
+
+@pytest.mark.parametrize(
+    ("beneficiary", "expected"),
+    [
+        (long_zero(CALLER), ""),
+        (ALIAS, ""),
+        (long_zero(ALIASED), "INVALID_SOLIDITY_ADDRESS"),
+        (MISSING, "INVALID_SOLIDITY_ADDRESS"),
+        (long_zero(98), "INVALID_SOLIDITY_ADDRESS"),
+        (long_zero(TOKEN), "INVALID_SOLIDITY_ADDRESS"),
+        (long_zero(SCHEDULE), "INVALID_SOLIDITY_ADDRESS"),
+        (long_zero(HOLDER), "OBTAINER_SAME_CONTRACT_ID"),
+    ],
+    ids=lambda given: given.hex() if isinstance(given, bytes) else given,
+)
+def test_a_contract_leaves_only_to_whom_can_inherit(ledger, engine, beneficiary, expected):
+    contract(ledger, HOLDER, code(beneficiary, "SELFDESTRUCT"), balance=5)
+    assert outcome(called(engine, long_zero(HOLDER))) == expected
+
+
+def test_a_contract_that_holds_tokens_does_not_leave(ledger, engine):
+    contract(ledger, HOLDER, code(long_zero(CALLER), "SELFDESTRUCT"))
+    ledger.holding(TOKEN, account=HOLDER, balance=1)
+    assert outcome(called(engine, long_zero(HOLDER))) == "CONTRACT_EXECUTION_EXCEPTION"
+
+
+BALANCE_OF = "70a08231" + MISSING.hex().rjust(64, "0")
+OWNER_OF = "6352211e" + "7".rjust(64, "0")
+
+
+def test_what_system_contracts_refused_is_told_once_behind_the_failure_itself(ledger, engine):
+    assert called(engine, long_zero(TOKEN), data=BALANCE_OF).problems == (
+        Problem("CONTRACT_REVERT_EXECUTED", "", "0x" + b"INVALID_ACCOUNT_ID".hex()),
+        Problem("INVALID_ACCOUNT_ID"),
+    )
+    question = bytes.fromhex(OWNER_OF)
+    stored = (question[:32], 0, "MSTORE", question[32:] + bytes(28), 32, "MSTORE")
+    asks = (0, 0, len(question), 0, 0, long_zero(UNIQUE), 20_000, "CALL", "POP")
+    contract(ledger, 5001, code(*stored, *asks, *stored, *asks, 0, 0, "REVERT"))
+    assert called(engine, long_zero(5001)).problems == (
+        Problem("CONTRACT_REVERT_EXECUTED", "", "0x"),
+        Problem("INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+    )
+
+
+def test_a_wrong_question_to_a_token_reverts_without_data(ledger, engine):
+    for token, data in ((TOKEN, OWNER_OF), (UNIQUE, "313ce567"), (TOKEN, "70a08231"), (TOKEN, "")):
+        assert called(engine, long_zero(token), data=data).problems == (
+            Problem("CONTRACT_REVERT_EXECUTED", "", "0x"),
+        )

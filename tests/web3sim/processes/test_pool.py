@@ -1,0 +1,323 @@
+"""The processes that run calls: what a call may take of them, and that none of it reaches the others."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from tests.build import Build
+from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.web3sim.engine.world import RETURN_TOP, calling, code
+from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
+from web3sim.processes import pool as workers
+from web3sim.processes import process as worker_processes
+from web3sim.processes.messages import send
+from web3sim.processes.pool import Pieces, Pool, Unanswered
+from web3sim.processes.process import Worker
+
+WORD_42 = (42).to_bytes(32, "big")
+FEW, LOOPS, DEEP = 5001, 5002, 5003
+
+
+@pytest.fixture
+def ledger(ledger_tables: None) -> Build:
+    build = Build()
+    network(build)
+    contract(build, FEW, ANSWERS)
+    contract(build, LOOPS, ENDLESS)
+    # Calls itself with all gas that it may hand on.
+    contract(build, DEEP, code(0, 0, 0, 0, 0, "ADDRESS", "GAS", "CALL", *RETURN_TOP))
+    return build
+
+
+@pytest.fixture(autouse=True)
+def _no_call_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine any call takes as long as only long ones should."""
+    for name in ("_LONG_PROCESSOR_SECONDS", "_LONG_SECONDS"):
+        monkeypatch.setattr(worker_processes, name, float("inf"))
+
+
+@pytest.fixture
+def much_work_is_long(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From now on calls are long that take much of a processor's time."""
+    return lambda: monkeypatch.setattr(worker_processes, "_LONG_PROCESSOR_SECONDS", 0.25)
+
+
+@pytest.fixture(scope="module")
+def one_pool() -> Iterator[Pool]:
+    made = Pool(2, 4)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def pool(ledger: Build, one_pool: Pool) -> Pool:
+    """Without processes but the first, which takes seconds to start."""
+    for pid in running(one_pool):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not running(one_pool))
+    return one_pool
+
+
+def soon(seconds: float = PATIENCE_SECONDS) -> float:
+    return time.monotonic() + seconds
+
+
+def ask(pool: Pool, to: int = FEW, seconds: float = PATIENCE_SECONDS, **given):
+    deadline = soon(seconds)
+    return pool.run(asked(to=long_zero(to), **{"deadline": deadline} | given), deadline)
+
+
+def ask_without_end(pool: Pool):
+    """A call that ends only with its process."""
+    return ask(pool, LOOPS, gas=10**13)
+
+
+def running(pool: Pool) -> list[int]:
+    """The processes of a pool that are alive, but for the first."""
+    first = pool._starter._process
+    return [] if first is None else children(first.pid)
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                # One that dies counts until the last of its threads, which has its socket, is gone.
+                parent = (entry / "stat").read_text().rpartition(") ")[2].split()[1]
+            except OSError:
+                continue
+            if int(parent) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def is_long(pool: Pool) -> bool:
+    """Whether all processes that answer calls have worked on theirs for a while."""
+    busy = list(pool._busy)
+    return bool(busy) and all(worker.is_long for worker in busy)
+
+
+def test_a_process_answers_one_call_after_the_other(pool):
+    assert [ask(pool).result for _ in range(20)] == [WORD_42] * 20
+    assert len(running(pool)) == 1
+
+
+def test_calls_at_the_same_time_are_answered_by_as_many_processes_as_there_may_be(pool):
+    with ThreadPoolExecutor(20) as threads:
+        found = [each.result() for each in [threads.submit(ask, pool) for _ in range(60)]]
+    assert [each.result for each in found] == [WORD_42] * 60
+    assert len(running(pool)) <= 2
+
+
+def test_a_process_that_was_killed_while_it_rested_costs_no_call(pool):
+    ask(pool)
+    (first,) = running(pool)
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: not running(pool))
+    assert ask(pool).result == WORD_42
+    assert first not in running(pool)
+
+
+@pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
+def test_an_endless_loop_ends_at_its_deadline(pool, engine):
+    # The pool would wait longer: the process ends the call by itself.
+    found = ask(pool, LOOPS, deadline=soon(0.2), gas=10**13, engine=engine)
+    assert found.status is HTTPStatus.SERVICE_UNAVAILABLE
+    assert ask(pool).result == WORD_42
+
+
+def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool, monkeypatch):
+    monkeypatch.setattr(worker_processes, "_GRACE_SECONDS", 0.0)
+    ask(pool)
+    (first,) = running(pool)
+    os.kill(first, signal.SIGSTOP)
+    with pytest.raises(Unanswered, match="took too long"):
+        ask(pool, seconds=1)
+    wait_until(lambda: first not in running(pool))
+    assert ask(pool).result == WORD_42
+
+
+def test_a_process_that_dies_costs_only_its_call(pool, much_work_is_long):
+    ask(pool)
+    much_work_is_long()
+    (first,) = running(pool)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask_without_end, pool)
+        wait_until(lambda: is_long(pool))
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(Unanswered, match="died"):
+            call.result()
+    assert ask(pool).result == WORD_42
+
+
+def priority(pid: int) -> int | None:
+    """That of the thread that answers calls; None while there is none."""
+    found = None
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        if thread.name != str(pid):
+            with suppress(ProcessLookupError):
+                found = os.getpriority(os.PRIO_PROCESS, int(thread.name))
+    return found
+
+
+def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_does_not(pool, monkeypatch):
+    ask(pool)
+    (first,) = running(pool)
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    # A stopped process takes as long as the test wants.
+    os.kill(first, signal.SIGSTOP)
+    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", 0.0)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask, pool)
+        wait_until(lambda: priority(first) == usual + 10)
+        os.kill(first, signal.SIGCONT)
+        assert call.result().result == WORD_42
+    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", float("inf"))
+    assert [ask(pool).result for _ in range(3)] == [WORD_42] * 3
+    assert running(pool) == [first]
+    assert priority(first) == usual
+
+
+def test_a_call_is_long_that_took_much_of_a_processors_time(pool, much_work_is_long):
+    ask(pool)
+    much_work_is_long()
+    (first,) = running(pool)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask_without_end, pool)
+        wait_until(lambda: priority(first) == os.getpriority(os.PRIO_PROCESS, 0) + 10)
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(Unanswered):
+            call.result()
+
+
+def test_deep_recursion_is_answered(pool):
+    for engine in ("pyevm", "pyevm-blocks"):
+        assert ask(pool, DEEP, engine=engine).status is HTTPStatus.OK
+    assert len(running(pool)) == 1
+
+
+def test_a_call_that_wants_more_memory_than_there_may_be_is_refused(ledger, settings_of):
+    settings_of({"web3.workerMemory": 64})
+    pool = Pool(1, 1)
+    try:
+        ask(pool)
+        # 200 MB of memory cost more gas than any call has.
+        contract(ledger, 5004, code(1, 200 << 20, "MSTORE"))
+        assert ask(pool, 5004, gas=10**12).status is HTTPStatus.SERVICE_UNAVAILABLE
+        assert ask(pool).result == WORD_42
+    finally:
+        pool.close()
+
+
+def test_a_process_makes_room_for_another_after_its_calls(ledger, settings_of):
+    settings_of({"web3.workerCalls": 3})
+    pool = Pool(1, 1)
+    try:
+        seen = set()
+        for _ in range(7):
+            assert ask(pool).result == WORD_42
+            seen.update(running(pool))
+        assert len(seen) >= 2
+    finally:
+        pool.close()
+
+
+def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger, much_work_is_long):
+    pool = Pool(1, 1)
+    try:
+        ask(pool)
+        much_work_is_long()
+        (first,) = running(pool)
+        with ThreadPoolExecutor(2) as threads:
+            long = threads.submit(ask_without_end, pool)
+            wait_until(lambda: is_long(pool))
+            waiting = threads.submit(ask, pool)
+            wait_until(lambda: pool._turns)
+            with pytest.raises(Unanswered, match="busy"):
+                ask(pool)
+            assert not long.done() and not waiting.done()
+            os.kill(first, signal.SIGKILL)
+            with pytest.raises(Unanswered, match="died"):
+                long.result()
+            assert waiting.result().result == WORD_42
+    finally:
+        pool.close()
+
+
+def test_the_first_process_is_started_again_when_it_was_killed(pool):
+    ask(pool)
+    before = running(pool)
+    pool._starter._process.kill()
+    # Those it made end with it.
+    wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in before))
+    assert ask(pool).result == WORD_42
+
+
+def test_nothing_is_left_when_a_pool_is_closed(ledger):
+    pool = Pool(1, 1)
+    ask(pool)
+    assert pool._starter._process
+    first = pool._starter._process.pid
+    others = running(pool)
+    pool.close()
+    wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in [first, *others]))
+
+
+def test_a_call_ends_with_the_pool_that_runs_it(ledger):
+    pool = Pool(1, 1)
+    ask(pool)
+    descriptors = Path("/proc/self/fd")
+    open_before = len([*descriptors.iterdir()])
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(ask_without_end, pool)
+        wait_until(lambda: pool._busy)
+        pool.close()
+        with pytest.raises(Unanswered):
+            call.result()
+    # Of both processes a socket, of the one for calls also its number.
+    assert len([*descriptors.iterdir()]) == open_before - 3
+
+
+def test_pieces_end_in_time_also_if_they_are_taken_slowly():
+    process = subprocess.Popen(["sleep", "600"])
+    ours, theirs = socket.socketpair()
+    with theirs:
+        send(theirs, b"first")
+        send(theirs, b"second")
+        pool, worker = Pool(1, 0), Worker(ours, process.pid)
+        assert next(Pieces(pool, worker, soon())) == b"first"
+        # The second piece is there, but whoever reads comes too late.
+        with pytest.raises(Unanswered):
+            next(Pieces(pool, worker, soon(-10)))
+    assert process.wait(PATIENCE_SECONDS) == -worker_processes.ENDED_ON_PURPOSE
+
+
+def test_a_call_without_time_is_not_begun(pool):
+    with pytest.raises(Unanswered):
+        ask(pool, seconds=-1)
+
+
+def test_the_pool_of_this_process_is_made_anew_after_it_was_stopped(ledger):
+    try:
+        first = workers.pool()
+        assert ask(first).result == WORD_42
+        workers.stop()
+        assert workers.pool() is not first
+        assert ask(workers.pool()).result == WORD_42
+    finally:
+        workers.stop()
+
+
+def test_calls_of_a_contract_that_calls_others_see_the_stored_state(pool, ledger):
+    contract(ledger, 5005, code(*calling(long_zero(FEW)), "POP", "RETURNDATASIZE", *RETURN_TOP))
+    assert int.from_bytes(ask(pool, 5005).result, "big") == 32

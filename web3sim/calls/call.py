@@ -1,0 +1,302 @@
+"""A contract call: who pays, in which block and state, what came of it, or how much gas it needs.
+
+Amounts are tinybars. Failures are told by the names of the ledger's response codes.
+"""
+
+import logging
+from dataclasses import replace
+from http import HTTPStatus
+from typing import NamedTuple
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from mirror import config
+from mirror.db import outage
+from web3sim.calls.estimate import Search, least_gas
+from web3sim.calls.gas_price import gas_price
+from web3sim.engine import registry
+from web3sim.engine.gas import intrinsic_gas
+from web3sim.engine.interface import (
+    AccountRecord,
+    Address,
+    CallRequest,
+    CallResult,
+    DeadlinePassed,
+    Engine,
+    Halt,
+    InsufficientFunds,
+    NotSupported,
+    StateReader,
+    Status,
+)
+from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, UnknownBlock, find_block
+from web3sim.state.database import DatabaseUnavailable, Reading
+from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
+from web3sim.state.reader import LedgerState
+from web3sim.system_contracts.contracts import NetworkContracts
+
+log = logging.getLogger("mirror.web3")
+
+_WORD = 32
+_REASON_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
+_ESTIMATE_BYTES = 8
+
+_CODES = {
+    Halt.OUT_OF_GAS: "INSUFFICIENT_GAS",
+    Halt.STATIC_CHANGE: "LOCAL_CALL_MODIFICATION_EXCEPTION",
+    Halt.INVALID_ADDRESS: "INVALID_SOLIDITY_ADDRESS",
+    Halt.INVALID_CONTRACT: "INVALID_CONTRACT_ID",
+    Halt.INVALID_ALIAS: "INVALID_ALIAS_KEY",
+    Halt.INVALID_SIGNATURE: "INVALID_SIGNATURE",
+    Halt.SELF_DESTRUCT_TO_SELF: "OBTAINER_SAME_CONTRACT_ID",
+}
+_OTHER_HALT = "CONTRACT_EXECUTION_EXCEPTION"
+_REVERTED = "CONTRACT_REVERT_EXECUTED"
+_INSUFFICIENT_GAS = "INSUFFICIENT_GAS"
+_INSUFFICIENT_BALANCE = "INSUFFICIENT_PAYER_BALANCE"
+_NO_PAYER = "PAYER_ACCOUNT_NOT_FOUND"
+_OVERSIZE = "TRANSACTION_OVERSIZE"
+DATABASE_FAILURES = (DatabaseUnavailable, DatabaseError, psycopg.Error)
+# Failures of children that are none.
+_CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
+
+
+class Call(NamedTuple):
+    """What is to be simulated. `deadline` is a time of `time.monotonic`, `engine` a name of the registry."""
+
+    block: BlockSelector
+    data: bytes
+    sender: Address | None
+    to: Address | None
+    gas: int
+    gas_price: int
+    value: int
+    estimate: bool
+    engine: str
+    deadline: float
+
+
+class Problem(NamedTuple):
+    message: str
+    detail: str = ""
+    data: str = ""
+
+
+class Answer(NamedTuple):
+    """What a client is told: `result`, or for any other status than 200 what is wrong.
+
+    `used` is the gas of the first run; None when it did not come to that.
+    """
+
+    status: HTTPStatus
+    result: bytes = b""
+    problems: tuple[Problem, ...] = ()
+    used: int | None = None
+
+
+class _Refused(Exception):
+    """A call that can't begin."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        self.problem = Problem(code, detail)
+        super().__init__(code)
+
+
+def load_engine() -> None:
+    """Import what calls run with, before the first of them."""
+    registry.engine(config.value("web3.evm.engine"))
+
+
+def answer(call: Call) -> Answer:
+    """Simulate a call, whatever comes of it. Errors: only what nobody expects."""
+    try:
+        return _answered(call)
+    except _Refused as refused:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(refused.problem,))
+    except (UnknownBlock, InvalidBlock) as error:
+        detail = str(error) if isinstance(error, UnknownBlock) else f"JSON parse error: {error}"
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(Problem("Bad Request", detail),))
+    except NotSupported as error:
+        return Answer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
+    except DeadlinePassed:
+        return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
+    except DATABASE_FAILURES as error:
+        return without_database(error)
+
+
+def without_database(error: Exception) -> Answer:
+    """What is told when the database fails or takes too long; the next call gets a new connection."""
+    if outage.is_outage(error):
+        outage.noted(error, request=True)
+    else:
+        log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
+    connection.close()
+    return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def _answered(call: Call) -> Answer:
+    reading = Reading(call.deadline)
+    selected = find_block(call.block, reading)
+    if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
+        raise _Refused(_OVERSIZE)
+    state = LedgerState(selected, reading)
+    simulation = _Simulation(call, selected, state)
+    first = simulation.run(call.gas)
+    used = simulation.used(first, call.gas)
+    succeeded = first.status is Status.SUCCESS
+    if too_long := _too_long(first.output) if not (succeeded and call.estimate) else None:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(too_long,), used=used)
+    if not succeeded:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=_failure(first), used=used)
+    if not call.estimate:
+        return Answer(HTTPStatus.OK, first.output, used=used)
+    search = Search(
+        config.value("web3.evm.estimateGasIterationThresholdPercent"),
+        config.value("web3.evm.maxGasEstimateRetriesCount"),
+    )
+    least = least_gas(used, call.gas, search, simulation.suffices)
+    return Answer(HTTPStatus.OK, least.to_bytes(_ESTIMATE_BYTES, "big"), used=used)
+
+
+class _Simulation:
+    """Runs of one call under different gas limits; each begins with the stored state, which is read once."""
+
+    def __init__(self, call: Call, selected: SelectedBlock, state: LedgerState) -> None:
+        """Errors: _Refused."""
+        self._call, self._selected = call, selected
+        self._engine: Engine = registry.engine(call.engine)
+        self._creates = call.to is None or call.to == ZERO_ADDRESS
+        if call.to is not None and not self._creates:
+            state.begin(call.to, [call.sender or TREASURY_ADDRESS])
+        payer = _payer(call, state)
+        self._sender = payer.address
+        self._price = gas_price()
+        if call.gas < intrinsic_gas(call.data, creates=self._creates):
+            raise _Refused(_INSUFFICIENT_GAS)
+        _check_balance(call, payer, self._price)
+        self._state: StateReader = state
+        if call.value > payer.balance:
+            self._state = _Funded(state, payer.address)
+        self._system = NetworkContracts(state)
+        self._new_address = state.next_contract_address() if self._creates else None
+
+    def run(self, gas: int) -> CallResult:
+        """Errors: _Refused, and what an engine raises."""
+        call = self._call
+        request = CallRequest(
+            sender=self._sender,
+            to=None if self._creates else call.to,
+            data=call.data,
+            gas=gas,
+            # A constructor is not given the value.
+            value=0 if self._creates else call.value,
+            gas_price=self._price,
+            new_contract_address=self._new_address,
+            deadline=call.deadline,
+        )
+        try:
+            return self._engine.execute(request, self._selected.environment(gas), self._state, self._system)
+        except InsufficientFunds:
+            raise _Refused(_INSUFFICIENT_BALANCE) from None
+
+    def suffices(self, gas: int) -> bool:
+        try:
+            result = self.run(gas)
+        except NotSupported:
+            # With other gas a contract may do other things.
+            return False
+        return result.status is Status.SUCCESS and result.gas_used > 0
+
+    def used(self, result: CallResult, gas: int) -> int:
+        """The gas that counts as used."""
+        least = gas * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
+        return max(result.gas_used, least)
+
+
+# PAYER
+
+
+def _payer(call: Call, state: LedgerState) -> Payer:
+    payer = find_payer(state, call.sender, value=call.value)
+    if payer is None:
+        raise _Refused(_NO_PAYER, "Sender account not found.")
+    if payer.is_contract:
+        raise _Refused(_NO_PAYER, "Sender account is a smart contract.")
+    return payer
+
+
+def _check_balance(call: Call, payer: Payer, price: int) -> None:
+    """The price in the request only says that the balance is to be checked; charged is the network's."""
+    names_sender = call.sender is not None and call.sender != ZERO_ADDRESS
+    if not (
+        config.value("web3.evm.validatePayerBalance") and names_sender and (call.gas_price or call.value)
+    ):
+        return
+    if payer.balance < call.value + call.gas * price:
+        raise _Refused(_INSUFFICIENT_BALANCE)
+
+
+class _Funded:
+    """A state in which one account can pay at least what the setting says."""
+
+    def __init__(self, state: StateReader, address: Address) -> None:
+        self._state, self._address = state, address
+        self._least: int = config.value("web3.evm.minimumAccountBalance")
+
+    def account(self, address: Address) -> AccountRecord | None:
+        found = self._state.account(address)
+        if found is None or address != self._address or found.balance >= self._least:
+            return found
+        return replace(found, balance=self._least)
+
+    def slot(self, address: Address, slot: int) -> int:
+        return self._state.slot(address, slot)
+
+    def block_hash(self, number: int) -> bytes:
+        return self._state.block_hash(number)
+
+
+# FAILURES
+
+
+def _too_long(output: bytes) -> Problem | None:
+    most: int = config.value("web3.maxResultSize") << 10
+    if len(output) <= most:
+        return None
+    return Problem("Bad Request", f"The call returns {len(output)} bytes, this node answers at most {most}")
+
+
+def _failure(result: CallResult) -> tuple[Problem, ...]:
+    """What went wrong, then the distinct failures of system contract calls, in order."""
+    if result.status is Status.REVERT:
+        main = Problem(response_code(result), reason(result.output), f"0x{result.output.hex()}")
+    else:
+        main = Problem(response_code(result), data="0x")
+    children = dict.fromkeys(name for name in result.child_failures if name not in _CHILD_SUCCESSES)
+    return (main, *(Problem(name) for name in children))
+
+
+def response_code(result: CallResult) -> str:
+    """The name of the response code that a transaction with this result has."""
+    if result.status is Status.SUCCESS:
+        return "SUCCESS"
+    if result.status is Status.REVERT:
+        return _REVERTED
+    return _CODES.get(result.halt, _OTHER_HALT) if result.halt else _OTHER_HALT
+
+
+def reason(output: bytes) -> str:
+    """The text of Error(string) in revert data; empty for custom errors, panics and what can't be decoded."""
+    selector, arguments = output[:4], output[4:]
+    if selector != _REASON_SELECTOR:
+        return ""
+    offset = int.from_bytes(arguments[:_WORD], "big")
+    if len(arguments) < offset + _WORD:
+        return ""
+    begin = offset + _WORD
+    length = int.from_bytes(arguments[offset:begin], "big")
+    if len(arguments) < begin + length:
+        return ""
+    return arguments[begin : begin + length].decode(errors="replace")

@@ -1,0 +1,63 @@
+"""The engine `pyevm-blocks`: the same frames as `pyevm`, whose code is translated to Python while it runs."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from web3sim.engine.computation import EngineComputation
+from web3sim.engine.interface import Profile
+from web3sim.engine.ledger import LedgerComputation
+from web3sim.engine.plain import PlainEngine
+from web3sim.engine.translation.frame import Frame
+from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.programs import ARRIVALS, CREATIONS, CREATIONS_WEIGHT, Creations, Programs
+
+
+class TranslatedComputation(EngineComputation):
+    """A frame that runs a program, unless it is traced. Those of init code are kept apart."""
+
+    programs: ClassVar[Programs]
+    creations: ClassVar[Programs]
+
+    def run_code(self) -> None:
+        if self.state.tracer is not None:
+            super().run_code()
+        elif code := self.msg.code:
+            program = (self.creations if self.msg.is_create else self.programs).of(code)
+            program.run(Frame(self, program))
+
+    # The library asks a frame for these dozens of times.
+
+    @property
+    def is_success(self) -> bool:
+        return self._error is None
+
+    @property
+    def is_error(self) -> bool:
+        return self._error is not None
+
+
+class TranslatedLedgerComputation(TranslatedComputation, LedgerComputation):
+    """The same by a ledger's rules."""
+
+
+class TranslatedEngine(PlainEngine):
+    """With a tracer it is the plain engine. `arrivals`: how often code is interpreted before translation."""
+
+    name = "pyevm-blocks"
+
+    def __init__(self, arrivals: int = ARRIVALS) -> None:
+        self.computations: Mapping[Profile, type[TranslatedComputation]] = {
+            Profile.ETHEREUM: _with_programs(TranslatedComputation, arrivals),
+            Profile.LEDGER: _with_programs(TranslatedLedgerComputation, arrivals),
+        }
+
+
+def _with_programs(base: type[TranslatedComputation], arrivals: int) -> type[TranslatedComputation]:
+    """The class with caches of its own."""
+    instructions = Instructions.of(base.opcodes)
+    programs = Programs(instructions, arrivals)
+    creations = Creations(instructions, arrivals, CREATIONS_WEIGHT, CREATIONS)
+    return type(base.__name__, (base,), {"programs": programs, "creations": creations})
+
+
+ENGINE = TranslatedEngine()

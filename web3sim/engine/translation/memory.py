@@ -1,0 +1,71 @@
+"""Memory of translated code: growing, copying to it, and what hashing it costs."""
+
+from eth.constants import GAS_MEMORY, GAS_MEMORY_QUADRATIC_DENOMINATOR
+from eth.exceptions import OutOfBoundsRead, OutOfGas
+
+from web3sim.engine.translation.frame import Frame
+
+COPY_WORD, HASH_WORD = 3, 6
+
+
+def grow(end: int, memory: bytearray, gas: int) -> int:
+    """Extend memory to hold `end` bytes, in words. Gives the gas left."""
+    words, before = (end + 31) // 32, len(memory) // 32
+    gas -= (words - before) * GAS_MEMORY
+    gas -= words**2 // GAS_MEMORY_QUADRATIC_DENOMINATOR - before**2 // GAS_MEMORY_QUADRATIC_DENOMINATOR
+    if gas < 0:
+        raise OutOfGas("Out of gas: memory")
+    memory.extend(bytes((words - before) * 32))
+    return gas
+
+
+def copied(to: int, size: int, memory: bytearray, gas: int) -> int:
+    """Charge for copying to memory. Gives the gas left."""
+    if size and len(memory) < to + size:
+        gas = grow(to + size, memory, gas)
+    gas -= (size + 31) // 32 * COPY_WORD
+    if gas < 0:
+        raise OutOfGas("Out of gas: copy")
+    return gas
+
+
+def copy_calldata(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    gas = copied(to, size, memory, gas)
+    if size:
+        found = frame.message.data[source : source + size]
+        memory[to : to + size] = found if len(found) == size else bytes(found).ljust(size, b"\0")
+    return gas
+
+
+def copy_code(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    gas = copied(to, size, memory, gas)
+    if size:
+        memory[to : to + size] = frame.program.raw[source : source + size].ljust(size, b"\0")
+    return gas
+
+
+def copy_return_data(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    data = frame.computation.return_data
+    if source + size > len(data):
+        raise OutOfBoundsRead(f"Return data has {len(data)} bytes, not {source + size}.")
+    gas = copied(to, size, memory, gas)
+    if size:
+        memory[to : to + size] = data[source : source + size]
+    return gas
+
+
+def copy_memory(to: int, source: int, size: int, memory: bytearray, gas: int, frame: Frame) -> int:
+    gas = copied(max(to, source), size, memory, gas)
+    if size:
+        memory[to : to + size] = memory[source : source + size]
+    return gas
+
+
+def hashed(offset: int, size: int, memory: bytearray, gas: int) -> int:
+    """Charge for a hash of memory. Gives the gas left."""
+    if size and len(memory) < offset + size:
+        gas = grow(offset + size, memory, gas)
+    gas -= (size + 31) // 32 * HASH_WORD
+    if gas < 0:
+        raise OutOfGas("Out of gas: hash")
+    return gas

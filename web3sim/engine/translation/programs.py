@@ -1,0 +1,167 @@
+"""Programs: codes that are translated while they run, and the cache that keeps them.
+
+A position is interpreted by the library's operations for its first few arrivals, which also shows which way
+its jumps go; then its trace is translated. So code that runs once costs what it costs without translation,
+and what an attacker can have translated is bounded by the gas of the arrivals, by the size of his code, and
+for each call by how much of it was interpreted.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cached_property, partial
+from itertools import compress
+from typing import Any
+
+from eth.exceptions import Halt
+
+from web3sim.engine.code import jump_destinations
+from web3sim.engine.state import EngineState
+from web3sim.engine.translation.frame import Frame, interpret
+from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.runtime import NAMES
+from web3sim.engine.translation.source import Code, trace_source
+
+Trace = Callable[[list[int], bytearray, int, Frame], tuple[int, int]]
+
+# Arrivals that are interpreted: translating a trace takes about as long as so many runs.
+ARRIVALS = 8
+# How many characters of a program may be translated: these, and so many per byte of its code. All traces of
+# what a Solidity compiler makes are 20 to 30 per byte; short ones of any code are hardly more.
+CHARACTERS, CHARACTERS_PER_BYTE = 20_000, 80
+# What a call may spend on translation: a tenth of the time in which it interprets, by what an instruction and
+# a character of source take (about 1 and 0.4 microseconds).
+OPERATIONS_PER_CHARACTER = 4
+# What things weigh in memory, in bytes: an empty program, a character of source once compiled, an entry of a
+# dictionary or set.
+PROGRAM_WEIGHT, CHARACTER_WEIGHT, ENTRY_WEIGHT = 5_000, 4, 100
+# What a process keeps: so many programs, and so many bytes.
+PROGRAMS, WEIGHT = 4096, 64 * 2**20
+# The same for init code, which hardly ever runs again: but contracts create others in loops.
+CREATIONS, CREATIONS_WEIGHT = 64, 8 * 2**20
+
+
+class Program(dict[int, Trace]):
+    """A code's traces by entry; one that is missing is interpreted, or translated, on arrival."""
+
+    def __init__(self, raw: bytes, instructions: Instructions, arrivals: int, weigh: Callable[[int], None]):
+        super().__init__()
+        self.raw, self.instructions, self.threshold = raw, instructions, arrivals
+        self.weigh = weigh
+        self.arrivals: dict[int, int] = {}
+        self.taken: dict[int, bool] = {}
+        self.weight = 0
+        self.allowance = self.characters = CHARACTERS + CHARACTERS_PER_BYTE * len(raw)
+        self._gain(PROGRAM_WEIGHT + len(raw))
+
+    def _gain(self, weight: int) -> None:
+        self.weight += weight
+        self.weigh(weight)
+
+    @cached_property
+    def destinations(self) -> frozenset[int]:
+        found = frozenset(compress(range(len(self.raw)), jump_destinations(self.raw)))
+        self._gain(len(found) * ENTRY_WEIGHT)
+        return found
+
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        return {**NAMES, "D": self.destinations}
+
+    def __missing__(self, position: int) -> Trace:
+        return partial(self._arrive, position)
+
+    def _arrive(
+        self, position: int, stack: list[int], memory: bytearray, gas: int, frame: Frame
+    ) -> tuple[int, int]:
+        """Run from a position that has no trace, which is made if it's due."""
+        if not self.due(position, frame.state):
+            return interpret(position, stack, memory, gas, frame)
+        frame.state.check_deadline()
+        trace = self[position] = self._translate(position, frame)
+        return trace(stack, memory, gas, frame)
+
+    def due(self, position: int, state: EngineState) -> bool:
+        """Whether the trace of a position should be made, which has none; otherwise note the arrival."""
+        if self.characters < 0:
+            return False
+        arrived = self.arrivals.get(position, 0)
+        if arrived >= self.threshold:
+            return state.translatable >= 0
+        if not arrived:
+            # One for the arrival, one for a jump behind it.
+            self._gain(2 * ENTRY_WEIGHT)
+        self.arrivals[position] = arrived + 1
+        return False
+
+    def _translate(self, position: int, frame: Frame) -> Trace:
+        # The second half of the characters is for short traces: code with many paths has more than enough.
+        short = 2 * self.characters < self.allowance
+        code = Code(self.raw, self.instructions, self.destinations, self.taken, self, short)
+        source = trace_source(code, position)
+        self.characters -= len(source)
+        frame.state.translatable -= len(source) * OPERATIONS_PER_CHARACTER
+        self._gain(ENTRY_WEIGHT + CHARACTER_WEIGHT * len(source))
+        made: dict[str, Trace] = {}
+        frame.state.check_deadline()
+        exec(compile(source, "<trace>", "exec"), self.names, made)
+        return made["f"]
+
+    def run(self, frame: Frame) -> None:
+        """Run the code to its end. Errors: the library's, as its own loop raises them; DeadlinePassed."""
+        stack, memory, gas = frame.stack, frame.memory, frame.meter.gas_remaining
+        position = 0
+        try:
+            while position >= 0:
+                if gas < frame.checkpoint:
+                    frame.pause(gas)
+                position, gas = self[position](stack, memory, gas, frame)
+        except Halt:
+            return
+        frame.meter.gas_remaining = gas
+
+
+class Programs:
+    """The programs of one table of opcodes, the least recently used forgotten first."""
+
+    def __init__(
+        self, instructions: Instructions, arrivals: int = ARRIVALS, limit: int = WEIGHT, most: int = PROGRAMS
+    ):
+        self.instructions, self.arrivals, self.limit, self.most = instructions, arrivals, limit, most
+        self.kept: OrderedDict[bytes, Program] = OrderedDict()
+        self.weight = 0
+
+    def of(self, code: bytes) -> Program:
+        return self._find(code, code)
+
+    def _find(self, key: bytes, code: bytes) -> Program:
+        program = self.kept.get(key)
+        if program is None:
+            program = self.kept[key] = Program(code, self.instructions, self.arrivals, self._weigh)
+        else:
+            self.kept.move_to_end(key)
+        while len(self.kept) > self.most or (self.weight > self.limit and len(self.kept) > 1):
+            self._forget()
+        return program
+
+    def _weigh(self, weight: int) -> None:
+        self.weight += weight
+
+    def _forget(self) -> None:
+        """Forget the oldest."""
+        self._let_go(self.kept.popitem(last=False)[1])
+
+    def _let_go(self, program: Program) -> None:
+        """It may still be running, and weighs nothing from then on."""
+        program.weigh = lambda weight: None
+        self.weight -= program.weight
+
+
+class Creations(Programs):
+    """Programs of init code, found by its length and its ends: to hash all of it takes as long as a frame."""
+
+    def of(self, code: bytes) -> Program:
+        key = len(code).to_bytes(4) + code[:64] + code[-64:]
+        found = self.kept.get(key)
+        if found is not None and found.raw != code:
+            self._let_go(self.kept.pop(key))
+        return self._find(key, code)

@@ -1,0 +1,179 @@
+"""The lines of a trace: its symbolic stack, its locals, what it charges, and how it's left."""
+
+from dataclasses import dataclass
+
+from web3sim.engine.translation.frame import STACK_LIMIT
+from web3sim.engine.translation.symbols import MASK, Expression, Result, Symbol, Test
+
+
+@dataclass(frozen=True)
+class Loop:
+    """How deep a trace that repeats looks into the stack, and which places (from the top, 1) it changes."""
+
+    depth: int
+    changed: frozenset[int]
+
+
+class Writer:
+    """The lines of one trace, and what is known of the stack and the gas where they have come to."""
+
+    def __init__(self, start: int, repeats: Loop | None):
+        self.start, self.repeats = start, repeats
+        self.loop: Loop | None = None
+        self.lines: list[str] = []
+        self.characters = 0
+        self.locals = 0
+        # The symbolic stack: its lowest `depth` symbols stood for the uppermost places on entry.
+        self.symbols: list[Symbol] = []
+        self.entries: list[Symbol] = []
+        self.depth = 0
+        self.growth = 0
+        self.room = STACK_LIMIT
+        # The segment being charged: where, and how much so far.
+        self.charged_at: int | None = None
+        self.cost = 0
+        if repeats:
+            self.reach(repeats.depth)
+
+    # THE STACK
+
+    def reach(self, depth: int) -> None:
+        """Have the symbols of at least so many places of the stack on entry."""
+        while self.depth < depth:
+            self.depth += 1
+            symbol = Symbol(f"i{self.depth}")
+            self.entries.append(symbol)
+            self.symbols.insert(0, symbol)
+            if not self.repeats:
+                self.emit(f"i{self.depth} = s[-{self.depth}]")
+
+    def pop(self, count: int = 1) -> list[Symbol]:
+        """The uppermost symbols, the top first; each an operand that can be written as it stands."""
+        self.want(count)
+        taken = self.symbols[: -count - 1 : -1]
+        del self.symbols[-count:]
+        for symbol in taken:
+            self.settle(symbol)
+        return taken
+
+    def want(self, count: int) -> None:
+        if (missing := count - len(self.symbols)) > 0:
+            self.reach(self.depth + missing)
+
+    def settle(self, symbol: Symbol) -> None:
+        """Store a test as 0 or 1, where it's not used as a test."""
+        if symbol.test and not symbol.text:
+            symbol.text = self.local(valued(symbol.test))
+
+    def push(self, result: Result) -> None:
+        if isinstance(result, Test):
+            result = Symbol("", 1, None, result)
+        elif isinstance(result, Expression):
+            result = Symbol(self.local(result.text), min(result.high, MASK))
+        self.symbols.append(result)
+        self.growth = max(self.growth, len(self.symbols) - self.depth)
+
+    def local(self, text: str) -> str:
+        self.locals += 1
+        name = f"t{self.locals}"
+        self.emit(f"{name} = {text}")
+        return name
+
+    def flush(self, symbols: list[Symbol]) -> list[str]:
+        """Lines that make the stack what the symbols say."""
+        kept = 0
+        while kept < min(len(symbols), self.depth) and self._stands(symbols, kept):
+            kept += 1
+        drop, new = self.depth - kept, symbols[kept:]
+        values = [symbol.text or valued(symbol.test) for symbol in new]
+        if not drop:
+            if len(new) > 1:
+                return [f"s += {', '.join(values)},"]
+            return [f"s.append({text})" for text in values]
+        if not new:
+            return [f"del s[-{drop}:]"]
+        if len(new) != drop:
+            return [f"s[-{drop}:] = {', '.join(values)},"]
+        places = [place for place in range(drop) if not self._stands(symbols, kept + place)]
+        if len(places) > 2:
+            return [f"s[-{drop}:] = {', '.join(values)},"]
+        return [f"s[-{drop - place}] = {values[place]}" for place in places]
+
+    def _stands(self, symbols: list[Symbol], index: int) -> bool:
+        """Whether the stack itself already holds the symbol at this index."""
+        place = self.depth - index
+        changed = self.repeats.changed if self.repeats else frozenset()
+        return symbols[index] is self.entries[place - 1] and place not in changed
+
+    # LINES AND GAS
+
+    def emit(self, line: str) -> None:
+        self.lines.append(line)
+        self.characters += len(line)
+
+    def pay(self, price: int) -> None:
+        """Add to what the segment costs; the first price opens it here."""
+        if not price:
+            return
+        if self.charged_at is None:
+            self.charged_at, self.cost = len(self.lines), 0
+            self.lines.append("")
+        self.cost += price
+
+    def close_segment(self) -> None:
+        """Charge what has been added up, where the segment began."""
+        if self.charged_at is not None:
+            self.lines[self.charged_at] = f"g -= {self.cost}\nif g < 0: raise O"
+            self.charged_at = None
+
+    def return_to(self, lines: list[str], result: str, indent: str = "") -> None:
+        for line in (*lines, f"return {result}"):
+            self.emit(indent + line)
+
+    def leave(self, position: int) -> None:
+        """End the trace: it goes on at a position, which may be its own entry."""
+        self.close_segment()
+        level = len(self.symbols) == self.depth
+        if position == self.start and level and self.repeats:
+            moved = [
+                (entry.text, symbol.text or valued(symbol.test))
+                for entry, symbol in zip(reversed(self.entries), self.symbols, strict=True)
+                if symbol is not entry
+            ]
+            if moved:
+                names, values = zip(*moved, strict=True)
+                self.emit(f"{', '.join(names)} = {', '.join(values)}")
+            return
+        if position == self.start and level:
+            places = zip(range(self.depth, 0, -1), reversed(self.entries), self.symbols, strict=True)
+            self.loop = Loop(self.depth, frozenset(place for place, entry, now in places if now is not entry))
+        self.return_to(self.flush(self.symbols), f"{position}, g")
+
+    def leave_to_library(self, position: int, symbols: list[Symbol], paid: int, indent: str = "") -> None:
+        """Let the library's loop run on from an instruction whose price has already been charged."""
+        self.return_to(self.flush(symbols), f"P({position}, s, m, g + {paid}, x)", indent)
+
+    def source(self) -> str:
+        lines = [line for text in self.lines for line in text.split("\n") if line]
+        head = [" n = len(s)"] if self.depth or self.growth else []
+        bounds = f"{self.depth} <= n <= {min(self.room, STACK_LIMIT - self.growth)}"
+        if head:
+            head.append(f" if not {bounds}: return P({self.start}, s, m, g, x)")
+        if not self.repeats:
+            return "\n".join(["def f(s, m, g, x):", *head, *(" " + line for line in lines)])
+        head += [f" i{place} = s[-{place}]" for place in range(1, self.depth + 1)]
+        tail = [f" s[-{place}] = i{place}" for place in sorted(self.repeats.changed)]
+        body = ["  " + line for line in lines]
+        tail.append(f" return {self.start}, g")
+        return "\n".join(["def f(s, m, g, x):", *head, " while g >= x.checkpoint:", *body, *tail])
+
+    def end(self, result: str) -> None:
+        self.close_segment()
+        self.return_to(self.flush(self.symbols), result)
+
+
+def valued(result: Test | Expression | None) -> str:
+    """A pure result as an expression."""
+    if isinstance(result, Test):
+        return f"(1 if {result} else 0)"
+    return result.text if result else ""

@@ -1,0 +1,248 @@
+"""Token buckets and counters that all processes of a node share, or all nodes that share a Redis.
+
+A bucket is refilled continuously and holds what a second brings. Times are those of the machine's monotonic
+clock, which all its processes read alike; in Redis those of the server.
+"""
+
+import fcntl
+import logging
+import mmap
+import os
+import struct
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.conf import settings
+
+from mirror import config
+from mirror.rest.answers.stores import Circuit
+
+log = logging.getLogger("mirror.web3")
+
+Clock = Callable[[], float]
+
+
+class Buckets(Protocol):
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        """Take tokens from the bucket that `rate` per second fill; False if it has fewer, and keeps them."""
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        """Return tokens that were not used; a full bucket stays full."""
+
+    def count(self, name: str, most: int) -> bool:
+        """Count one more; False if there were `most` before."""
+
+
+# MEMORY AND FILES
+
+# Key, what is left or was counted, time of that.
+_RECORD = struct.Struct("<Qdd")
+_RECORDS = 1024
+_SIZE = _RECORD.size * _RECORDS
+
+
+class SharedBuckets:
+    """In a file of a node that its processes map into their memory; without one in this process.
+
+    There is room for a thousand names; then all is forgotten, and every bucket full.
+    """
+
+    def __init__(self, path: Path | None, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        if path is not None:
+            try:
+                self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                if os.fstat(self._file).st_size < _SIZE:
+                    os.ftruncate(self._file, _SIZE)
+            except OSError as error:
+                log.warning("event=throttle_not_shared path=%s error=%s", path, error.strerror)
+        self._memory = mmap.mmap(-1 if self._file is None else self._file, _SIZE)
+
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        return self._changed(name, rate, -tokens)
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        self._changed(name, rate, tokens)
+
+    def count(self, name: str, most: int) -> bool:
+        key = _key(name)
+        with self._lock, _Locked(self._file):
+            at, known = self._place(key)
+            counted = _RECORD.unpack_from(self._memory, at)[1] if known else 0.0
+            if counted >= most:
+                return False
+            _RECORD.pack_into(self._memory, at, key, counted + 1, 0.0)
+            return True
+
+    def _changed(self, name: str, rate: int, by: int) -> bool:
+        key = _key(name)
+        with self._lock, _Locked(self._file):
+            at, known = self._place(key)
+            now, left = self._clock(), float(rate)
+            if known:
+                _, before, then = _RECORD.unpack_from(self._memory, at)
+                # After a start of the machine its clock begins anew.
+                if now >= then:
+                    left = min(before + (now - then) * rate, rate)
+            left += by
+            if left < 0:
+                return False
+            _RECORD.pack_into(self._memory, at, key, min(left, rate), now)
+            return True
+
+    def _place(self, key: int) -> tuple[int, bool]:
+        """Where the record of a key is or is to be, and whether it is there."""
+        for step in range(_RECORDS):
+            at = (key + step) % _RECORDS * _RECORD.size
+            found = _RECORD.unpack_from(self._memory, at)[0]
+            if found in (key, 0):
+                return at, found == key
+        self._memory[:] = bytes(_SIZE)
+        return key % _RECORDS * _RECORD.size, False
+
+
+class _Locked:
+    """Holds a file's lock against other processes; nothing without a file."""
+
+    def __init__(self, file: int | None) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+def _key(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") or 1
+
+
+# REDIS
+
+# What is left lives as long as the bucket is not full by itself.
+_CHANGE = """
+local rate, by = tonumber(ARGV[1]), tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local found = redis.call('HMGET', KEYS[1], 'left', 'at')
+local left = rate
+if found[1] then left = math.min(rate, found[1] + math.max(0, now - found[2]) * rate) end
+left = left + by
+if left < 0 then return 0 end
+local text = string.format('%.6f', math.min(left, rate))
+redis.call('HSET', KEYS[1], 'left', text, 'at', string.format('%.6f', now))
+redis.call('EXPIRE', KEYS[1], 2)
+return 1
+"""
+_COUNT = """
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then return 0 end
+redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], 86400)
+return 1
+"""
+
+
+class RedisBuckets:
+    """In a Redis, by a client such as django-redis makes; in `otherwise` while that does not work."""
+
+    def __init__(self, client: Any, circuit: Circuit, otherwise: Buckets, namespace: str) -> None:
+        self._circuit, self._otherwise, self._namespace = circuit, otherwise, namespace
+        self._change, self._count = client.register_script(_CHANGE), client.register_script(_COUNT)
+
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        taken = self._asked(self._change, name, rate, -tokens)
+        return self._otherwise.take(name, rate, tokens) if taken is None else taken
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        if self._asked(self._change, name, rate, tokens) is None:
+            self._otherwise.give_back(name, rate, tokens)
+
+    def count(self, name: str, most: int) -> bool:
+        counted = self._asked(self._count, name, most)
+        return self._otherwise.count(name, most) if counted is None else counted
+
+    def _asked(self, script: Any, name: str, *arguments: int) -> bool | None:
+        """What a script says; None when Redis does not answer."""
+        if not self._circuit.closed():
+            return None
+        try:
+            answer = script([f"{self._namespace}:{name}"], arguments)
+        # A broken server makes its client raise anything.
+        except Exception as error:
+            self._circuit.failed(error)
+            return None
+        self._circuit.worked()
+        return bool(answer)
+
+
+# IN ADVANCE
+
+# How much of a second a process takes at once.
+_ADVANCE = 20
+
+
+class AdvanceBuckets:
+    """Serves most requests from what it took from others' buckets before, so that those are seldom asked.
+
+    It takes a twentieth of a second's worth more than it needs, keeps at most twice as much, and gives the
+    rest back.
+    """
+
+    def __init__(self, shared: Buckets) -> None:
+        self._shared = shared
+        self._lock = threading.Lock()
+        self._kept: dict[str, int] = {}
+
+    def take(self, name: str, rate: int, tokens: int) -> bool:
+        advance = rate // _ADVANCE
+        with self._lock:
+            kept = self._kept.get(name, 0) - tokens
+            if kept < 0:
+                if advance and self._shared.take(name, rate, advance - kept):
+                    kept = advance
+                elif self._shared.take(name, rate, -kept):
+                    kept = 0
+                else:
+                    return False
+            self._kept[name] = kept
+            return True
+
+    def give_back(self, name: str, rate: int, tokens: int) -> None:
+        advance = rate // _ADVANCE
+        with self._lock:
+            kept = self._kept.get(name, 0) + tokens
+            if kept > 2 * advance:
+                self._shared.give_back(name, rate, kept - advance)
+                kept = advance
+            self._kept[name] = kept
+
+    def count(self, name: str, most: int) -> bool:
+        return self._shared.count(name, most)
+
+
+@cache
+def of_process() -> Buckets:
+    """Those that all requests to a process use."""
+    return configured()
+
+
+def configured() -> Buckets:
+    """In the Redis of the settings, else in the node's data folder."""
+    shared = SharedBuckets(settings.DATA_DIR / "throttle" if settings.DATA_DIR.is_dir() else None)
+    if config.value("rest.redis.uri") is None:
+        return AdvanceBuckets(shared)
+    from django_redis import get_redis_connection
+
+    namespace = f"ledger-mirror:{config.value('network')}:web3"
+    client = get_redis_connection("default")
+    return AdvanceBuckets(RedisBuckets(client, Circuit("redis"), shared, namespace))

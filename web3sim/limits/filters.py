@@ -1,0 +1,174 @@
+"""What an operator wants done with contract calls of some kind: log, refuse, slow, run by another engine.
+
+Filters come from the setting `web3.throttle.request` and from the admin; each that matches a request acts on
+it, in this order, until one refuses it.
+"""
+
+import json
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db import DatabaseError
+
+from mirror import config
+from mirror.config.setting import InvalidSetting
+from mirror.db import outage
+from web3sim.calls.body import CallBody
+from web3sim.limits.buckets import Buckets
+from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condition, conditions_of
+from web3sim.limits.throttle import REQUESTS_EXCEEDED, Throttled
+from web3sim.models import MOST_RATE, ContractCallFilter
+
+log = logging.getLogger("mirror.web3")
+
+REJECTED = "Invalid request"
+
+#: The engines that the two redirecting actions stand for.
+ENGINES = {"MODULARIZED": "pyevm-blocks", "MONOLITHIC": "pyevm"}
+
+_MEMBERS = {"action", "filters", "limit", "rate"}
+_CONDITION_MEMBERS = {"expression", "field", "type"}
+_RELOAD_SECONDS = 2.0
+
+
+class RequestFilter(NamedTuple):
+    """One filter; `name` is what its counts are kept under, `limit` None for none."""
+
+    name: str
+    action: str = "LOG"
+    conditions: tuple[Condition, ...] = ()
+    limit: int | None = None
+    rate: int = 100
+
+    def concerns(self, body: CallBody, buckets: Buckets) -> bool:
+        if self.rate == 0 or (self.action != "THROTTLE" and random.random() * 100 >= self.rate):
+            return False
+        # The processes of a web server have one parent.
+        if self.limit is not None and not buckets.count(f"limit:{os.getppid()}:{self.name}", self.limit):
+            return False
+        return not self.conditions or any(each.matches(body) for each in self.conditions)
+
+
+def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) -> str | None:
+    """Let all filters act on a request; the name of the engine that one of them chose. Errors: Throttled."""
+    engine = None
+    for each in filters:
+        if not each.concerns(body, buckets):
+            continue
+        if each.action == "LOG":
+            # Shown at any level: the operator asked for it.
+            log.warning("event=contract_call filter=%s request=%s", each.name, _logged(body))
+        elif each.action == "REJECT":
+            raise Throttled(REJECTED)
+        elif each.action == "THROTTLE":
+            if not buckets.take(f"filter:{each.name}", each.rate, 1):
+                raise Throttled(REQUESTS_EXCEEDED)
+        else:
+            engine = ENGINES[each.action]
+    return engine
+
+
+def _logged(body: CallBody) -> str:
+    text = " ".join(f"{name.lower()}={shown(body)}" for name, shown in FIELDS.items())
+    most: int = config.value("web3.maxPayloadLogSize")
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+# SETTING
+
+
+def configured() -> tuple[RequestFilter, ...]:
+    """The filters of the setting. Errors: InvalidSetting."""
+    setting = config.described("web3.throttle.request")
+    try:
+        given = json.loads(config.value(setting.name))
+        if not isinstance(given, list):
+            raise InvalidCondition("it must be a JSON list of filters")
+        return tuple(_configured(f"setting:{number}", each) for number, each in enumerate(given))
+    except (InvalidCondition, json.JSONDecodeError) as error:
+        raise InvalidSetting(f"{setting.variable} can't be used: {error}") from None
+
+
+def _configured(name: str, given: Any) -> RequestFilter:
+    _check_members(given, _MEMBERS)
+    action = str(given.get("action", "LOG")).upper()
+    if action not in ContractCallFilter.Action:
+        raise InvalidCondition(f"“{action}” is no action: choose {', '.join(ContractCallFilter.Action)}.")
+    filters = given.get("filters") or []
+    if not isinstance(filters, list):
+        raise InvalidCondition("“filters” must be a list")
+    conditions = []
+    for each in filters:
+        _check_members(each, _CONDITION_MEMBERS)
+        conditions.append(
+            condition(
+                str(each.get("field", "DATA")),
+                str(each.get("type", "CONTAINS")),
+                str(each.get("expression", "")),
+            )
+        )
+    limit, rate = given.get("limit"), given.get("rate", 100)
+    if limit is not None and not (_is_number(limit) and limit >= 0):
+        raise InvalidCondition(f"“limit” must be a number of requests, not {limit!r}")
+    most = MOST_RATE if action == "THROTTLE" else 100
+    if not (_is_number(rate) and 0 <= rate <= most):
+        raise InvalidCondition(f"“rate” must be a whole number from 0 to {most}, not {rate!r}")
+    return RequestFilter(name, action, tuple(conditions), limit, rate)
+
+
+def _check_members(given: Any, known: set[str]) -> None:
+    if not isinstance(given, dict):
+        raise InvalidCondition(f"{given!r} must be an object with {', '.join(sorted(known))}")
+    if unknown := given.keys() - known:
+        raise InvalidCondition(f"“{min(unknown)}” is none of {', '.join(sorted(known))}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# ADMIN
+
+
+class Filters:
+    """All filters, those of the admin read again every two seconds."""
+
+    def __init__(self) -> None:
+        self._of_setting = configured()
+        self._all = self._of_setting
+        self._read_at = float("-inf")
+        self._reading = threading.Lock()
+
+    def current(self) -> Sequence[RequestFilter]:
+        if time.monotonic() - self._read_at > _RELOAD_SECONDS and self._reading.acquire(blocking=False):
+            try:
+                self._all = (*self._of_setting, *_kept())
+            except DatabaseError as error:
+                if outage.is_outage(error):
+                    outage.noted(error)
+                else:
+                    log.warning("event=filters_not_read error=%s", str(error).strip().partition("\n")[0])
+            finally:
+                self._read_at = time.monotonic()
+                self._reading.release()
+        return self._all
+
+
+def _kept() -> list[RequestFilter]:
+    """The filters of the admin."""
+    return [
+        # A change begins a new count.
+        RequestFilter(
+            f"{each.name}:{each.changed.timestamp()}",
+            each.action,
+            conditions_of(each.conditions),
+            each.limit,
+            each.rate,
+        )
+        for each in ContractCallFilter.objects.filter(enabled=True).order_by("name")
+    ]

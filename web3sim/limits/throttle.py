@@ -1,0 +1,56 @@
+"""How much may be simulated: requests per second and gas per second, of all processes of the node together.
+
+Gas is counted in units of `web3.throttle.gasUnit`. A call takes its whole gas limit before it runs, and what
+it did not use is given back.
+"""
+
+from mirror import config
+from web3sim.limits.buckets import Buckets
+
+REQUESTS_EXCEEDED = "Requests per second rate limit exceeded"
+TRACES_EXCEEDED = "Requests per second rate limit exceeded."
+GAS_EXCEEDED = "Gas per second rate limit exceeded."
+
+_REQUESTS, _GAS = "requests", "gas"
+
+
+class Throttled(Exception):
+    """A request is refused for now; the message says by which limit."""
+
+
+def admit(buckets: Buckets, gas: int) -> None:
+    """Let a call of this gas limit pass. Errors: Throttled."""
+    _count_request(buckets, REQUESTS_EXCEEDED)
+    units = _units(gas)
+    if units and not buckets.take(_GAS, config.value("web3.throttle.gasPerSecond"), units):
+        raise Throttled(GAS_EXCEEDED)
+
+
+def admit_trace(buckets: Buckets) -> None:
+    """Let a request for a trace pass, which counts as a call without gas. Errors: Throttled."""
+    _count_request(buckets, TRACES_EXCEEDED)
+
+
+def _count_request(buckets: Buckets, refusal: str) -> None:
+    if not buckets.take(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1):
+        raise Throttled(refusal)
+
+
+def restore(buckets: Buckets, gas: int) -> None:
+    """Give back gas that a call took and did not use."""
+    if units := _units(gas):
+        buckets.give_back(_GAS, config.value("web3.throttle.gasPerSecond"), units)
+
+
+def unused(gas: int, used: int | None, succeeded: bool) -> int:
+    """How much of a call's gas limit to give back; `used` is None for a call that came to no result."""
+    most = gas * int(config.value("web3.throttle.gasLimitRefundPercent")) // 100
+    if used is None or (used >= gas and not succeeded):
+        return most
+    return max(min(gas - used, most), 0)
+
+
+def _units(gas: int) -> int:
+    """What a call of this gas limit takes from the bucket; nothing if that is no more than one unit."""
+    unit: int = config.value("web3.throttle.gasUnit")
+    return gas // unit if gas > unit else 0

@@ -1,0 +1,115 @@
+"""The operations of a run as JSON, one entry each, given away in pieces.
+
+An entry tells what was after its operation, but where it was: `pc` is that of the operation itself. A call of
+a precompiled or system contract has one more entry, of that contract: without stack, memory and storage,
+`gas_cost` what the contract took if it returned anything.
+"""
+
+from collections.abc import Callable, Mapping
+
+from mirror.values.result_codes import NAMES
+from web3sim.engine.interface import Address, FrameEnd, FrameStart, Status, Step
+
+_PIECE_BYTES = 64 * 1024
+# Operations that have another name by now than the library gives them.
+_RENAMED = {"SHA3": "KECCAK256"}
+
+_WORD = 32
+_CODE_BYTES = 4
+_ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
+
+Emit = Callable[[bytes], None]
+
+
+class OpcodeEntries:
+    """A tracer. `reasons` are why system contracts failed, by the place of their frame among all frames."""
+
+    def __init__(
+        self,
+        emit: Emit,
+        *,
+        stack: bool,
+        memory: bool,
+        storage: bool,
+        is_system: Callable[[Address], bool],
+        reasons: Mapping[int, bytes],
+    ) -> None:
+        self.wants_stack, self.wants_memory, self.wants_storage = stack, memory, storage
+        self._emit, self._is_system, self._reasons = emit, is_system, reasons
+        self._pieces: list[str] = []
+        self._length = 0
+        self._first = True
+        self._frames = 0
+        self._pc, self._op = 0, ""
+        self._precompile: FrameStart | None = None
+
+    def frame_start(self, frame: FrameStart) -> None:
+        if frame.precompile:
+            self._precompile = frame
+        self._frames += 1
+
+    def step(self, step: Step) -> None:
+        self._pc, self._op = step.pc, _RENAMED.get(step.op, step.op)
+        self._add(
+            step.gas,
+            step.gas_cost,
+            step.depth,
+            ",".join([f'"0x{value:064x}"' for value in step.stack]),
+            ",".join([f'"0x{word.hex()}"' for word in step.memory]),
+            ",".join([f'"0x{slot:064x}":"0x{value:064x}"' for slot, value in step.storage.items()]),
+            step.reason,
+        )
+
+    def frame_end(self, frame: FrameEnd) -> None:
+        start, self._precompile = self._precompile, None
+        if start is None:
+            return
+        self._op = self._op or start.kind
+        cost = frame.gas_used if frame.output else 0
+        self._add(start.gas - frame.gas_used, cost, frame.depth, "", "", "", self._reason(start, frame))
+
+    def _reason(self, start: FrameStart, end: FrameEnd) -> bytes | None:
+        if self._is_system(start.code_address):
+            stored = self._reasons.get(self._frames - 1)
+            return None if stored is None else readable(stored)
+        return end.output if end.status is Status.REVERT else None
+
+    def _add(
+        self, gas: int, cost: int, depth: int, stack: str, memory: str, storage: str, reason: bytes | None
+    ) -> None:
+        entry = (
+            f'{"" if self._first else ","}{{"pc":{self._pc},"op":"{self._op}","gas":{gas},"gas_cost":{cost},'
+            f'"depth":{depth},"stack":[{stack}],"memory":[{memory}],"storage":{{{storage}}},"reason":'
+            + ("null}" if reason is None else f'"0x{reason.hex()}"}}')
+        )
+        self._first = False
+        self._pieces.append(entry)
+        self._length += len(entry)
+        if self._length >= _PIECE_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Give away what is left of the entries."""
+        if self._pieces:
+            self._emit("".join(self._pieces).encode())
+            self._pieces.clear()
+            self._length = 0
+
+
+def readable(reason: bytes) -> bytes:
+    """What a system contract reverted with, as Error(string): the name of a response code, or its text."""
+    if reason.startswith(_ERROR_SELECTOR) or not any(reason):
+        return reason.lstrip(b"\0")
+    number = reason.lstrip(b"\0")
+    if len(number) <= _CODE_BYTES and (name := NAMES.get(int.from_bytes(number, "big"))):
+        return _error(name.encode())
+    try:
+        text = reason.decode()
+    except UnicodeDecodeError:
+        return reason
+    return _error(reason) if text.isprintable() else reason
+
+
+def _error(text: bytes) -> bytes:
+    padded = text.ljust(-(-len(text) // _WORD) * _WORD, b"\0")
+    return _ERROR_SELECTOR + _WORD.to_bytes(_WORD, "big") + len(text).to_bytes(_WORD, "big") + padded

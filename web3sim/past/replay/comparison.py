@@ -1,0 +1,276 @@
+"""A past contract transaction run again, and what came of it held against what was recorded.
+
+Only what can be told for sure counts: a transaction whose state or code is not stored, or that called a
+system contract which is not simulated, is left out with the reason, and is neither a match nor a mismatch.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from mirror import config
+from mirror.values import entity_id
+from mirror.values.transaction_types import NUMBERS
+from web3sim.calls.call import response_code
+from web3sim.engine.interface import (
+    AccountKind,
+    AccountRecord,
+    Address,
+    CallResult,
+    DeadlinePassed,
+    Engine,
+    Halt,
+    Log,
+    NotSupported,
+    SlotChange,
+    Status,
+)
+from web3sim.past import transactions
+from web3sim.past.replay.cases import ReadState, case_of
+from web3sim.past.replay.functions import function_of
+from web3sim.past.replay.recorded import Recorded
+from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
+from web3sim.state.database import Reading
+
+_TYPES = frozenset(
+    NUMBERS[name] for name in ("CONTRACTCALL", "CONTRACTCREATEINSTANCE", "ETHEREUMTRANSACTION")
+)
+_SECONDS = 300.0
+# Numbers of the network's own entities: what is not stored of them is not there.
+_LAST_RESERVED_NUM = 1000
+_OLD_REFUND_QUOTIENT = 5
+_INIT_CODE_WORD = 2
+
+# What a record says of a halt, beside the response code of the transaction.
+_HALT_NAMES = {
+    Halt.OUT_OF_GAS: "INSUFFICIENT_GAS",
+    Halt.STACK_UNDERFLOW: "INSUFFICIENT_STACK_ITEMS",
+    Halt.STACK_OVERFLOW: "TOO_MANY_STACK_ITEMS",
+    Halt.INVALID_JUMP: "INVALID_JUMP_DESTINATION",
+    Halt.INVALID_OPCODE: "INVALID_OPERATION",
+    Halt.RETURN_DATA_OUT_OF_BOUNDS: "INVALID_RETURN_DATA_BUFFER_ACCESS",
+    Halt.CODE_SIZE_LIMIT: "CODE_TOO_LARGE",
+    Halt.STATIC_CHANGE: "ILLEGAL_STATE_CHANGE",
+    Halt.PRECOMPILE: "PRECOMPILE_ERROR",
+}
+
+
+class LeftOut(Exception):
+    """A transaction can't be replayed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    what: str
+    recorded: str
+    replayed: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: recorded {self.recorded}, replayed {self.replayed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One transaction. `left_out` says why it was not run; `case` is it as a test, if it differs."""
+
+    consensus_timestamp: int
+    contract: str
+    function: str
+    differences: tuple[Difference, ...] = ()
+    left_out: str | None = None
+    case: Mapping[str, object] | None = None
+
+
+class Replay:
+    """Replays transactions with an engine.
+
+    `beginning` is when the first stored block began (ns), None if that is the network's first.
+    """
+
+    def __init__(self, engine: Engine, reading: Reading, beginning: int | None) -> None:
+        self._engine, self._reading, self._beginning = engine, reading, beginning
+        self._precedes: dict[int, bool] = {}
+
+    def run(self, transaction: PastTransaction, recorded: Recorded) -> Replayed:
+        """Errors: those of the reading."""
+        contract = entity_id.text(transaction.contract_id or None) or "none"
+        name = (transaction.consensus_timestamp, contract)
+        try:
+            check_can_be_replayed(transaction, recorded)
+            rerun = transactions.rerun(transaction, self._reading, time.monotonic() + _SECONDS)
+            state = ReadState(_StateBefore(rerun, recorded, self))
+            result = self._engine.execute(rerun.request, rerun.block, state, rerun.system)
+        except LeftOut as reason:
+            return Replayed(*name, "", left_out=str(reason))
+        except BlockMissing:
+            return Replayed(*name, "", left_out="its block is not stored")
+        except CodeMissing:
+            return Replayed(*name, "", left_out="its init code, or the file with its data, is not stored")
+        except NotSupported as error:
+            return Replayed(*name, "", left_out=f"a system contract: {error}")
+        except DeadlinePassed:
+            return Replayed(*name, "", left_out="it takes too long")
+        function = function_of(rerun.request)
+        differences = tuple(compare(transaction, recorded, rerun, result))
+        case = case_of(transaction, recorded, rerun, state, differences) if differences else None
+        return Replayed(*name, function, differences, case=case)
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether what is not stored was not there."""
+        return self._beginning is None
+
+    def precedes(self, contract_id: int) -> bool:
+        """Whether a contract is older than what is stored, so that its first state is not known."""
+        if self._beginning is None:
+            return False
+        if contract_id not in self._precedes:
+            # Index: the primary key (id).
+            row = self._reading.fetch_one(
+                "select created_timestamp from entity where id = %s", (contract_id,)
+            )
+            created = None if row is None else row[0]
+            self._precedes[contract_id] = created is None or created < self._beginning
+        return self._precedes[contract_id]
+
+
+def check_can_be_replayed(transaction: PastTransaction, recorded: Recorded) -> None:
+    """Errors: LeftOut."""
+    if transaction.transaction_nonce or transaction.type not in _TYPES:
+        raise LeftOut("a part of another transaction")
+    if transaction.function_result is None:
+        raise LeftOut(f"it was never run ({transaction.result})")
+    if not recorded.has_sidecars:
+        raise LeftOut("its sidecars are not loaded")
+
+
+class _StateBefore:
+    """The state before a transaction; it refuses to tell what is not known. Errors: LeftOut."""
+
+    def __init__(self, rerun: Rerun, recorded: Recorded, replay: Replay) -> None:
+        self._rerun, self._recorded, self._replay = rerun, recorded, replay
+        new = rerun.request.new_contract_address
+        self._new = recorded.created | ({new} if new else set())
+        self._contracts = recorded.contracts - self._new
+        # Nothing follows from these not being there.
+        self._indifferent = {*self._new, rerun.request.sender}
+
+    def account(self, address: Address) -> AccountRecord | None:
+        found = self._rerun.state.account(address)
+        is_contract = found is not None and found.kind is AccountKind.CONTRACT
+        if (is_contract or address in self._contracts) and (found is None or not found.code):
+            raise LeftOut("the code of a contract is not stored")
+        if found is None and not self._replay.knows_all and address not in self._indifferent:
+            num = entity_id.num_of_long_zero(address)
+            if num is None or num > _LAST_RESERVED_NUM:
+                raise LeftOut("an account may be older than the first block stored")
+        return found
+
+    def slot(self, address: Address, slot: int) -> int:
+        value = self._rerun.state.slot(address, slot)
+        entity = self._rerun.ledger.entity_at(address)
+        if value or entity is None or not self._replay.precedes(entity.id):
+            return value
+        # No change is stored: only the transaction's own record may tell what was there.
+        own = self._recorded.changes.get((address, slot))
+        if own is None:
+            raise LeftOut("the state of a contract is older than the first block stored")
+        return own.read
+
+    def block_hash(self, number: int) -> bytes:
+        return self._rerun.state.block_hash(number)
+
+
+# COMPARING
+
+
+def compare(
+    transaction: PastTransaction, recorded: Recorded, rerun: Rerun, result: CallResult
+) -> Iterator[Difference]:
+    code = response_code(result)
+    if transaction.result != code:
+        yield Difference("result", transaction.result, code)
+    elif result.status is Status.SUCCESS:
+        if (transaction.call_result or b"") != result.output:
+            yield Difference("output", _hex(transaction.call_result or b""), _hex(result.output))
+    elif not _same_error(transaction.error_message, result):
+        yield Difference("error", repr(transaction.error_message), _error(result))
+    yield from _gas(transaction, rerun, result)
+    yield from _in_order("log", recorded.logs, result.logs)
+    if recorded.created != set(result.created):
+        yield Difference("created contracts", _listed(recorded.created), _listed(result.created))
+    yield from _changes(recorded, rerun, result)
+
+
+def _same_error(message: str | None, result: CallResult) -> bool:
+    """Records tell the revert data, or the name of the halt, or repeat the response code."""
+    if not message or message == response_code(result):
+        return True
+    return message == _error(result)
+
+
+def _error(result: CallResult) -> str:
+    if result.halt is None:
+        return _hex(result.output)
+    return _HALT_NAMES.get(result.halt, response_code(result))
+
+
+def _gas(transaction: PastTransaction, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
+    """Older networks gave back at most a fifth of the limit: then the gas used is not what was consumed,
+    which is recorded before refunds, and without the words of init code.
+    """
+    limit, consumed = rerun.request.gas, result.gas_used
+    least = limit * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
+    used = (max(consumed, least), max(consumed, limit - limit // _OLD_REFUND_QUOTIENT))
+    may_be_old = transaction.gas_consumed not in (None, transaction.gas_used)
+    if transaction.gas_used is not None and transaction.gas_used not in used[: 1 + may_be_old]:
+        yield Difference("gas used", str(transaction.gas_used), str(used[0]))
+    before_refunds = result.intrinsic_gas + result.execution_gas
+    words = _INIT_CODE_WORD * ((len(rerun.request.data) + 31) // 32) if rerun.request.to is None else 0
+    if transaction.gas_consumed not in (None, consumed, before_refunds, before_refunds - words):
+        yield Difference("gas consumed", str(transaction.gas_consumed), str(consumed))
+
+
+def _in_order(what: str, recorded: Sequence[Log], replayed: Sequence[Log]) -> Iterator[Difference]:
+    for place, (theirs, ours) in enumerate(zip_longest(recorded, replayed)):
+        if theirs != ours:
+            yield Difference(f"{what} {place}", _log_text(theirs), _log_text(ours))
+
+
+def _changes(recorded: Recorded, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
+    replayed = {key: change for key, change in result.slots.items() if _is_told(key[0], recorded, rerun)}
+    for address, slot in sorted(recorded.changes.keys() | replayed.keys()):
+        theirs, ours = recorded.changes.get((address, slot)), replayed.get((address, slot))
+        if theirs is None or ours is None or _settled(theirs) != _settled(ours):
+            yield Difference(f"slot {slot:#x} of {_hex(address)}", _change_text(theirs), _change_text(ours))
+
+
+def _is_told(address: Address, recorded: Recorded, rerun: Rerun) -> bool:
+    """Storage is recorded by contract id: not of a contract whose creation failed."""
+    return address in recorded.created or rerun.ledger.entity_at(address) is not None
+
+
+def _settled(change: SlotChange) -> SlotChange:
+    """Writing what was there already may be recorded or not."""
+    return SlotChange(change.read, None if change.written == change.read else change.written)
+
+
+def _log_text(log: Log | None) -> str:
+    if log is None:
+        return "none"
+    return f"{_hex(log.address)} [{', '.join(map(_hex, log.topics))}] {_hex(log.data)}"
+
+
+def _change_text(change: SlotChange | None) -> str:
+    if change is None:
+        return "untouched"
+    return f"{change.read:#x}" if change.written is None else f"{change.read:#x} -> {change.written:#x}"
+
+
+def _listed(addresses: Iterable[Address]) -> str:
+    return ", ".join(sorted(map(_hex, addresses))) or "none"
+
+
+def _hex(data: bytes) -> str:
+    return f"0x{data.hex()}"

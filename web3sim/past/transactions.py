@@ -1,0 +1,315 @@
+"""A contract transaction of the past, made ready to run again: what was asked, in which block and state.
+
+Source: contract_result, with its ethereum_transaction, contract and transaction. The state is that of just
+before the transaction, as web3sim.state tells it for a time. Amounts are tinybars.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from contracts.queries.contracts import file_content
+from mirror import config
+from mirror.db.sql import Row
+from mirror.values import entity_id
+from mirror.values.ethereum import created_address
+from mirror.values.result_codes import NAMES
+from mirror.values.transaction_types import NUMBERS
+from web3sim.calls.gas_price import gas_price
+from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
+from web3sim.state import blocks
+from web3sim.state.blocks import SelectedBlock
+from web3sim.state.database import Reading
+from web3sim.state.reader import LedgerState
+from web3sim.state.tables import ADDRESS_LENGTH
+from web3sim.system_contracts.contracts import NetworkContracts
+
+_CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]
+_INVALID_SIGNATURE = "INVALID_SIGNATURE"
+
+_COLUMNS = """
+    r.consensus_timestamp, r.payer_account_id, r.contract_id, r.sender_id, r.function_parameters, r.gas_limit,
+    r.amount, r.transaction_result, r.transaction_nonce, r.created_contract_ids, r.function_result,
+    r.call_result, r.error_message, r.gas_used, r.gas_consumed, r.failed_initcode, t.type, c.initcode,
+    c.file_id, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.nonce
+"""
+# Indexes: the primary keys (consensus_timestamp), (id), (consensus_timestamp, payer_account_id).
+_TABLES = """
+    contract_result r
+    left join transaction t
+        on t.consensus_timestamp = r.consensus_timestamp and t.payer_account_id = r.payer_account_id
+    left join contract c on c.id = r.contract_id
+    left join ethereum_transaction e
+        on e.consensus_timestamp = r.consensus_timestamp and e.payer_account_id = r.payer_account_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """The Ethereum transaction that a transaction carried."""
+
+    gas_limit: int
+    to_address: Address | None
+    call_data: bytes | None
+    call_data_id: int | None
+    value: bytes | None
+    nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastTransaction:
+    """A row of contract_result and what belongs to it. `type` is a HAPI transaction type, `contract_id` 0 if
+    nothing was called or created; `initcode` and `file_id` are those of the created contract.
+    """
+
+    consensus_timestamp: int
+    payer_account_id: int
+    contract_id: int
+    sender_id: int | None
+    function_parameters: bytes
+    gas_limit: int
+    amount: int | None
+    transaction_result: int
+    transaction_nonce: int
+    created_contract_ids: list[int] | None
+    function_result: bytes | None
+    call_result: bytes | None
+    error_message: str | None
+    gas_used: int | None
+    gas_consumed: int | None
+    failed_initcode: bytes | None
+    type: int | None
+    initcode: bytes | None
+    file_id: int | None
+    ethereum: Wrapped | None = None
+
+    @property
+    def creates(self) -> bool:
+        return self.type == _CREATION if self.ethereum is None else not self.ethereum.to_address
+
+    @property
+    def result(self) -> str:
+        """The name of its response code."""
+        return NAMES.get(self.transaction_result, "UNKNOWN")
+
+
+class BlockMissing(Exception):
+    """The block of a transaction is not stored, so that its number and time are unknown."""
+
+
+class CodeMissing(Exception):
+    """The init code of a creation, or the file with the data of a call, is not stored."""
+
+
+# FINDING
+
+
+def first_of_hash(digest: bytes, reading: Reading) -> int | None:
+    """When the first transaction with this 32-byte hash was agreed on, of those that ran contracts."""
+    # Index: contract_transaction_hash__hash (hash).
+    row = reading.fetch_one(
+        "select min(consensus_timestamp) from contract_transaction_hash where hash = %s", (digest,)
+    )
+    return None if row is None else row[0]
+
+
+def first_of_id(payer_account_id: int, valid_start_ns: int, reading: Reading) -> int | None:
+    """The same of a transaction id."""
+    # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
+    row = reading.fetch_one(
+        """
+        select min(consensus_timestamp) from transaction where valid_start_ns = %s and payer_account_id = %s
+        """,
+        (valid_start_ns, payer_account_id),
+    )
+    return None if row is None else row[0]
+
+
+def has_result(consensus_timestamp: int, reading: Reading) -> bool:
+    # Index: the primary key (consensus_timestamp).
+    row = reading.fetch_one(
+        "select 1 from contract_result where consensus_timestamp = %s", (consensus_timestamp,)
+    )
+    return row is not None
+
+
+def at(consensus_timestamp: int, reading: Reading) -> PastTransaction | None:
+    rows = reading.fetch(
+        f"select {_COLUMNS} from {_TABLES} where r.consensus_timestamp = %s", (consensus_timestamp,)
+    )
+    return _of_row(rows[0]) if rows else None
+
+
+def between(
+    first: int, last: int, contract_id: int | None, limit: int, reading: Reading
+) -> list[PastTransaction]:
+    """The first so many of a range of times (ns, both inclusive), in order; of one contract if given."""
+    # Indexes: as of `_TABLES`; of a contract contract_result__id_timestamp (contract_id,
+    # consensus_timestamp).
+    of_contract = "" if contract_id is None else "and r.contract_id = %(contract)s"
+    rows = reading.fetch(
+        f"""
+        select {_COLUMNS} from {_TABLES}
+        where r.consensus_timestamp between %(first)s and %(last)s {of_contract}
+        order by r.consensus_timestamp limit %(limit)s
+        """,
+        {"first": first, "last": last, "contract": contract_id, "limit": limit},
+    )
+    return [_of_row(row) for row in rows]
+
+
+_WRAPPED = 6
+
+
+def _of_row(row: Row) -> PastTransaction:
+    own, wrapped = row[:-_WRAPPED], row[-_WRAPPED:]
+    # The limit is null only where there is no row.
+    return replace(PastTransaction(*own), ethereum=None if wrapped[0] is None else Wrapped(*wrapped))
+
+
+# RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What an engine needs to run a past transaction. `ledger` is the state that `state` reads."""
+
+    request: CallRequest
+    block: BlockEnvironment
+    state: StateReader
+    system: NetworkContracts
+    ledger: LedgerState
+
+
+def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None) -> Rerun:
+    """Errors: BlockMissing, CodeMissing; those of `reading`."""
+    block = blocks.block_at(past.consensus_timestamp, reading)
+    if block is None:
+        raise BlockMissing
+    selected = SelectedBlock(block, past.consensus_timestamp - 1)
+    ledger = LedgerState(selected, reading)
+    addresses = _Addresses(past, ledger, reading)
+    request = CallRequest(
+        sender=addresses.sender,
+        to=None if past.creates else addresses.receiver,
+        data=_data(past),
+        gas=past.gas_limit if past.ethereum is None else past.ethereum.gas_limit,
+        value=_value(past),
+        gas_price=gas_price(),
+        new_contract_address=addresses.created if past.creates else None,
+        deadline=deadline,
+    )
+    return Rerun(
+        request,
+        selected.environment(request.gas),
+        RecordedState(ledger, past, request),
+        NetworkContracts(ledger),
+        ledger,
+    )
+
+
+def addresses_of(ids: Iterable[int], reading: Reading) -> dict[int, Address]:
+    """How the EVM names entities, also those deleted since; unknown ones by their number."""
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return {}
+    # Index: the primary key (id).
+    rows = reading.fetch("select id, evm_address, alias from entity where id = any(%s)", (wanted,))
+    own = {
+        id: next((bytes(one) for one in named if one is not None and len(one) == ADDRESS_LENGTH), None)
+        for id, *named in rows
+    }
+    return {id: own.get(id) or entity_id.long_zero(id) for id in wanted}
+
+
+class _Addresses:
+    """Those a past transaction names, as they were then."""
+
+    def __init__(self, past: PastTransaction, ledger: LedgerState, reading: Reading) -> None:
+        self._past, self._ledger, self._reading = past, ledger, reading
+        self.sender = ledger.address_of(past.sender_id or past.payer_account_id)
+
+    @property
+    def receiver(self) -> Address:
+        """An Ethereum transaction may name by number what has an address of its own."""
+        past = self._past
+        if past.ethereum is None or not past.ethereum.to_address:
+            return self._ledger.address_of(past.contract_id)
+        # Whoever signs may write any bytes there.
+        to = past.ethereum.to_address.rjust(ADDRESS_LENGTH, b"\0")[-ADDRESS_LENGTH:]
+        entity = None if entity_id.num_of_long_zero(to) is None else self._ledger.entity_of_any_address(to)
+        return to if entity is None else entity.address
+
+    @property
+    def created(self) -> Address:
+        """Where the new contract is, or would have been if the creation had not failed."""
+        past = self._past
+        if past.contract_id:
+            return addresses_of([past.contract_id], self._reading)[past.contract_id]
+        if past.ethereum is not None:
+            return created_address(self.sender, past.ethereum.nonce)
+        return self._ledger.next_contract_address()
+
+
+def _value(past: PastTransaction) -> int:
+    if past.ethereum is not None and past.ethereum.value:
+        return int.from_bytes(past.ethereum.value, "big")
+    return past.amount or 0
+
+
+def _data(past: PastTransaction) -> bytes:
+    """Call data, or the init code with the arguments of the constructor. Errors: CodeMissing."""
+    if past.ethereum is not None:
+        if past.ethereum.call_data:
+            return past.ethereum.call_data
+        if past.function_parameters or past.ethereum.call_data_id is None:
+            return past.function_parameters
+        return _file(past.ethereum.call_data_id, past.consensus_timestamp)
+    if not past.creates:
+        return past.function_parameters
+    initcode = past.initcode or past.failed_initcode
+    if initcode:
+        return initcode
+    if past.file_id is not None:
+        return _file(past.file_id, past.consensus_timestamp) + past.function_parameters
+    if past.function_parameters:
+        return past.function_parameters
+    raise CodeMissing
+
+
+def _file(file_id: int, time: int) -> bytes:
+    """What a file holds in hex. Errors: CodeMissing."""
+    content = file_content(file_id, time)
+    try:
+        return bytes.fromhex((content or b"").decode("ascii").strip().removeprefix("0x"))
+    except ValueError:
+        raise CodeMissing from None
+
+
+class RecordedState:
+    """The state before a past transaction, with what only its record tells of that.
+
+    The sender could pay what it sent, and receivers whose signature is required have signed, unless the
+    result says otherwise.
+    """
+
+    def __init__(self, ledger: LedgerState, past: PastTransaction, request: CallRequest) -> None:
+        self._ledger, self._request = ledger, request
+        self._signed = past.result != _INVALID_SIGNATURE
+        self._least: int = config.value("web3.evm.minimumAccountBalance")
+
+    def account(self, address: Address) -> AccountRecord | None:
+        found = self._ledger.account(address)
+        sends = address == self._request.sender and self._request.value > 0
+        if found is None:
+            return AccountRecord(balance=self._least) if sends else None
+        if found.receiver_signature_required and self._signed:
+            found = replace(found, receiver_signature_required=False)
+        if sends and found.balance < self._request.value:
+            found = replace(found, balance=max(self._least, self._request.value))
+        return found
+
+    def slot(self, address: Address, slot: int) -> int:
+        return self._ledger.slot(address, slot)
+
+    def block_hash(self, number: int) -> bytes:
+        return self._ledger.block_hash(number)

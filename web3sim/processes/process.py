@@ -1,0 +1,203 @@
+"""One process that runs calls, as the web server sees it, and what starts such processes."""
+
+import logging
+import os
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from mirror import config
+from mirror.processes import deaths
+from mirror.processes.pauses import Pauses
+from web3sim.processes.messages import Inbox, receive, send
+
+log = logging.getLogger("mirror.web3")
+
+# When a call is a long one: after so much of a processor's time, or so long by the clock.
+_LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
+#: How often that is looked at.
+LOOK_SECONDS = 0.25
+_PRIORITY_OF_LONG = 10
+# How long after its deadline a call is waited for.
+_GRACE_SECONDS = 1.0
+_END_SECONDS = 1.0
+#: What ends a worker on purpose, whatever it does; any other signal is a death.
+ENDED_ON_PURPOSE = signal.SIGTERM
+#: How long a process may take to start.
+START_SECONDS = 60.0
+
+
+class Unanswered(Exception):
+    """A call that came to no answer: no process was free in time, or its process was killed or died."""
+
+
+class Worker:
+    """One process, as its web server process sees it."""
+
+    def __init__(self, connection: socket.socket, pid: int) -> None:
+        self._connection, self.pid = connection, pid
+        self._inbox = Inbox(connection)
+        # The kernel ends a wait that is over; Python would make three calls of each.
+        connection.settimeout(None)
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(LOOK_SECONDS))
+        # A number that stays this process's after its end, when another may have its pid.
+        self._process = os.pidfd_open(pid)
+        # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
+        self._processor = (~pid << 3) | 2
+        self._began = self._spent = 0.0
+        # Whether its call runs at a lower priority.
+        self._slowed = False
+
+    def begin(self) -> None:
+        """A call begins now."""
+        self._slowed = False
+        self._began, self._spent = time.monotonic(), self._processor_seconds()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its call has taken much of what others need."""
+        return (
+            self._processor_seconds() - self._spent > _LONG_PROCESSOR_SECONDS
+            or time.monotonic() - self._began > _LONG_SECONDS
+        )
+
+    def _processor_seconds(self) -> float:
+        try:
+            return time.clock_gettime(self._processor)
+        except OSError:
+            return 0.0
+
+    def ask(self, message: bytes) -> None:
+        send(self._connection, message)
+
+    def answer(self, deadline: float) -> Any:
+        """Errors: OSError, TimeoutError of them."""
+        return pickle.loads(self.piece(deadline))
+
+    def piece(self, last: float) -> bytes:
+        """Errors: as `answer`; TimeoutError also for one that is there, but was asked for too late."""
+        if time.monotonic() >= last + _GRACE_SECONDS:
+            raise TimeoutError
+        while True:
+            try:
+                return self._inbox.receive()
+            except BlockingIOError:
+                if time.monotonic() >= last + _GRACE_SECONDS:
+                    raise TimeoutError from None
+                if self.is_long and not self._slowed:
+                    self._slow_down()
+
+    def _slow_down(self) -> None:
+        """Lower the priority of the thread that answers: of all but the first, which only starts others."""
+        self._slowed = True
+        with suppress(OSError):
+            for thread in Path(f"/proc/{self.pid}/task").iterdir():
+                if thread.name != str(self.pid):
+                    os.setpriority(os.PRIO_PROCESS, int(thread.name), _PRIORITY_OF_LONG)
+
+    def kill(self) -> None:
+        """End the process; whoever waits for its answer gets an OSError."""
+        with suppress(OSError):
+            signal.pidfd_send_signal(self._process, ENDED_ON_PURPOSE)
+            # One that was stopped takes no other.
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process, and let go of it: nobody may be waiting for its answer."""
+        self.kill()
+        os.close(self._process)
+        self._connection.close()
+
+
+def _timeval(seconds: float) -> bytes:
+    return struct.pack("@ll", int(seconds), int(seconds % 1 * 1_000_000))
+
+
+class Starter:
+    """The process that makes the others, started with the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._control: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pauses = Pauses()
+        self._began = self._due = 0.0
+
+    def worker(self) -> Worker:
+        """A new process that is ready. Errors: Unanswered."""
+        with self._lock:
+            ours, theirs = socket.socketpair()
+            try:
+                with theirs:
+                    self._hand_over(theirs)
+                ours.settimeout(START_SECONDS)
+                return Worker(ours, pickle.loads(receive(ours)))
+            except Unanswered:
+                ours.close()
+                raise
+            except OSError as error:
+                ours.close()
+                self._tell()
+                self.close()
+                log.error("event=worker_not_started error=%s", error)
+                raise Unanswered("no process could be started") from error
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        """Errors: OSError; Unanswered while nothing may be started."""
+        if self._control is not None:
+            try:
+                socket.send_fds(self._control, [b"\0"], [connection.fileno()])
+                return
+            except OSError:
+                self._tell()
+                self.close()
+        if time.monotonic() < self._due:
+            raise Unanswered("the process that starts others died, and is started again in a while")
+        control = self._control = self._start()
+        socket.send_fds(control, [b"\0"], [connection.fileno()])
+
+    def _tell(self) -> None:
+        """Say why the process died, and choose when it may be started again."""
+        if self._process is None:
+            return
+        process = f"simulation starter (process {self._process.pid})"
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        why, pause = deaths.why(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
+        self._due = time.monotonic() + pause
+        deaths.noted(process, why)
+        log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        self._began = time.monotonic()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
+                cwd=settings.BASE_DIR,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+        send(ours, pickle.dumps((config.values(), dict(connections.settings[DEFAULT_DB_ALIAS]))))
+        return ours
+
+    def close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None

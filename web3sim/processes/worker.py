@@ -1,0 +1,263 @@
+"""The processes that run contract calls: one that has loaded everything, and its copies that do the work.
+
+Started by `web3sim.processes.pool` as `python -m web3sim.processes.worker <descriptor of a socket>`. The
+first process only waits for sockets on that one, and gives each to a copy of itself, which is ready within
+milliseconds. A copy reads one call after the other from its socket and writes an answer to each. An answer
+may be a long one: then the message only says so, its pieces follow, an empty one ends them, and the last
+message says whether they are complete, and whether there will be other answers. Neither outlives the process
+that started it.
+"""
+
+import ctypes
+import gc
+import logging
+import os
+import pickle
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from web3sim.engine.interface import DeadlinePassed
+from web3sim.processes.messages import receive, send
+
+log = logging.getLogger("mirror.web3")
+
+_PR_SET_PDEATHSIG = 1
+_M_ARENA_MAX = -8
+_STACK_BYTES = 128 << 20
+_PAGE_BYTES = resource.getpagesize()
+# A call this long, and each of so many, is followed by a look at the memory.
+_LONG_SECONDS = 0.1
+_CALLS_PER_LOOK = 100
+# Answers up to this size are sent whole.
+_HELD_BYTES = 256 * 1024
+
+
+# FIRST PROCESS
+
+
+def main(descriptor: int) -> None:
+    # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: _collect())
+    with socket.socket(fileno=descriptor) as control:
+        _prepare(*pickle.loads(receive(control)))
+        while (given := _receive_descriptor(control)) is not None:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    control.close()
+                    _Worker(socket.socket(fileno=given)).run()
+                except Exception as error:
+                    log.error("event=worker_failed", exc_info=error)
+                finally:
+                    os._exit(0)
+            os.close(given)
+
+
+def _collect() -> None:
+    """Let go of copies that have ended, and say which ones died."""
+    from mirror.processes import deaths
+    from web3sim.processes.process import ENDED_ON_PURPOSE
+
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            pid, status = ended
+            if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
+                process, why = f"simulation worker (process {pid})", deaths.why(-os.WTERMSIG(status))
+                deaths.noted(process, why)
+                log.error("event=worker_died process=%r why=%r", process, why)
+
+
+def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
+    """Load what calls need, with the settings and the database of the process that started this."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
+    from django.conf import settings as django_settings
+
+    from mirror import config
+
+    config.overridden(settings)
+    django_settings.DATABASES = {"default": database}
+    from web3sim.calls import call
+    from web3sim.engine import precompiles
+    from web3sim.past import trace
+
+    call.load_engine()
+    trace.load_engine()
+    precompiles.load()
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if soft != resource.RLIM_INFINITY:
+        most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (max(soft, most), hard))
+    # Threads of a copy come one after the other, and a heap for each would count as memory it takes.
+    ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+    gc.collect()
+    # Copies share the memory of what they never touch.
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+def _receive_descriptor(control: socket.socket) -> int | None:
+    """The next socket; None when the web server process is gone."""
+    try:
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+    except OSError:
+        return None
+    return descriptors[0] if descriptors else None
+
+
+# COPIES
+
+
+class _Worker:
+    """Answers calls in a thread beside the first one.
+
+    The web server lowers the priority of that thread when a call takes long. It can't be raised again, but a
+    new thread has the usual one: so all that the process has loaded and remembers stays.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        from mirror.db.turns import Turns
+
+        self._connection = connection
+        self._calls = 0
+        # Hands the database connection from one thread to the next.
+        self._turn = Turns(1)
+        # A call that was received, but is left to the next thread.
+        self._received: bytes | None = None
+
+    def run(self) -> None:
+        """Answer calls until the socket is closed, or this process has become too large or too old."""
+        from mirror import config
+
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            return
+        memory: int = config.value("web3.workerMemory") << 20
+        most_calls: int = config.value("web3.workerCalls")
+        size, self._resident = _memory()
+        limit = size + memory + _STACK_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        threading.stack_size(_STACK_BYTES)
+        try:
+            send(self._connection, pickle.dumps(os.getpid()))
+        except OSError:
+            return
+        while True:
+            thread = threading.Thread(target=self._answer_calls, args=(memory, most_calls))
+            thread.start()
+            thread.join()
+            if self._received is None:
+                return
+
+    def _answer_calls(self, memory: int, most_calls: int) -> None:
+        """Answer calls, until the priority of this thread has been lowered and there is another call."""
+        priority = os.getpriority(os.PRIO_PROCESS, 0)
+        with self._turn.taken():
+            while True:
+                try:
+                    message = self._received or receive(self._connection)
+                    self._received = None
+                    if os.getpriority(os.PRIO_PROCESS, 0) != priority:
+                        self._received = message
+                        return
+                    if not self._answer_call(pickle.loads(message), memory, most_calls):
+                        return
+                except OSError:
+                    return
+                except Exception as error:
+                    log.error("event=worker_failed", exc_info=error)
+                    return
+
+    def _answer_call(self, asked: Any, memory: int, most_calls: int) -> bool:
+        """Answer a call; false if it was the last. Errors: OSError when the web server wants no more."""
+        began = time.monotonic()
+        pieces = _Pieces(self._connection)
+        answer, spent = self._answer(asked, pieces)
+        self._calls += 1
+        if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
+            spent = spent or _memory()[1] - self._resident > memory // 2
+        last = spent or self._calls >= most_calls
+        if not pieces.began:
+            send(self._connection, pickle.dumps((answer, last)))
+        else:
+            pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
+        return not last
+
+    def _answer(self, asked: Any, pieces: "_Pieces") -> tuple[Any, bool]:
+        """The answer, and whether this process should answer no more."""
+        from web3sim.calls import call
+        from web3sim.past import trace
+
+        try:
+            if not isinstance(asked, trace.Trace):
+                return call.answer(asked), False
+            pieces.seconds = asked.seconds
+            answer = trace.answer(asked, pieces.add)
+            return answer._replace(result=pieces.held), False
+        except MemoryError:
+            log.warning("event=call_took_too_much_memory")
+            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
+        except DeadlinePassed:
+            log.warning("event=trace_took_too_long")
+            return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), False
+        except Exception as error:
+            log.error("event=unexpected_error", exc_info=error)
+            return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
+
+
+class _Pieces:
+    """An answer that comes in pieces: held back while it is short, then sent as it comes."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._held: list[bytes] = []
+        self._size = 0
+        self._last = 0.0
+        self.began = False
+        #: How long it may take from its beginning.
+        self.seconds = 0.0
+
+    @property
+    def held(self) -> bytes:
+        return b"".join(self._held)
+
+    def add(self, piece: bytes) -> None:
+        """Errors: OSError when the web server process wants no more, DeadlinePassed."""
+        if self.began:
+            if time.monotonic() > self._last:
+                raise DeadlinePassed
+            send(self._connection, piece)
+            return
+        self._held.append(piece)
+        self._size += len(piece)
+        if self._size > _HELD_BYTES:
+            self.began = True
+            self._last = time.monotonic() + self.seconds
+            send(self._connection, pickle.dumps((None, False)))
+            send(self._connection, self.held)
+            self._held.clear()
+
+    def end(self, *, complete: bool, last: bool) -> None:
+        """Errors: OSError."""
+        send(self._connection, b"")
+        send(self._connection, pickle.dumps((complete, last)))
+
+
+def _memory() -> tuple[int, int]:
+    """Bytes of address space, and those that are in memory."""
+    size, resident = Path("/proc/self/statm").read_text().split()[:2]
+    return int(size) * _PAGE_BYTES, int(resident) * _PAGE_BYTES
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
