@@ -174,7 +174,7 @@ def _database(url: str | None) -> dict[str, Any]:
 DATABASES = {"default": _database(config.value("db.url"))}
 CACHES = redis.caches() | {
     "logins": {
-        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "BACKEND": "mirror.admin.login.LoginFiles",
         "LOCATION": DATA_DIR / "logins",
         "OPTIONS": {"MAX_ENTRIES": 1000},
     },

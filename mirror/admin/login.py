@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from axes.handlers.cache import AxesCacheHandler
@@ -18,6 +19,7 @@ from axes.helpers import get_client_cache_keys
 from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.filebased import FileBasedCache
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 
@@ -31,6 +33,14 @@ _NAMES_PER_ADDRESS = 2
 _MOST_CHARACTERS = 150
 _PAUSE_SECONDS = 2.0
 _WAIT_SECONDS = int(settings.AXES_COOLOFF_TIME.total_seconds())
+
+
+class LoginFiles(FileBasedCache):
+    """The files of the counts. Django makes their folder at every start, this cache for the first file."""
+
+    def __init__(self, folder: Path, parameters: dict[str, Any]) -> None:
+        BaseCache.__init__(self, parameters)
+        self._dir = str(folder)
 
 
 class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
