@@ -20,9 +20,6 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DjangoError
 
-from mirror.node.postgres.cluster import ServerError
-from mirror.node.postgres.server import Server
-
 log = logging.getLogger("mirror.db")
 
 Result = TypeVar("Result")
@@ -141,11 +138,11 @@ def _reason(error: BaseException) -> str:
 
 
 def outlast(
-    work: Callable[[], Result], stopping: threading.Event, server: Server | None = None
+    work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
 ) -> Result | None:
     """Do some work, and once more after each outage that broke it off; None when stopped during one.
 
-    A `server` that has died is started again. Errors: those of the work, but for outages.
+    `start_again` starts a server that has died. Errors: those of the work, except outages.
     """
     while True:
         try:
@@ -154,17 +151,17 @@ def outlast(
             if not is_outage(error):
                 raise
             noted(error)
-        if not _wait(stopping, server):
+        if not _wait(stopping, start_again):
             return None
 
 
-def _wait(stopping: threading.Event, server: Server | None) -> bool:
+def _wait(stopping: threading.Event, start_again: Callable[[], None] | None) -> bool:
+    """Wait until the database answers; False when asked to stop before it does."""
     connections.close_all()
     pause = _FIRST_PAUSE
     while not stopping.wait(pause):
-        if server and not server.alive():
-            with suppress(ServerError):
-                server.revive()
+        if start_again:
+            start_again()
         if answers():
             return True
         pause = min(pause * 2, _LONGEST_PAUSE)

@@ -24,10 +24,8 @@ from mirror.config.errors import OperatorError
 from mirror.db import outage
 from mirror.demo.publish.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
-from mirror.management.display import shown
-from mirror.node import web_server
-from mirror.node.postgres.place import place
 from mirror.processes import signals
+from mirror.processes.progress import shown
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 NETWORK = "demo"
@@ -97,10 +95,9 @@ class Maker:
 
 @contextmanager
 def made_ahead() -> Iterator[Maker | None]:
-    """Begin to make the history if there is no database yet, for `load` once there is."""
-    is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+    """Begin to make the history, unless it is complete, for `load` once there is a database."""
     publisher = Publisher(folder(), nodes())
-    maker = Maker(publisher) if is_new and not publisher.complete else None
+    maker = None if publisher.complete else Maker(publisher)
     try:
         yield maker
     finally:
@@ -140,7 +137,7 @@ def _make(publisher: Publisher, sending: Connection) -> None:
     from mirror.demo.publish.history import History
 
     signals.leave_to_supervisor()
-    web_server.end_with_parent()
+    signals.end_with_parent()
     blocks = config.value("demo.blocks")
     hours = blocks * _SECONDS_PER_BLOCK / 3600
     history = History(blocks, _TPS, config.value("demo.seed"), hours)
@@ -176,11 +173,10 @@ def live(say: Say) -> None:
     # What only this process needs is imported here.
     from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
     from mirror.demo.world.forgetting import forget
-    from mirror.node.following import stopped_by_signals
 
     check_goes_on()
-    web_server.end_with_parent()
-    stopping = stopped_by_signals()
+    signals.end_with_parent()
+    stopping = signals.stop_event()
 
     def blocks() -> Iterator[StreamFile | None]:
         # Whatever has happened, network and database each go on from what they have kept: what the database

@@ -1,7 +1,6 @@
 """Following a network's stream: `manage.py ingest --follow`, and a part of `manage.py up`."""
 
 import logging
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -27,8 +26,10 @@ from mirror.config.errors import OperatorError
 from mirror.db import outage
 from mirror.db.partitions import create_ahead
 from mirror.node.postgres.server import Server
-from mirror.node.status import Block, age
+from mirror.node.status import Block
+from mirror.processes import signals
 from mirror.values import timestamp
+from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 from network import bundled
 
@@ -38,16 +39,7 @@ Say = Callable[[str], None]
 
 NOW = "now"
 SECONDS_BETWEEN_LINES = 5
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-
-
-def stopped_by_signals() -> threading.Event:
-    """What SIGTERM and Ctrl-C set from now on, in place of ending the process."""
-    stopping = threading.Event()
-    for number in _STOP_SIGNALS:
-        signal.signal(number, lambda *_: stopping.set())
-    return stopping
 
 
 def follow(
@@ -73,7 +65,9 @@ def follow(
 
     try:
         last = outage.outlast(
-            lambda: _follow(say, stopping, location, start, until, done, counted), stopping, server
+            lambda: _follow(say, stopping, location, start, until, done, counted),
+            stopping,
+            server.start_again if server else None,
         )
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
@@ -158,13 +152,13 @@ class _Lines:
         behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
         self._say(
             f"{done.files:,} files with {done.transactions:,} transactions loaded; block {block.number:,} "
-            f"of {block.time}, {age(behind)} old"
+            f"of {block.time}, {duration(behind)} old"
         )
 
 
 def keep_following(say: Say) -> None:
     """Follow the configured stream until a signal asks to stop; after an error again, after a pause."""
-    stopping = stopped_by_signals()
+    stopping = signals.stop_event()
     pause = _FIRST_PAUSE
     while True:
         began = time.monotonic()

@@ -53,5 +53,5 @@ def import_files(
                 done = pipeline.committed
                 raise
 
-    outage.outlast(load, stopping, server)
+    outage.outlast(load, stopping, server.start_again if server else None)
     return done

@@ -16,9 +16,10 @@ from django.conf import settings
 from django.db import connection
 
 from mirror import config
-from mirror.node.status import Status, age
+from mirror.node.status import Status
 from mirror.processes import deaths
 from mirror.values import entity_id
+from mirror.values.readable import byte_size, duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # A disk this full, or with less left, is about to stop the node.
@@ -62,7 +63,10 @@ def lines(status: Status) -> Iterator[tuple[str, str]]:
     if status.loader:
         yield from _of_loader(status, status.loader)
     for death in itertools.islice(deaths.recent(_DEATHS_SECONDS), _MOST_DEATHS):
-        yield "Died", f"{age(round(max(time.time() - death.at, 0)))} ago: {death.process} {death.why}"
+        yield (
+            "Died",
+            f"{duration(round(max(time.time() - death.at, 0)))} ago: {death.process} {death.why}",
+        )
     yield "Address book", _address_book(status.now)
     yield "Rows", _rows()
     yield "Database", _database()
@@ -78,8 +82,8 @@ def _of_loader(status: Status, loader: Mapping[str, Any]) -> Iterator[tuple[str,
     yield "Source", loader["source"]
     yield (
         "Loader",
-        f"{loader['activity']}; process {loader['process']} on {loader['host']}, begun {age(max(began, 0))} "
-        f"ago: {loader['files']:,} files, {loader['transactions']:,} transactions",
+        f"{loader['activity']}; process {loader['process']} on {loader['host']}, begun "
+        f"{duration(max(began, 0))} ago: {loader['files']:,} files, {loader['transactions']:,} transactions",
     )
     problem = loader["problem"]
     if problem:
@@ -127,7 +131,7 @@ def _address_book(now: int) -> str:
 
 
 def _ago(now: int, at: int) -> str:
-    return f"{age(max(now - at, 0) // NANOS_PER_SECOND)} old"
+    return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
 
 
 def _rows() -> str:
@@ -143,24 +147,15 @@ def _database() -> str:
         cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
         release, size = cursor.fetchone()
     whose = "the one of DATABASE_URL" if config.value("db.url") else "the node's own"
-    return f"PostgreSQL {release.split()[0]}, {whose}, {amount(size)}"
+    return f"PostgreSQL {release.split()[0]}, {whose}, {byte_size(size)}"
 
 
 def disk() -> str:
     """What is left where the data folder is; a database of DATABASE_URL may be on another disk."""
     usage = shutil.disk_usage(settings.DATA_DIR if settings.DATA_DIR.exists() else settings.DATA_DIR.parent)
-    text = f"{amount(usage.free)} of {amount(usage.total)} free at {settings.DATA_DIR}"
+    text = f"{byte_size(usage.free)} of {byte_size(usage.total)} free at {settings.DATA_DIR}"
     short = usage.free < LEAST_FREE_BYTES or usage.free < usage.total * LEAST_FREE_SHARE
     return f"{text} - make room: loading stops when it is full" if short else text
-
-
-def amount(size: float) -> str:
-    """Bytes in the largest unit that is not 0."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1024:
-            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
-        size /= 1024
-    return f"{size:,.1f} TB"
 
 
 def version() -> str:

@@ -15,6 +15,7 @@ from mirror import config
 from mirror.config import clock
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.values import timestamp, transaction_types
+from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 Activity = LoaderState.Activity
@@ -150,9 +151,8 @@ class Status:
     def _at(self) -> str:
         if self.block is None:
             return "No block is loaded yet"
-        return (
-            f"The last block is number {self.block.number} of {self.block.time}, {age(self.behind or 0)} old"
-        )
+        old = duration(self.behind or 0)
+        return f"The last block is number {self.block.number} of {self.block.time}, {old} old"
 
     @property
     def _rate(self) -> str:
@@ -167,11 +167,11 @@ class Status:
         stream = self._value("stream_rate")
         if self.behind is None or not stream or stream <= 1:
             return ""
-        return f", about {age(round(self.behind / (stream - 1)))} to go"
+        return f", about {duration(round(self.behind / (stream - 1)))} to go"
 
     @property
     def _reported(self) -> str:
-        return age(self._silence)
+        return duration(self._silence)
 
     @property
     def _silence(self) -> int:
@@ -207,15 +207,6 @@ def read() -> Status:
 
 
 # WORDS
-
-
-def age(seconds: int) -> str:
-    """A length of time in the largest unit that is not 0."""
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            count = seconds // length
-            return f"{count:,} {unit}{'s' if count > 1 else ''}"
-    return f"{seconds} second{'' if seconds == 1 else 's'}"
 
 
 def _because(problem: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ from mirror.node import web_server as web
 from mirror.node.database import at_hand
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
+from mirror.node.postgres.place import place
 from mirror.node.supervisor import Database, Part
 from mirror.processes import signals
 
@@ -104,7 +105,9 @@ def up(say: Say, *, live: bool = False) -> None:
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
         web.check_filters()
-        with run.made_ahead() if has_demo else nullcontext() as maker, at_hand(say) as server:
+        # The history is made while the database is: a core each.
+        is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+        with run.made_ahead() if has_demo and is_new else nullcontext() as maker, at_hand(say) as server:
             make_tables(say)
             stored_network.check()
             access.make_admin(settings.DATA_DIR)
@@ -170,7 +173,7 @@ def _loader_process(say: Say) -> None:
     # What only this process needs is imported here.
     from mirror.node import following
 
-    web.end_with_parent()
+    signals.end_with_parent()
     following.keep_following(say)
 
 

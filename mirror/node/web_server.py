@@ -3,10 +3,8 @@
 The static files of the admin are served by granian itself, straight from the installed packages.
 """
 
-import ctypes
 import errno
 import logging
-import os
 import signal
 import socket
 from collections.abc import Callable
@@ -18,11 +16,11 @@ from django.contrib.staticfiles.finders import AppDirectoriesFinder
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.node import stalls
+from mirror.processes import signals
 
 _STOP_SECONDS = 5
 # Threads of each process for requests that wait for their turn, and when unused ones end.
 _WAITING_THREADS, _IDLE_SECONDS = 16, 30
-_PR_SET_PDEATHSIG = 1
 
 
 def address() -> tuple[str, int]:
@@ -78,7 +76,7 @@ def serve() -> None:
 
     from mirror.node.web_workers import Server
 
-    end_with_parent()
+    signals.end_with_parent()
     host, port = address()
     static = _static_folders()
     # So many are worked on at a time; others wait for their body or their turn.
@@ -110,7 +108,7 @@ def _application() -> Callable[..., Any]:
     # request to stop.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
-    end_with_parent()
+    signals.end_with_parent()
     from mirror.wsgi import application
     from web3sim.processes import pool
 
@@ -126,11 +124,3 @@ def _static_folders() -> dict[str, Path]:
             if folder.is_dir():
                 folders[f"/static/{folder.name}"] = folder
     return folders
-
-
-def end_with_parent() -> None:
-    """Have the kernel send this process SIGTERM when its parent is gone, however that ended."""
-    parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)

@@ -1,19 +1,31 @@
-"""Signals that ask a node to stop, and the processes it consists of."""
+"""Signals that ask a node's processes to stop, and the end of a process with its parent."""
 
+import ctypes
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+_PR_SET_PDEATHSIG = 1
+
+
+def stop_event() -> threading.Event:
+    """Return an event that SIGTERM and Ctrl-C set from now on, instead of ending the process."""
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    return stopping
+
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let these signals wait while a process is started.
+    """Hold back the stop signals while a process is started.
 
-    Its first moments have the handlers of the one that starts it, which would end both in disorder. The new
-    process has to call `leave_to_supervisor`.
+    A new process first has the handlers of its parent, which would end both in disorder. It has to call
+    `leave_to_supervisor`.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
     try:
@@ -23,11 +35,19 @@ def held() -> Iterator[None]:
 
 
 def leave_to_supervisor() -> None:
-    """Give a process that the supervisor has just started a group of its own and the default signals.
+    """Give this process, just started by the supervisor, a group of its own and the default signal handlers.
 
-    Ctrl-C in the terminal is for the supervisor, which stops the others in order.
+    Ctrl-C in the terminal reaches only the supervisor, which stops the others in order.
     """
     os.setpgid(0, 0)
     for number in STOP:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP)
+
+
+def end_with_parent() -> None:
+    """Have the kernel send this process SIGTERM when its parent is gone, however that ended."""
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

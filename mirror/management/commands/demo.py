@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from mirror.demo import run
 from mirror.demo.publish.history import History
 from mirror.demo.publish.nodes import nodes
-from mirror.management.display import shown
+from mirror.processes.progress import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
 from network import bundled

@@ -16,12 +16,13 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
-from mirror.management.display import shown
 from mirror.node import following
 from mirror.node.database import at_hand
 from mirror.node.importing import import_files
-from mirror.node.inventory import amount
 from mirror.node.up import make_tables
+from mirror.processes import signals
+from mirror.processes.progress import shown
+from mirror.values.readable import byte_size
 from network import bundled
 
 
@@ -126,7 +127,7 @@ class Command(BaseCommand):
                     " and ".join(options["paths"]),
                     trust,
                     display.show,
-                    following.stopped_by_signals(),
+                    signals.stop_event(),
                     server,
                     allow_gap=options["allow_gap"],
                 )
@@ -136,16 +137,16 @@ class Command(BaseCommand):
 
     def _estimate(self, make: Callable[[], Estimate]) -> None:
         try:
-            found = make()
+            expected = make()
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"{found.files:,} files of {amount(found.bytes)} (without sidecars and signatures), with about "
-            f"{found.transactions:,} transactions. This is an estimate from {found.sampled:,} files that "
-            "were read; nothing is loaded. Expected rows, beside those of entities, tokens and what else "
-            "changes:\n\n"
+            f"{expected.files:,} files of {byte_size(expected.bytes)} (without sidecars and signatures), "
+            f"with about {expected.transactions:,} transactions. This is an estimate from "
+            f"{expected.sampled:,} files that were read; nothing is loaded. Expected rows, beside those of "
+            "entities, tokens and what else changes:\n\n"
         )
-        for table, rows in found.rows.items():
+        for table, rows in expected.rows.items():
             self.stdout.write(f"  {table:<26} {rows:>15,}")
 
     def _follow(self, options: dict[str, Any]) -> None:
@@ -162,7 +163,7 @@ class Command(BaseCommand):
             make_tables(self.stdout.write)
             done = following.follow(
                 self._say,
-                following.stopped_by_signals(),
+                signals.stop_event(),
                 location,
                 start=options["start"],
                 until=options["until"],

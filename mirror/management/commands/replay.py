@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from ledger.ingest.verification import moment
 from mirror import config
 from mirror.db.sql import MAX_INT64
-from mirror.management.display import time_left
+from mirror.processes.progress import time_left
 from mirror.values import entity_id, timestamp
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed

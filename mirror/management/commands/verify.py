@@ -15,7 +15,7 @@ from ledger.ingest.verification import Checked, Verification, moment, within
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
-from mirror.management.display import shown
+from mirror.processes.progress import shown
 from network import bundled
 
 

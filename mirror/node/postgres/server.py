@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -109,6 +109,12 @@ class Server:
         """Start the server again where it has died, for its users; any of them may. Errors: ServerError."""
         with self._starting_or_stopping(), self._translated():
             self._start()
+
+    def start_again(self) -> None:
+        """Start the server again if it has died; where that fails, a later attempt may succeed."""
+        if not self.alive():
+            with suppress(ServerError):
+                self.revive()
 
     def check_disk(self) -> None:
         """Tell a failure of the server from what it has logged in this use.

@@ -71,11 +71,3 @@ def test_who_signed_and_who_did_not_is_told_with_accounts(build: Build) -> None:
     assert lines["Cause"] == [PROBLEM["cause"]]
     assert lines["What to do"] == [PROBLEM["cure"]]
     assert lines["Address book"] == ["2 nodes, 1 day old; no stakes, so each node counts alike"]
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 bytes"), (1023, "1,023 bytes"), (2048, "2.0 kB"), (3 * 1024**4, "3.0 TB")],
-)
-def test_bytes_are_told_in_their_largest_unit(size: int, text: str) -> None:
-    assert inventory.amount(size) == text

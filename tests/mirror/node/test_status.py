@@ -9,6 +9,7 @@ from django.db import connection, connections
 
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node import status
+from mirror.values.readable import duration
 from tests.build import SECOND, START, Build
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +52,7 @@ def loader(activity: str, *, seconds_ago: int = 1, **columns: Any) -> None:
 def block(seconds_ago: int) -> str:
     Build().block(1234, end=START - seconds_ago * SECOND)
     time = NOW - timedelta(seconds=seconds_ago)
-    return f"The last block is number 1234 of {time:%Y-%m-%d %H:%M:%S} UTC, {status.age(seconds_ago)} old"
+    return f"The last block is number 1234 of {time:%Y-%m-%d %H:%M:%S} UTC, {duration(seconds_ago)} old"
 
 
 def test_an_empty_node_says_how_to_begin() -> None:
@@ -195,15 +196,6 @@ def test_a_loader_that_hangs_is_told() -> None:
 
     assert now.sentence.startswith("The loader (process 77 on ada) has not said anything for 10 minutes: ")
     assert now.needs_help
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 seconds"), (1, "1 second"), (59, "59 seconds"), (60, "1 minute"), (7_199, "1 hour")]
-    + [(172_800, "2 days")],
-)
-def test_a_length_of_time_is_told_in_its_largest_unit(seconds: int, text: str) -> None:
-    assert status.age(seconds) == text
 
 
 def test_the_sentence_costs_three_statements(django_assert_num_queries: Any) -> None:

@@ -1,8 +1,8 @@
-"""How far a command has come, in words."""
+"""Progress of a command, in words."""
 
 import pytest
 
-from mirror.management.display import time_left
+from mirror.processes.progress import time_left
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How far a command has come with files: a bar on a terminal, else a line every few seconds."""
+"""Progress of a command through files: a bar on a terminal, else a line every few seconds."""
 
 import sys
 import time
@@ -8,15 +8,15 @@ from typing import Protocol, Self
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from mirror.node.status import age
+from mirror.values.readable import duration
 
 SECONDS_BETWEEN_LINES = 5
-# Before this share is done the time left can't be told.
+# The time left is unknown before this share is done.
 LEAST_SHARE = 0.1
 
 
 class Done(Protocol):
-    """Files gone through, files that needed no work, and transactions of the former."""
+    """Files loaded, files that needed no work, and transactions of those loaded."""
 
     @property
     def files(self) -> int: ...
@@ -27,14 +27,14 @@ class Done(Protocol):
 
 
 def time_left(done: int, total: int, seconds: float) -> str:
-    """A clause about the time left, by the `seconds` taken so far; empty before a tenth is done."""
+    """Return a clause about the time left, from the `seconds` so far; empty before a tenth is done."""
     if done < total * LEAST_SHARE:
         return ""
-    return f", about {age(round(seconds / done * (total - done)))} left" if done else ""
+    return f", about {duration(round(seconds / done * (total - done)))} left" if done else ""
 
 
 class Lines:
-    """Progress where no terminal shows a bar."""
+    """Progress as lines, where no terminal shows a bar."""
 
     def __init__(self, say: Callable[[str], None], total: int) -> None:
         self._say, self._total = say, total
@@ -67,7 +67,7 @@ class _TimeLeft(TimeRemainingColumn):
 
 
 class Bar:
-    """Progress on a terminal; `doing` is what is done, such as "Loading"."""
+    """Progress as a bar on a terminal; `doing` is a word such as "Loading"."""
 
     def __init__(self, doing: str, total: int) -> None:
         self._progress = Progress(
@@ -94,9 +94,10 @@ class Bar:
         self._progress.update(self._task, completed=done.files + done.skipped, rate=rate)
 
     def say(self, sentence: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def shown(doing: str, total: int, say: Callable[[str], None]) -> Bar | Lines:
+    """Return the bar or the lines, by what the output is."""
     return Bar(doing, total) if sys.stdout.isatty() else Lines(say, total)
