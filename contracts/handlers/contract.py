@@ -21,24 +21,24 @@ ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 
 
 @names_entity("CONTRACTCALL")
-def called_contract(item: RecordItem, rows: Batch) -> int:
-    return created_contract(item, rows) or rows.lookup.contract(item.body.contractCall.contractID)
+def called_contract(item: RecordItem, batch: Batch) -> int:
+    return created_contract(item, batch) or batch.lookup.contract(item.body.contractCall.contractID)
 
 
 @names_entity("CONTRACTCREATEINSTANCE")
-def created_contract(item: RecordItem, rows: Batch) -> int:
-    return rows.lookup.contract(item.record.receipt.contractID)
+def created_contract(item: RecordItem, batch: Batch) -> int:
+    return batch.lookup.contract(item.record.receipt.contractID)
 
 
 @handles("CONTRACTCREATEINSTANCE")
-def contract_create(item: RecordItem, rows: Batch) -> None:
+def contract_create(item: RecordItem, batch: Batch) -> None:
     """A new contract; its initial balance arrives with the transaction's transfers.
 
     Source: body.contractCreateInstance, receipt.contractID, record.contractCreateResult; code from the body,
     the bytecode sidecar, a file, or the transaction this is a child of.
     Rows: entity version, contract upsert.
     """
-    if not rows.persist.contracts or not item.entity_id:
+    if not batch.persist.contracts or not item.entity_id:
         return
     # BODY
     body, at = item.body.contractCreateInstance, item.consensus_timestamp
@@ -49,37 +49,37 @@ def contract_create(item: RecordItem, rows: Batch) -> None:
         "max_automatic_token_associations": body.max_automatic_token_associations,
         "memo": text(body.memo),
     } | keys(key.SerializeToString())
-    columns |= _common(item, body, rows)
+    columns |= _common(item, body, batch)
     if columns.get("auto_renew_account_id") == 0:
         del columns["auto_renew_account_id"]
-        rows.recoverable(item, "the auto renew account of the new contract is 0.0.0")
+        batch.recoverable(item, "the auto renew account of the new contract is 0.0.0")
     created = item.record.contractCreateResult
     if created.HasField("evm_address"):
         columns["evm_address"] = created.evm_address.value
     if item.hapi_version >= STAKING_SINCE:
         columns["decline_reward"] = body.decline_reward
-        columns |= staking(item, body, rows)
+        columns |= staking(item, body, batch)
     # ROWS
-    rows.change_entity(
+    batch.change_entity(
         item, id=item.entity_id, type="CONTRACT", created_timestamp=at, deleted=False, **columns
     )
-    rows.upsert(Contract, id=item.entity_id, **_code(item, rows))
+    batch.upsert(Contract, id=item.entity_id, **_code(item, batch))
 
 
 @names_entity("CONTRACTUPDATEINSTANCE")
-def updated_contract(item: RecordItem, rows: Batch) -> int:
-    return created_contract(item, rows) or rows.lookup.contract(item.body.contractUpdateInstance.contractID)
+def updated_contract(item: RecordItem, batch: Batch) -> int:
+    return created_contract(item, batch) or batch.lookup.contract(item.body.contractUpdateInstance.contractID)
 
 
 @handles("CONTRACTUPDATEINSTANCE")
-def contract_update(item: RecordItem, rows: Batch) -> None:
+def contract_update(item: RecordItem, batch: Batch) -> None:
     """What the body sets of a contract; everything else stays, its code always.
 
     Source: body.contractUpdateInstance. Rows: entity version.
     """
     # BODY
     body, at = item.body.contractUpdateInstance, item.consensus_timestamp
-    columns = _common(item, body, rows)
+    columns = _common(item, body, batch)
     if body.HasField("adminKey"):
         columns |= keys(body.adminKey.SerializeToString())
     if body.HasField("expirationTime"):
@@ -94,18 +94,18 @@ def contract_update(item: RecordItem, rows: Batch) -> None:
         if body.HasField("decline_reward"):
             columns["decline_reward"] = body.decline_reward.value
             columns["stake_period_start"] = at // NANOS_PER_DAY
-        columns |= staking(item, body, rows, replaces=True)
+        columns |= staking(item, body, batch, replaces=True)
     # ROWS
-    rows.change_entity(item, id=item.entity_id, type="CONTRACT", deleted=False, **columns)
+    batch.change_entity(item, id=item.entity_id, type="CONTRACT", deleted=False, **columns)
 
 
 @names_entity("CONTRACTDELETEINSTANCE")
-def deleted_contract(item: RecordItem, rows: Batch) -> int:
-    return created_contract(item, rows) or rows.lookup.contract(item.body.contractDeleteInstance.contractID)
+def deleted_contract(item: RecordItem, batch: Batch) -> int:
+    return created_contract(item, batch) or batch.lookup.contract(item.body.contractDeleteInstance.contractID)
 
 
 @handles("CONTRACTDELETEINSTANCE")
-def contract_delete(item: RecordItem, rows: Batch) -> None:
+def contract_delete(item: RecordItem, batch: Batch) -> None:
     """A contract is deleted; `obtainer_id` received what it held.
 
     Source: body.contractDeleteInstance. Rows: entity version.
@@ -116,12 +116,12 @@ def contract_delete(item: RecordItem, rows: Batch) -> None:
     if body.HasField("transferAccountID"):
         obtainer = entity_id.of_account(body.transferAccountID)
     elif body.HasField("transferContractID"):
-        obtainer = rows.lookup.contract(body.transferContractID)
+        obtainer = batch.lookup.contract(body.transferContractID)
         if not obtainer:
-            rows.recoverable(item, "the contract that obtains the balance is not known")
+            batch.recoverable(item, "the contract that obtains the balance is not known")
     # ROWS
-    rows.mention(obtainer)
-    rows.change_entity(
+    batch.mention(obtainer)
+    batch.change_entity(
         item,
         id=item.entity_id,
         type="CONTRACT",
@@ -137,30 +137,30 @@ def implicit_key(contract: int) -> Any:
     return Key(contractID=ContractID(shardNum=shard, realmNum=realm, contractNum=num))
 
 
-def _common(item: RecordItem, body: Any, rows: Batch) -> dict[str, Any]:
+def _common(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
     """What the bodies of a creation and of an update say in the same way."""
     columns: dict[str, Any] = {}
     if body.HasField("auto_renew_account_id"):
-        account = rows.account(item, body.auto_renew_account_id, "auto renew account")
+        account = batch.account(item, body.auto_renew_account_id, "auto renew account")
         if account is not None:
             columns["auto_renew_account_id"] = account
-            rows.mention(account)
+            batch.mention(account)
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
     if body.HasField("proxyAccountID"):
         columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-        rows.mention(columns["proxy_account_id"] or 0)
+        batch.mention(columns["proxy_account_id"] or 0)
     return columns
 
 
-def _code(item: RecordItem, rows: Batch) -> dict[str, Any]:
+def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
     """file_id, initcode and runtime_bytecode of the new contract; None for what is not told.
 
     A sidecar without init code is that of a block: there the code in a file is told by the file alone.
     """
     body = item.body.contractCreateInstance
     file = entity_id.of_file(body.fileID) if body.HasField("fileID") else 0
-    rows.mention(file)
+    batch.mention(file)
     initcode = body.initcode if body.HasField("initcode") else None
     runtime = None
     bytecode = _bytecode(item)
@@ -169,7 +169,7 @@ def _code(item: RecordItem, rows: Batch) -> dict[str, Any]:
         if initcode is None and bytecode.initcode:
             initcode = bytecode.initcode
         elif initcode is None and file:
-            content = rows.files.decoded(file, item.consensus_timestamp)
+            content = batch.files.decoded(file, item.consensus_timestamp)
             initcode = None if content is None else content + body.constructorParameters
     if item.child and item.parent is not None:
         file, initcode = _code_of_parent(item.parent, file, initcode)

@@ -17,37 +17,37 @@ CONTRACT_REVERT_EXECUTED, MAX_CHILD_RECORDS_EXCEEDED = 33, 328
 
 
 @names_entity("ETHEREUMTRANSACTION")
-def ethereum_contract(item: RecordItem, rows: Batch) -> int:
+def ethereum_contract(item: RecordItem, batch: Batch) -> int:
     """The contract its function result names by number."""
     result = item.function_result
     return entity_id.of_contract(result.contractID) if result is not None else 0
 
 
 @handles("ETHEREUMTRANSACTION", any_result=True)
-def ethereum_transaction(item: RecordItem, rows: Batch) -> None:
+def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
     """The decoded RLP; amounts in tinybars.
 
     Source: body.ethereumTransaction, record.ethereum_hash.
     Rows: ethereum_transaction insert; transaction_hash insert of the Ethereum hash; entity nonce, silently.
     """
-    if not rows.persist.ethereum_transactions:
+    if not batch.persist.ethereum_transactions:
         return
     # BODY
     body = item.body.ethereumTransaction
     try:
         decoded = ethereum.decode(body.ethereum_data)
     except InvalidEthereumData as error:
-        rows.recoverable(item, f"its Ethereum transaction can't be decoded: {error}")
+        batch.recoverable(item, f"its Ethereum transaction can't be decoded: {error}")
         return
     call_data_file = entity_id.of_file(body.call_data) if body.HasField("call_data") else 0
     if isinstance(call_data_file, ImpossibleId):
-        rows.recoverable(item, f"its call data can't be in any file: {call_data_file.problem}")
+        batch.recoverable(item, f"its call data can't be in any file: {call_data_file.problem}")
         return
-    decoded.hash = item.record.ethereum_hash or _hash(item, decoded, call_data_file, rows)
+    decoded.hash = item.record.ethereum_hash or _hash(item, decoded, call_data_file, batch)
     item.ethereum = decoded
     # ROWS
-    rows.mention(call_data_file)
-    rows.insert(
+    batch.mention(call_data_file)
+    batch.insert(
         EthereumTransaction,
         consensus_timestamp=item.consensus_timestamp,
         payer_account_id=item.payer_account_id,
@@ -56,9 +56,9 @@ def ethereum_transaction(item: RecordItem, rows: Batch) -> None:
         max_gas_allowance=body.max_gas_allowance,
         **_columns(decoded),
     )
-    _add_hash(item, decoded.hash, rows)
-    if rows.persist.track_nonce:
-        _set_nonce(item, decoded, rows)
+    _add_hash(item, decoded.hash, batch)
+    if batch.persist.track_nonce:
+        _set_nonce(item, decoded, batch)
 
 
 def _columns(decoded: EthereumData) -> dict[str, Any]:
@@ -87,18 +87,18 @@ def _price(weibars: bytes | None) -> bytes | None:
     return ethereum.tinybars(int.from_bytes(weibars, "big")) if weibars else weibars
 
 
-def _hash(item: RecordItem, decoded: EthereumData, call_data_file: int, rows: Batch) -> bytes:
+def _hash(item: RecordItem, decoded: EthereumData, call_data_file: int, batch: Batch) -> bytes:
     """The hash where the record has none: call data kept in a file is part of the transaction."""
     if decoded.call_data or not call_data_file:
         return decoded.computed_hash()
-    call_data = rows.files.decoded(call_data_file, item.consensus_timestamp)
+    call_data = batch.files.decoded(call_data_file, item.consensus_timestamp)
     return b"" if call_data is None else decoded.computed_hash(call_data)
 
 
-def _add_hash(item: RecordItem, hash: bytes, rows: Batch) -> None:
-    persist = rows.persist
+def _add_hash(item: RecordItem, hash: bytes, batch: Batch) -> None:
+    persist = batch.persist
     if hash and persist.transaction_hash and item.transaction_type not in persist.transaction_hash_exclusion:
-        rows.insert(
+        batch.insert(
             TransactionHash,
             consensus_timestamp=item.consensus_timestamp,
             hash=hash,
@@ -106,17 +106,17 @@ def _add_hash(item: RecordItem, hash: bytes, rows: Batch) -> None:
         )
 
 
-def _set_nonce(item: RecordItem, decoded: EthereumData, rows: Batch) -> None:
+def _set_nonce(item: RecordItem, decoded: EthereumData, batch: Batch) -> None:
     result = item.function_result
     if result is None or not result.HasField("sender_id"):
         return
     sender = entity_id.of_account(result.sender_id)
     if not sender:
         return
-    rows.mention(sender)
+    batch.mention(sender)
     if result.HasField("signer_nonce"):
-        rows.upsert(Entity, id=sender, ethereum_nonce=result.signer_nonce.value)
+        batch.upsert(Entity, id=sender, ethereum_nonce=result.signer_nonce.value)
     elif item.hapi_version < SIGNER_NONCE_SINCE and (
         item.successful or item.result in (CONTRACT_REVERT_EXECUTED, MAX_CHILD_RECORDS_EXCEEDED)
     ):
-        rows.upsert(Entity, id=sender, ethereum_nonce=decoded.nonce + 1)
+        batch.upsert(Entity, id=sender, ethereum_nonce=decoded.nonce + 1)

@@ -14,12 +14,12 @@ _OTHER_BYTE = 16
 
 
 def gas_consumed(
-    item: RecordItem, rows: Batch, *, gas_used: int, seen: Seen, function_parameters: bytes
+    item: RecordItem, batch: Batch, *, gas_used: int, seen: Seen, function_parameters: bytes
 ) -> int | None:
     """Since HAPI 0.69 the gas used; before, what the outermost call used and the intrinsic gas of a
     transaction (the yellow paper's g0), None if no sidecar tells the first.
     """
-    if item.hapi_version >= rows.persist.smart_contract_throttling_version:
+    if item.hapi_version >= batch.persist.smart_contract_throttling_version:
         return gas_used
     if seen.gas_used is None:
         return None

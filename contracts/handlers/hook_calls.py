@@ -41,27 +41,27 @@ def is_hook_call(item: RecordItem) -> bool:
     )
 
 
-def add_storage(item: RecordItem, rows: Batch, changes: Any) -> None:
+def add_storage(item: RecordItem, batch: Batch, changes: Any) -> None:
     """The storage one call read and wrote. Rows: hook_storage_change insert, hook_storage upsert."""
-    call = _next_call(item, rows)
-    owner = rows.lookup.account(call.owner) if call else 0
+    call = _next_call(item, batch)
+    owner = batch.lookup.account(call.owner) if call else 0
     if call is None or not owner:
-        rows.recoverable(item, "its transfer asks for no hook that the storage can belong to")
+        batch.recoverable(item, "its transfer asks for no hook that the storage can belong to")
         return
-    stored = StorageChanges(item, rows, owner, call.hook_id)
+    stored = StorageChanges(item, batch, owner, call.hook_id)
     for change in changes:
         written = change.value_written.value if change.HasField("value_written") else None
         stored.add(change.slot, change.value_read, written)
     stored.write()
 
 
-def _next_call(item: RecordItem, rows: Batch) -> HookCall | None:
+def _next_call(item: RecordItem, batch: Batch) -> HookCall | None:
     transfer = item.parent
     if transfer is None or transfer.transaction_type != _CRYPTO_TRANSFER:
         return None
-    calls = rows.hook_calls.get(transfer.consensus_timestamp)
+    calls = batch.hook_calls.get(transfer.consensus_timestamp)
     if calls is None:
-        calls = rows.hook_calls[transfer.consensus_timestamp] = _calls(transfer.body.cryptoTransfer)
+        calls = batch.hook_calls[transfer.consensus_timestamp] = _calls(transfer.body.cryptoTransfer)
     return next(calls, None)
 
 

@@ -14,8 +14,8 @@ KEY_LENGTH = 32
 class StorageChanges:
     """Changes of one hook's storage by one item; of one slot's the first read and the last write count."""
 
-    def __init__(self, item: RecordItem, rows: Batch, owner: int, hook_id: int) -> None:
-        self._item, self._rows = item, rows
+    def __init__(self, item: RecordItem, batch: Batch, owner: int, hook_id: int) -> None:
+        self._item, self._rows = item, batch
         self._owner, self._hook_id = owner, hook_id
         self._changes: dict[bytes, tuple[bytes, bytes | None]] = {}
 
@@ -49,21 +49,21 @@ class StorageChanges:
                 )
 
 
-def add_updates(item: RecordItem, rows: Batch, owner: int, hook_id: int, updates: Any) -> None:
+def add_updates(item: RecordItem, batch: Batch, owner: int, hook_id: int, updates: Any) -> None:
     """Storage that a transaction sets outright: slots, or entries of a mapping.
 
     Source: EvmHookStorageUpdate messages. What was there before is not known: the value counts as read, too.
     """
     slots: dict[bytes, bytes] = {}
     for update in updates:
-        slots.update(_slots(item, rows, update))
-    changes = StorageChanges(item, rows, owner, hook_id)
+        slots.update(_slots(item, batch, update))
+    changes = StorageChanges(item, batch, owner, hook_id)
     for key, value in slots.items():
         changes.add(key, value.lstrip(b"\0"), value)
     changes.write()
 
 
-def _slots(item: RecordItem, rows: Batch, update: Any) -> Iterator[tuple[bytes, bytes]]:
+def _slots(item: RecordItem, batch: Batch, update: Any) -> Iterator[tuple[bytes, bytes]]:
     kind = update.WhichOneof("update")
     if kind == "storage_slot":
         yield update.storage_slot.key.rjust(KEY_LENGTH, b"\0"), update.storage_slot.value
@@ -77,4 +77,4 @@ def _slots(item: RecordItem, rows: Batch, update: Any) -> Iterator[tuple[bytes, 
             # Where Solidity keeps the value of a mapping's key.
             yield keccak256(key + slot), entry.value
     else:
-        rows.recoverable(item, "an update of hook storage is neither a slot nor a mapping's entries")
+        batch.recoverable(item, "an update of hook storage is neither a slot nor a mapping's entries")

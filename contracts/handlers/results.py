@@ -39,7 +39,7 @@ _NOTHING_SEEN = Seen()
 
 
 @every_item(Order.CONTRACT_RESULTS)
-def contract_result(item: RecordItem, rows: Batch) -> None:
+def contract_result(item: RecordItem, batch: Batch) -> None:
     """Source: sidecars; record.contractCallResult or contractCreateResult; the body of calls and creations.
 
     Rows: those of `add_sidecars`; contract_result, contract_log, contract_transaction and
@@ -49,32 +49,32 @@ def contract_result(item: RecordItem, rows: Batch) -> None:
     kind = item.transaction_type
     if result is None and kind not in CONTRACT_TYPES and not item.sidecar_records:
         return
-    if not rows.persist.contracts:
+    if not batch.persist.contracts:
         return
-    seen = add_sidecars(item, rows) if item.sidecar_records else _NOTHING_SEEN
+    seen = add_sidecars(item, batch) if item.sidecar_records else _NOTHING_SEEN
     contracts = set(seen.contracts)
     if kind in (CONTRACT_CALL, CONTRACT_CREATE):
-        _add_result(item, rows, item.entity_id, result, seen, contracts)
+        _add_result(item, batch, item.entity_id, result, seen, contracts)
     elif result is not None:
-        _add_result(item, rows, rows.lookup.contract(result.contractID), result, seen, contracts)
+        _add_result(item, batch, batch.lookup.contract(result.contractID), result, seen, contracts)
     elif kind == ETHEREUM:
-        _add_failed_ethereum(item, rows)
-    if contracts and rows.persist.contract_transaction:
-        _add_contract_transactions(item, rows, sorted(contracts))
+        _add_failed_ethereum(item, batch)
+    if contracts and batch.persist.contract_transaction:
+        _add_contract_transactions(item, batch, sorted(contracts))
 
 
 def _add_result(
-    item: RecordItem, rows: Batch, contract: int, result: Any | None, seen: Seen, contracts: set[int]
+    item: RecordItem, batch: Batch, contract: int, result: Any | None, seen: Seen, contracts: set[int]
 ) -> None:
-    columns = _requested(item, rows, result)
-    rows.mention(contract)
+    columns = _requested(item, batch, result)
+    batch.mention(contract)
     created: list[int] = []
     if result is not None:
-        created = _created_contracts(item, rows, contract, result)
-        if rows.persist.track_nonce:
+        created = _created_contracts(item, batch, contract, result)
+        if batch.persist.track_nonce:
             for nonce in result.contract_nonces:
-                entity = rows.lookup.contract(nonce.contract_id)
-                rows.upsert(Entity, id=entity, ethereum_nonce=nonce.nonce, type="CONTRACT")
+                entity = batch.lookup.contract(nonce.contract_id)
+                batch.upsert(Entity, id=entity, ethereum_nonce=nonce.nonce, type="CONTRACT")
         columns |= {
             "bloom": b"" if result.bloom == _EMPTY_BLOOM else result.bloom,
             "call_result": result.contractCallResult,
@@ -83,32 +83,32 @@ def _add_result(
             "gas_used": result.gasUsed,
             "gas_consumed": gas_consumed(
                 item,
-                rows,
+                batch,
                 gas_used=result.gasUsed,
                 seen=seen,
                 function_parameters=columns["function_parameters"],
             ),
         }
-    if not rows.persist.contract_results:
+    if not batch.persist.contract_results:
         return
     insert_result(
         item,
-        rows,
+        batch,
         contract,
-        sender_id=_sender(item, rows, result),
+        sender_id=_sender(item, batch, result),
         created_contract_ids=created,
         failed_initcode=None if item.successful else _failed_initcode(item, seen),
         **columns,
     )
     if result is not None:
-        _add_logs(item, rows, contract, result, contracts)
+        _add_logs(item, batch, contract, result, contracts)
     contracts.update((contract, item.payer_account_id))
 
 
-def insert_result(item: RecordItem, rows: Batch, contract: int, **columns: Any) -> None:
+def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any) -> None:
     """Rows: contract_result and contract_transaction_hash insert."""
     hash = item.hash
-    rows.insert(
+    batch.insert(
         ContractResult,
         consensus_timestamp=item.consensus_timestamp,
         contract_id=contract,
@@ -119,8 +119,8 @@ def insert_result(item: RecordItem, rows: Batch, contract: int, **columns: Any) 
         transaction_result=item.result,
         **columns,
     )
-    if rows.persist.contract_transaction_hash:
-        rows.insert(
+    if batch.persist.contract_transaction_hash:
+        batch.insert(
             ContractTransactionHash,
             consensus_timestamp=item.consensus_timestamp,
             entity_id=contract,
@@ -130,7 +130,7 @@ def insert_result(item: RecordItem, rows: Batch, contract: int, **columns: Any) 
         )
 
 
-def _requested(item: RecordItem, rows: Batch, result: Any | None) -> dict[str, Any]:
+def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, Any]:
     """What was asked of the contract: by the body of a call or creation, else as the result repeats it."""
     if item.transaction_type == CONTRACT_CALL:
         call = item.body.contractCall
@@ -139,28 +139,28 @@ def _requested(item: RecordItem, rows: Batch, result: Any | None) -> dict[str, A
         create = item.body.contractCreateInstance
         amount, gas, parameters = create.initialBalance, create.gas, create.constructorParameters
     elif item.from_block and item.ethereum is not None:
-        return _requested_by_ethereum(item, item.ethereum, rows)
+        return _requested_by_ethereum(item, item.ethereum, batch)
     else:
         assert result is not None
         amount, gas, parameters = result.amount, result.gas, result.functionParameters
     return {"amount": amount, "gas_limit": gas, "function_parameters": parameters}
 
 
-def _requested_by_ethereum(item: RecordItem, ethereum: EthereumData, rows: Batch) -> dict[str, Any]:
+def _requested_by_ethereum(item: RecordItem, ethereum: EthereumData, batch: Batch) -> dict[str, Any]:
     """As the wrapped transaction says: a block does not repeat it. Its call data may lie in a file."""
     parameters = ethereum.call_data
     body = item.body.ethereumTransaction
     if not parameters and body.HasField("call_data"):
-        parameters = rows.files.decoded(entity_id.of_file(body.call_data), item.consensus_timestamp) or b""
+        parameters = batch.files.decoded(entity_id.of_file(body.call_data), item.consensus_timestamp) or b""
     amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
     return {"amount": amount, "gas_limit": ethereum.gas_limit, "function_parameters": parameters}
 
 
-def _sender(item: RecordItem, rows: Batch, result: Any | None) -> int | None:
+def _sender(item: RecordItem, batch: Batch, result: Any | None) -> int | None:
     if result is None or not result.HasField("sender_id"):
         return item.payer_account_id
     sender = entity_id.of_account(result.sender_id)
-    rows.mention(sender)
+    batch.mention(sender)
     return sender or None
 
 
@@ -171,12 +171,12 @@ def _failed_initcode(item: RecordItem, seen: Seen) -> bytes | None:
     return seen.initcode if seen.creation and seen.has_bytecode else None
 
 
-def _created_contracts(item: RecordItem, rows: Batch, contract: int, result: Any) -> list[int]:
+def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: Any) -> list[int]:
     """The ids of the contracts the result lists; before HAPI 0.23 that is all that tells of them.
 
     Rows: entity version, contract upsert.
     """
-    listed = [rows.lookup.contract(created) for created in result.createdContractIDs]
+    listed = [batch.lookup.contract(created) for created in result.createdContractIDs]
     created = [entity for entity in listed if entity]
     if not item.successful or item.hapi_version >= CHILD_RECORDS_SINCE:
         return created
@@ -185,7 +185,7 @@ def _created_contracts(item: RecordItem, rows: Batch, contract: int, result: Any
         if entity == contract:
             continue
         columns, code = _of_create_body(item) if item.transaction_type == CONTRACT_CREATE else ({}, None)
-        rows.change_entity(
+        batch.change_entity(
             item,
             id=entity,
             type="CONTRACT",
@@ -196,9 +196,9 @@ def _created_contracts(item: RecordItem, rows: Batch, contract: int, result: Any
             max_automatic_token_associations=0,
             **columns,
         )
-        rows.mention(entity)
+        batch.mention(entity)
         if code is not None:
-            rows.upsert(Contract, id=entity, **code)
+            batch.upsert(Contract, id=entity, **code)
     return created
 
 
@@ -215,34 +215,34 @@ def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
     return columns, {"file_id": entity_id.of_file(body.fileID) or None}
 
 
-def _add_logs(item: RecordItem, rows: Batch, root: int, result: Any, contracts: set[int]) -> None:
+def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> None:
     if not result.logInfo:
         return
     at, payer, hash, position = item.consensus_timestamp, item.payer_account_id, item.hash, item.index
     for log in result.logInfo:
-        contract = rows.lookup.contract(log.contractID)
+        contract = batch.lookup.contract(log.contractID)
         contracts.add(contract)
-        rows.mention(contract)
+        batch.mention(contract)
         columns: dict[str, Any] = {}
         for number, topic in enumerate(log.topic):
             columns[f"topic{number}"] = topic.lstrip(b"\0") or b"\0"
-        rows.insert(
+        batch.insert(
             ContractLog,
             bloom=log.bloom,
             consensus_timestamp=at,
             contract_id=contract,
             data=log.data,
-            index=rows.log_index,
+            index=batch.log_index,
             payer_account_id=payer,
             root_contract_id=root or None,
             transaction_hash=hash,
             transaction_index=position,
             **columns,
         )
-        rows.log_index += 1
+        batch.log_index += 1
 
 
-def _add_failed_ethereum(item: RecordItem, rows: Batch) -> None:
+def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
     """A result of an Ethereum transaction that failed before any contract ran, so that it can be found.
 
     It has one whether or not the results of contracts are kept.
@@ -251,7 +251,7 @@ def _add_failed_ethereum(item: RecordItem, rows: Batch) -> None:
         return
     insert_result(
         item,
-        rows,
+        batch,
         0,
         call_result=b"",
         created_contract_ids=[],
@@ -262,10 +262,10 @@ def _add_failed_ethereum(item: RecordItem, rows: Batch) -> None:
     )
 
 
-def _add_contract_transactions(item: RecordItem, rows: Batch, contracts: list[int]) -> None:
+def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
     """One row per contract that takes part, and for the payer; each lists all of them."""
     for entity in contracts:
-        rows.insert(
+        batch.insert(
             ContractTransaction,
             consensus_timestamp=item.consensus_timestamp,
             entity_id=entity,

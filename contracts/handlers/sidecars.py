@@ -37,7 +37,7 @@ class Seen:
     contracts: set[int] = field(default_factory=set)
 
 
-def add_sidecars(item: RecordItem, rows: Batch) -> Seen:
+def add_sidecars(item: RecordItem, batch: Batch) -> Seen:
     """Source: item.sidecar_records.
 
     Rows: contract_state_change, contract_action insert; contract_state, contract upsert; for state changes
@@ -48,31 +48,31 @@ def add_sidecars(item: RecordItem, rows: Batch) -> Seen:
     for sidecar in item.sidecar_records:
         kind = sidecar.WhichOneof("sidecar_records")
         if kind == "state_changes":
-            _state_changes(item, rows, sidecar, seen)
+            _state_changes(item, batch, sidecar, seen)
         elif kind == "actions":
-            _actions(item, rows, sidecar.actions.contract_actions, seen)
+            _actions(item, batch, sidecar.actions.contract_actions, seen)
         elif kind == "bytecode" and sidecar.migration:
-            migrated.append(_migrate(rows, sidecar.bytecode))
+            migrated.append(_migrate(batch, sidecar.bytecode))
         elif kind == "bytecode":
             seen.creation = seen.has_bytecode = True
             seen.initcode = sidecar.bytecode.initcode
     if migrated:
-        rows.barrier(partial(_become_contracts, contracts=migrated))
+        batch.barrier(partial(_become_contracts, contracts=migrated))
     return seen
 
 
-def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> None:
+def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, seen: Seen) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = hook_calls.is_hook_call(item)
-    insert, upsert = rows.insert, rows.upsert
+    insert, upsert = batch.insert, batch.upsert
     for changes in sidecar.state_changes.contract_state_changes:
-        contract = rows.lookup.contract(changes.contract_id)
+        contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
-            hook_calls.add_storage(item, rows, changes.storage_changes)
+            hook_calls.add_storage(item, batch, changes.storage_changes)
             continue
         if changes.storage_changes:
             seen.contracts.add(contract)
-            rows.mention(contract)
+            batch.mention(contract)
         for change in changes.storage_changes:
             slot, written = change.slot, None
             if change.HasField("value_written"):
@@ -98,18 +98,18 @@ def _state_changes(item: RecordItem, rows: Batch, sidecar: Any, seen: Seen) -> N
                 )
 
 
-def _actions(item: RecordItem, rows: Batch, actions: Any, seen: Seen) -> None:
+def _actions(item: RecordItem, batch: Batch, actions: Any, seen: Seen) -> None:
     at, payer = item.consensus_timestamp, item.payer_account_id
     for index, action in enumerate(actions):
-        columns = _caller(item, rows, action) | _recipient(item, rows, action)
+        columns = _caller(item, batch, action) | _recipient(item, batch, action)
         result_data = action.WhichOneof("result_data")
         if result_data is None:
-            rows.recoverable(item, f"contract action {index} has no result data")
+            batch.recoverable(item, f"contract action {index} has no result data")
             columns["result_data_type"] = 0
         else:
             columns["result_data"] = getattr(action, result_data)
             columns["result_data_type"] = _RESULT_DATA[result_data]
-        rows.insert(
+        batch.insert(
             ContractAction,
             call_depth=action.call_depth,
             call_operation_type=action.call_operation_type,
@@ -128,26 +128,26 @@ def _actions(item: RecordItem, rows: Batch, actions: Any, seen: Seen) -> None:
             seen.creation = action.call_type == _CREATE_CALL
 
 
-def _caller(item: RecordItem, rows: Batch, action: Any) -> dict[str, Any]:
+def _caller(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
     kind = action.WhichOneof("caller")
     columns: dict[str, Any] = {"caller": None, "caller_type": None}
     if kind == "calling_contract":
-        caller = _known(item, rows, "caller", entity_id.of_contract, action.calling_contract)
+        caller = _known(item, batch, "caller", entity_id.of_contract, action.calling_contract)
         columns = {"caller": caller, "caller_type": "CONTRACT"}
     elif kind == "calling_account":
-        caller = _known(item, rows, "caller", entity_id.of_account, action.calling_account)
+        caller = _known(item, batch, "caller", entity_id.of_account, action.calling_account)
         columns = {"caller": caller, "caller_type": "ACCOUNT"}
     else:
-        rows.recoverable(item, "a contract action has no caller")
+        batch.recoverable(item, "a contract action has no caller")
     return columns
 
 
-def _recipient(item: RecordItem, rows: Batch, action: Any) -> dict[str, Any]:
+def _recipient(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
     kind = action.WhichOneof("recipient")
     if kind == "recipient_contract":
-        return {kind: _known(item, rows, "recipient", entity_id.of_contract, action.recipient_contract)}
+        return {kind: _known(item, batch, "recipient", entity_id.of_contract, action.recipient_contract)}
     if kind == "recipient_account":
-        return {kind: _known(item, rows, "recipient", entity_id.of_account, action.recipient_account)}
+        return {kind: _known(item, batch, "recipient", entity_id.of_account, action.recipient_account)}
     if kind == "targeted_address":
         return {"recipient_address": action.targeted_address}
     # That of a contract to be created is not known if it fails.
@@ -155,20 +155,20 @@ def _recipient(item: RecordItem, rows: Batch, action: Any) -> dict[str, Any]:
 
 
 def _known(
-    item: RecordItem, rows: Batch, role: str, encoded: Callable[[Any], int], message: Any
+    item: RecordItem, batch: Batch, role: str, encoded: Callable[[Any], int], message: Any
 ) -> int | None:
     """The id, noted as touched; None, and a recoverable problem, when it is impossible."""
     entity = encoded(message)
     if isinstance(entity, ImpossibleId):
-        rows.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")
-    rows.mention(entity)
+        batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")
+    batch.mention(entity)
     return entity or None
 
 
-def _migrate(rows: Batch, bytecode: Any) -> int:
+def _migrate(batch: Batch, bytecode: Any) -> int:
     """Code of a contract from before there were bytecode sidecars."""
-    contract = rows.lookup.contract(bytecode.contract_id)
-    rows.upsert(Contract, id=contract, runtime_bytecode=bytecode.runtime_bytecode)
+    contract = batch.lookup.contract(bytecode.contract_id)
+    batch.upsert(Contract, id=contract, runtime_bytecode=bytecode.runtime_bytecode)
     return contract
 
 

@@ -32,31 +32,31 @@ _UNSIGNED = (1 << 64) - 1
 
 
 @every_item(Order.TOKEN_TRANSFERS)
-def token_transfer_logs(item: RecordItem, rows: Batch) -> None:
+def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
     """Source: record.tokenTransferLists of a transaction without a contract result.
 
     Rows: contract_log insert; contract_result insert, if configured.
     """
     lists = item.record.tokenTransferLists
-    if not lists or not rows.persist.tokens or not (item.successful or item.result == FAIL_INVALID):
+    if not lists or not batch.persist.tokens or not (item.successful or item.result == FAIL_INVALID):
         return
     if item.record.WhichOneof("body") is not None:
         return
-    if rows.persist.synthetic_contract_logs:
+    if batch.persist.synthetic_contract_logs:
         for transfers in lists:
             token = entity_id.of_token(transfers.token)
             if transfers.transfers:
-                _units_moved(item, rows, token, transfers.transfers)
+                _units_moved(item, batch, token, transfers.transfers)
             for transfer in transfers.nftTransfers:
                 sender = _account(entity_id.of_account(transfer.senderAccountID))
                 receiver = _account(entity_id.of_account(transfer.receiverAccountID))
-                _add(item, rows, token, TRANSFER, sender, receiver, topic3=_number(transfer.serialNumber))
-    if rows.persist.synthetic_contract_results:
-        _add_result(item, rows, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
+                _add(item, batch, token, TRANSFER, sender, receiver, topic3=_number(transfer.serialNumber))
+    if batch.persist.synthetic_contract_results:
+        _add_result(item, batch, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
-def allowance_logs(item: RecordItem, rows: Batch) -> None:
+def allowance_logs(item: RecordItem, batch: Batch) -> None:
     """Source: body.cryptoApproveAllowance; of entries for one key the last counts.
 
     Rows: contract_log insert; contract_result insert, if configured.
@@ -64,32 +64,32 @@ def allowance_logs(item: RecordItem, rows: Batch) -> None:
     body = item.body.cryptoApproveAllowance
     if not (body.nftAllowances or body.tokenAllowances) or item.record.WhichOneof("body") is not None:
         return
-    if rows.persist.synthetic_contract_logs:
-        _serials_approved(item, rows, body.nftAllowances)
+    if batch.persist.synthetic_contract_logs:
+        _serials_approved(item, batch, body.nftAllowances)
         granted: set[tuple[int, int, int]] = set()
-        for allowance, owner in _owned(item, rows, body.tokenAllowances):
+        for allowance, owner in _owned(item, batch, body.tokenAllowances):
             spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
             if (owner, spender, token) not in granted:
                 granted.add((owner, spender, token))
                 amount = _number(allowance.amount)
-                _add(item, rows, token, APPROVAL, _account(owner), _account(spender), data=amount)
-    if rows.persist.synthetic_contract_results:
-        _add_result(item, rows, 0, _APPROVE_CALL)
+                _add(item, batch, token, APPROVAL, _account(owner), _account(spender), data=amount)
+    if batch.persist.synthetic_contract_results:
+        _add_result(item, batch, 0, _APPROVE_CALL)
 
 
 @handles("CRYPTODELETEALLOWANCE")
-def deleted_allowance_logs(item: RecordItem, rows: Batch) -> None:
+def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
     """An approval of no one. Source: body.cryptoDeleteAllowance. Rows: contract_log insert."""
-    if not rows.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
+    if not batch.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
         return
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
         owner = entity_id.of_account(allowance.owner) or item.payer_account_id
         token = entity_id.of_token(allowance.token_id)
         for serial in allowance.serial_numbers:
-            _add(item, rows, token, APPROVAL, _account(owner), b"", topic3=_number(serial))
+            _add(item, batch, token, APPROVAL, _account(owner), b"", topic3=_number(serial))
 
 
-def _units_moved(item: RecordItem, rows: Batch, token: int, transfers: Any) -> None:
+def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
     """Units of a fungible token: made, destroyed, or moved between two accounts. Who gave what to whom among
     more than two can't be told.
     """
@@ -97,46 +97,48 @@ def _units_moved(item: RecordItem, rows: Batch, token: int, transfers: Any) -> N
     if item.transaction_type in ONE_SIDED:
         for account, amount in moved:
             sender, receiver = (account, 0) if amount < 0 else (0, account if amount else 0)
-            _add_transfer(item, rows, token, sender, receiver, abs(amount))
+            _add_transfer(item, batch, token, sender, receiver, abs(amount))
     elif len(moved) == 2:
         for (account, amount), (other, _) in (moved, reversed(moved)):
             if amount > 0:
-                _add_transfer(item, rows, token, other, account, amount)
+                _add_transfer(item, batch, token, other, account, amount)
 
 
-def _add_transfer(item: RecordItem, rows: Batch, token: int, sender: int, receiver: int, amount: int) -> None:
-    log = _add(item, rows, token, TRANSFER, _account(sender), _account(receiver), data=_number(amount))
-    if rows.persist.synthetic_evm_addresses:
+def _add_transfer(
+    item: RecordItem, batch: Batch, token: int, sender: int, receiver: int, amount: int
+) -> None:
+    log = _add(item, batch, token, TRANSFER, _account(sender), _account(receiver), data=_number(amount))
+    if batch.persist.synthetic_evm_addresses:
         for column, account in (("topic1", sender), ("topic2", receiver)):
             if account:
-                rows.evm_addresses.fill(log, column, account)
+                batch.evm_addresses.fill(log, column, account)
 
 
-def _serials_approved(item: RecordItem, rows: Batch, allowances: Any) -> None:
+def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
     for_all: set[tuple[int, int, int]] = set()
     serials: set[tuple[int, int]] = set()
-    for allowance, owner in _owned(item, rows, allowances):
+    for allowance, owner in _owned(item, batch, allowances):
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
         everything = allowance.HasField("approved_for_all")
         if everything and (owner, spender, token) not in for_all:
             for_all.add((owner, spender, token))
             data = b"\1" if allowance.approved_for_all.value else b"\0"
-            _add(item, rows, token, APPROVAL_FOR_ALL, _account(owner), _account(spender), data=data)
+            _add(item, batch, token, APPROVAL_FOR_ALL, _account(owner), _account(spender), data=data)
         for serial in allowance.serial_numbers:
             if (token, serial) in serials:
                 continue
             serials.add((token, serial))
             if not everything:
                 number = _number(serial)
-                _add(item, rows, token, APPROVAL, _account(owner), _account(spender), topic3=number)
+                _add(item, batch, token, APPROVAL, _account(owner), _account(spender), topic3=number)
 
 
-def _owned(item: RecordItem, rows: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
+def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
     """Allowances from the last to the first, with their owners: the payer where none is named. What an
     unknown alias grants is nothing.
     """
     for allowance in reversed(allowances):
-        owner = rows.lookup.account(allowance.owner)
+        owner = batch.lookup.account(allowance.owner)
         if not owner and allowance.owner.WhichOneof("account") == "alias":
             continue
         yield allowance, owner or item.payer_account_id
@@ -144,7 +146,7 @@ def _owned(item: RecordItem, rows: Batch, allowances: Any) -> Iterator[tuple[Any
 
 def _add(
     item: RecordItem,
-    rows: Batch,
+    batch: Batch,
     token: int,
     topic0: bytes,
     topic1: bytes,
@@ -153,9 +155,9 @@ def _add(
     topic3: bytes | None = None,
     data: bytes = _ZERO,
 ) -> dict[str, Any]:
-    index = rows.log_index
-    rows.log_index = index + 1
-    return rows.insert(
+    index = batch.log_index
+    batch.log_index = index + 1
+    return batch.insert(
         ContractLog,
         bloom=_ZERO,
         consensus_timestamp=item.consensus_timestamp,
@@ -173,10 +175,10 @@ def _add(
     )
 
 
-def _add_result(item: RecordItem, rows: Batch, contract: int, selector: bytes) -> None:
+def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) -> None:
     insert_result(
         item,
-        rows,
+        batch,
         contract,
         call_result=b"\1" if item.successful else b"\0",
         created_contract_ids=[],

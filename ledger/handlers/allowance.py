@@ -13,7 +13,7 @@ from mirror.values import entity_id
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
-def crypto_approve(item: RecordItem, rows: Batch) -> None:
+def crypto_approve(item: RecordItem, batch: Batch) -> None:
     """Hbar allowances are granted, or revoked by an amount of 0; the last entry of a pair counts.
 
     Source: body.cryptoApproveAllowance.cryptoAllowances; no owner means the payer.
@@ -22,7 +22,7 @@ def crypto_approve(item: RecordItem, rows: Batch) -> None:
     granted = set()
     for allowance in reversed(item.body.cryptoApproveAllowance.cryptoAllowances):
         # BODY
-        owner = rows.account(item, allowance.owner, "owner of an hbar allowance")
+        owner = batch.account(item, allowance.owner, "owner of an hbar allowance")
         if owner is None:
             continue
         owner = owner or item.payer_account_id
@@ -31,8 +31,8 @@ def crypto_approve(item: RecordItem, rows: Batch) -> None:
             continue
         granted.add((owner, spender))
         # ROWS
-        rows.mention(owner, spender)
-        rows.upsert(
+        batch.mention(owner, spender)
+        batch.upsert(
             CryptoAllowance,
             since=item.consensus_timestamp,
             owner=owner,
@@ -44,29 +44,29 @@ def crypto_approve(item: RecordItem, rows: Batch) -> None:
 
 
 @handles("CRYPTOTRANSFER")
-def requested_transfers(item: RecordItem, rows: Batch) -> None:
+def requested_transfers(item: RecordItem, batch: Batch) -> None:
     """The hbar transfers a body asks for; those out of an allowance lower it, the payer being the spender.
 
     Source: body.cryptoTransfer.transfers.
     Rows: crypto_allowance amount, silently; transaction.itemized_transfer, if wanted.
     """
-    itemized: list[dict[str, Any]] | None = [] if rows.persist.itemized_transfers else None
+    itemized: list[dict[str, Any]] | None = [] if batch.persist.itemized_transfers else None
     for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
         # BODY
-        spends = transfer.is_approval and transfer.amount < 0 and rows.persist.track_allowance
+        spends = transfer.is_approval and transfer.amount < 0 and batch.persist.track_allowance
         if not spends and itemized is None:
             continue
-        account = rows.account(item, transfer.accountID, "account of a requested transfer")
+        account = batch.account(item, transfer.accountID, "account of a requested transfer")
         if account is None:
             continue
         # ROWS
         if itemized is not None:
-            rows.mention(account)
+            batch.mention(account)
             itemized.append(
                 {"amount": transfer.amount, "entity_id": account or None, "is_approval": transfer.is_approval}
             )
         if spends:
-            rows.upsert(
+            batch.upsert(
                 CryptoAllowance,
                 owner=account,
                 spender=item.payer_account_id,
@@ -74,4 +74,4 @@ def requested_transfers(item: RecordItem, rows: Batch) -> None:
                 payer_account_id=item.payer_account_id,
             )
     if itemized:
-        rows.transaction["itemized_transfer"] = itemized
+        batch.transaction["itemized_transfer"] = itemized

@@ -20,12 +20,12 @@ USUAL_RUNNING_HASH_VERSION = 3
 
 
 @names_entity("CONSENSUSCREATETOPIC")
-def created_topic(item: RecordItem, rows: Batch) -> int:
+def created_topic(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_topic(item.record.receipt.topicID)
 
 
 @handles("CONSENSUSCREATETOPIC")
-def topic_create(item: RecordItem, rows: Batch) -> None:
+def topic_create(item: RecordItem, batch: Batch) -> None:
     """A new topic. Source: body.consensusCreateTopic, receipt.topicID.
 
     Rows: entity version, topic version, custom_fee version (HIP-991).
@@ -35,14 +35,14 @@ def topic_create(item: RecordItem, rows: Batch) -> None:
     columns: dict[str, Any] = {"memo": text(body.memo)}
     if body.HasField("autoRenewAccount"):
         columns["auto_renew_account_id"] = entity_id.of_account(body.autoRenewAccount)
-        rows.mention(columns["auto_renew_account_id"])
+        batch.mention(columns["auto_renew_account_id"])
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
     exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)
     # ROWS
-    rows.change_entity(item, id=item.entity_id, type="TOPIC", created_timestamp=at, deleted=False, **columns)
+    batch.change_entity(item, id=item.entity_id, type="TOPIC", created_timestamp=at, deleted=False, **columns)
     if item.entity_id:
-        rows.upsert(
+        batch.upsert(
             Topic,
             since=at,
             id=item.entity_id,
@@ -50,16 +50,16 @@ def topic_create(item: RecordItem, rows: Batch) -> None:
             fee_exempt_key_list=exempt.SerializeToString(),
             **_keys(body),
         )
-        _replace_custom_fees(item, rows, body.custom_fees)
+        _replace_custom_fees(item, batch, body.custom_fees)
 
 
 @names_entity("CONSENSUSUPDATETOPIC")
-def updated_topic(item: RecordItem, rows: Batch) -> int:
+def updated_topic(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_topic(item.body.consensusUpdateTopic.topicID)
 
 
 @handles("CONSENSUSUPDATETOPIC")
-def topic_update(item: RecordItem, rows: Batch) -> None:
+def topic_update(item: RecordItem, batch: Batch) -> None:
     """What the body sets of a topic; everything else stays. An empty list of keys or fees clears.
 
     Source: body.consensusUpdateTopic. Rows: entity version, topic version, custom_fee version.
@@ -68,8 +68,8 @@ def topic_update(item: RecordItem, rows: Batch) -> None:
     body = item.body.consensusUpdateTopic
     columns: dict[str, Any] = {}
     if body.HasField("autoRenewAccount"):
-        columns["auto_renew_account_id"] = rows.account(item, body.autoRenewAccount, "auto renew account")
-        rows.mention(columns["auto_renew_account_id"] or 0)
+        columns["auto_renew_account_id"] = batch.account(item, body.autoRenewAccount, "auto renew account")
+        batch.mention(columns["auto_renew_account_id"] or 0)
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
     if body.HasField("expirationTime"):
@@ -80,38 +80,38 @@ def topic_update(item: RecordItem, rows: Batch) -> None:
     if body.HasField("fee_exempt_key_list"):
         keys["fee_exempt_key_list"] = body.fee_exempt_key_list.SerializeToString()
     # ROWS
-    rows.change_entity(item, id=item.entity_id, type="TOPIC", deleted=False, **columns)
+    batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=False, **columns)
     if item.entity_id:
-        rows.upsert(Topic, since=item.consensus_timestamp, id=item.entity_id, **keys)
+        batch.upsert(Topic, since=item.consensus_timestamp, id=item.entity_id, **keys)
         if body.HasField("custom_fees"):
-            _replace_custom_fees(item, rows, body.custom_fees.fees)
+            _replace_custom_fees(item, batch, body.custom_fees.fees)
 
 
 @names_entity("CONSENSUSDELETETOPIC")
-def deleted_topic(item: RecordItem, rows: Batch) -> int:
+def deleted_topic(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_topic(item.body.consensusDeleteTopic.topicID)
 
 
 @handles("CONSENSUSDELETETOPIC")
-def topic_delete(item: RecordItem, rows: Batch) -> None:
+def topic_delete(item: RecordItem, batch: Batch) -> None:
     """A topic is deleted; its keys stay. Rows: entity version."""
-    rows.change_entity(item, id=item.entity_id, type="TOPIC", deleted=True)
+    batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=True)
 
 
 @names_entity("CONSENSUSSUBMITMESSAGE")
-def topic_of_message(item: RecordItem, rows: Batch) -> int:
+def topic_of_message(item: RecordItem, batch: Batch) -> int:
     """Kept also when the topic does not exist."""
     return entity_id.of_topic(item.body.consensusSubmitMessage.topicID)
 
 
 @handles("CONSENSUSSUBMITMESSAGE")
-def submit_message(item: RecordItem, rows: Batch) -> None:
+def submit_message(item: RecordItem, batch: Batch) -> None:
     """A message, or one chunk of a longer one, whether or not the topic is stored.
 
     Source: body.consensusSubmitMessage, receipt (topicRunningHash, topicSequenceNumber).
     Rows: topic_message insert.
     """
-    if not rows.persist.topics:
+    if not batch.persist.topics:
         return
     # BODY
     body, receipt = item.body.consensusSubmitMessage, item.record.receipt
@@ -123,7 +123,7 @@ def submit_message(item: RecordItem, rows: Batch) -> None:
         if info.HasField("initialTransactionID"):
             chunk["initial_transaction_id"] = info.initialTransactionID.SerializeToString()
     # ROWS
-    rows.insert(
+    batch.insert(
         TopicMessage,
         consensus_timestamp=item.consensus_timestamp,
         topic_id=item.entity_id,
@@ -149,13 +149,13 @@ def _keys(body: Any) -> dict[str, bytes]:
     }
 
 
-def _replace_custom_fees(item: RecordItem, rows: Batch, fees: Any) -> None:
+def _replace_custom_fees(item: RecordItem, batch: Batch, fees: Any) -> None:
     """The fees for a message, all of them fixed; without any an empty list."""
     fixed_fees = []
     for fee in fees:
         collector = entity_id.of_account(fee.fee_collector_account_id)
         token = entity_id.of_token(fee.fixed_fee.denominating_token_id)
-        rows.mention(collector, token)
+        batch.mention(collector, token)
         fixed_fees.append(
             {
                 "all_collectors_are_exempt": False,
@@ -164,4 +164,4 @@ def _replace_custom_fees(item: RecordItem, rows: Batch, fees: Any) -> None:
                 "denominating_token_id": token or None,
             }
         )
-    rows.upsert(CustomFee, since=item.consensus_timestamp, entity_id=item.entity_id, fixed_fees=fixed_fees)
+    batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=item.entity_id, fixed_fees=fixed_fees)

@@ -17,12 +17,12 @@ from mirror.values.timestamp import NANOS_PER_DAY
 
 
 @names_entity("CRYPTOCREATEACCOUNT")
-def created_account(item: RecordItem, rows: Batch) -> int:
+def created_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.record.receipt.accountID)
 
 
 @handles("CRYPTOCREATEACCOUNT")
-def crypto_create(item: RecordItem, rows: Batch) -> None:
+def crypto_create(item: RecordItem, batch: Batch) -> None:
     """A new account; its initial balance arrives with the transaction's transfers.
 
     Source: body.cryptoCreateAccount, receipt.accountID, record.alias, record.evm_address (HIP-583).
@@ -51,22 +51,22 @@ def crypto_create(item: RecordItem, rows: Batch) -> None:
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
     if body.HasField("proxyAccountID"):
         columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-        rows.mention(columns["proxy_account_id"] or 0)
+        batch.mention(columns["proxy_account_id"] or 0)
     if item.hapi_version >= STAKING_SINCE:
         columns["decline_reward"] = body.decline_reward
-        columns |= staking(item, body, rows)
-    rows.change_entity(
+        columns |= staking(item, body, batch)
+    batch.change_entity(
         item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
     )
 
 
 @names_entity("CRYPTOUPDATEACCOUNT")
-def updated_account(item: RecordItem, rows: Batch) -> int:
+def updated_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.body.cryptoUpdateAccount.accountIDToUpdate)
 
 
 @handles("CRYPTOUPDATEACCOUNT")
-def crypto_update(item: RecordItem, rows: Batch) -> None:
+def crypto_update(item: RecordItem, batch: Batch) -> None:
     """What the body sets of an account; everything else stays.
 
     Source: body.cryptoUpdateAccount. Rows: entity version.
@@ -86,7 +86,7 @@ def crypto_update(item: RecordItem, rows: Batch) -> None:
         columns["memo"] = text(body.memo.value)
     if body.HasField("proxyAccountID"):
         columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
-        rows.mention(columns["proxy_account_id"] or 0)
+        batch.mention(columns["proxy_account_id"] or 0)
     if body.HasField("receiverSigRequiredWrapper"):
         columns["receiver_sig_required"] = body.receiverSigRequiredWrapper.value
     elif body.receiverSigRequired:
@@ -95,38 +95,38 @@ def crypto_update(item: RecordItem, rows: Batch) -> None:
         if body.HasField("decline_reward"):
             columns["decline_reward"] = body.decline_reward.value
             columns["stake_period_start"] = at // NANOS_PER_DAY
-        columns |= staking(item, body, rows, replaces=True)
+        columns |= staking(item, body, batch, replaces=True)
     # ROWS
-    rows.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=False, **columns)
+    batch.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=False, **columns)
 
 
 @names_entity("CRYPTODELETE")
-def deleted_account(item: RecordItem, rows: Batch) -> int:
+def deleted_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.body.cryptoDelete.deleteAccountID)
 
 
 @handles("CRYPTODELETE")
-def crypto_delete(item: RecordItem, rows: Batch) -> None:
+def crypto_delete(item: RecordItem, batch: Batch) -> None:
     """An account is deleted; `obtainer_id` received what it held. Source: body.cryptoDelete. Rows: entity
     version.
     """
     # BODY
-    obtainer = rows.account(item, item.body.cryptoDelete.transferAccountID, "account that obtains the rest")
+    obtainer = batch.account(item, item.body.cryptoDelete.transferAccountID, "account that obtains the rest")
     # ROWS
-    rows.mention(obtainer or 0)
-    rows.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=True, obtainer_id=obtainer or None)
+    batch.mention(obtainer or 0)
+    batch.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=True, obtainer_id=obtainer or None)
 
 
 @names_entity("CRYPTOADDLIVEHASH")
-def live_hash_account(item: RecordItem, rows: Batch) -> int:
+def live_hash_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.body.cryptoAddLiveHash.liveHash.accountId)
 
 
 @handles("CRYPTOADDLIVEHASH")
-def add_live_hash(item: RecordItem, rows: Batch) -> None:
+def add_live_hash(item: RecordItem, batch: Batch) -> None:
     """A hash attached to an account, if wanted. Source: body.cryptoAddLiveHash. Rows: live_hash insert."""
-    if rows.persist.claims:
-        rows.insert(
+    if batch.persist.claims:
+        batch.insert(
             LiveHash,
             consensus_timestamp=item.consensus_timestamp,
             livehash=item.body.cryptoAddLiveHash.liveHash.hash,
@@ -134,5 +134,5 @@ def add_live_hash(item: RecordItem, rows: Batch) -> None:
 
 
 @names_entity("CRYPTODELETELIVEHASH")
-def deleted_live_hash_account(item: RecordItem, rows: Batch) -> int:
+def deleted_live_hash_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.body.cryptoDeleteLiveHash.accountOfLiveHash)

@@ -32,7 +32,7 @@ HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
 
 
 @every_item(Order.TRANSACTION)
-def transaction(item: RecordItem, rows: Batch) -> None:
+def transaction(item: RecordItem, batch: Batch) -> None:
     """One row per transaction whatever its result. Source: body, record, receipt.status."""
     body, record = item.body, item.record
     identifier = body.transactionID
@@ -43,7 +43,7 @@ def transaction(item: RecordItem, rows: Batch) -> None:
     elif item.transaction_type == CONTRACT_CREATE:
         initial_balance = body.contractCreateInstance.initialBalance
     keep_bytes = item.transaction_type in NODE_TYPES
-    rows.transaction = rows.insert(
+    batch.transaction = batch.insert(
         Transaction,
         consensus_timestamp=item.consensus_timestamp,
         type=item.transaction_type,
@@ -60,42 +60,42 @@ def transaction(item: RecordItem, rows: Batch) -> None:
         charged_tx_fee=_signed(record.transactionFee),
         memo=item.memo,
         transaction_hash=record.transactionHash,
-        transaction_bytes=item.transaction_bytes if keep_bytes or rows.persist.transaction_bytes else None,
+        transaction_bytes=item.transaction_bytes if keep_bytes or batch.persist.transaction_bytes else None,
         transaction_record_bytes=(
-            item.record_bytes if keep_bytes or rows.persist.transaction_record_bytes else None
+            item.record_bytes if keep_bytes or batch.persist.transaction_record_bytes else None
         ),
         scheduled=record.HasField("scheduleRef"),
         nonce=identifier.nonce,
         parent_consensus_timestamp=item.parent_consensus_timestamp,
         index=item.index,
-        max_custom_fees=_max_custom_fees(item, rows),
+        max_custom_fees=_max_custom_fees(item, batch),
         batch_key=body.batch_key.SerializeToString() if body.HasField("batch_key") else None,
     )
-    if rows.mentioned is not None:
+    if batch.mentioned is not None:
         # The messages of a topic are found by the topic; that many rows would serve nothing.
         entity = 0 if item.transaction_type == SUBMIT_MESSAGE else item.entity_id
-        rows.mention(entity, node, item.payer_account_id)
+        batch.mention(entity, node, item.payer_account_id)
 
 
-def _max_custom_fees(item: RecordItem, rows: Batch) -> list[bytes] | None:
+def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
     """The limits the body sets, but for those that name an account or token that can't be one."""
     limits = []
     for limit in item.body.max_custom_fees:
         named = [entity_id.of_account(limit.account_id)]
         named += [entity_id.of_token(fee.denominating_token_id) for fee in limit.fees]
         if not any(isinstance(entity, ImpossibleId) for entity in named):
-            rows.mention(*named)
+            batch.mention(*named)
             limits.append(limit.SerializeToString())
     return limits or None
 
 
 @every_item(Order.HBAR_TRANSFERS)
-def crypto_transfers(item: RecordItem, rows: Batch) -> None:
+def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     """The hbar moved, fees included, in tinybars; whatever the result. Source: record.transferList.
 
     Rows: crypto_transfer insert; entity balance, silently: a balance change starts no new version.
     """
-    if not rows.persist.crypto_transfer_amounts:
+    if not batch.persist.crypto_transfer_amounts:
         return
     at, payer = item.consensus_timestamp, item.payer_account_id
     spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
@@ -108,7 +108,7 @@ def crypto_transfers(item: RecordItem, rows: Batch) -> None:
         if requested and (account, amount) in requested:
             is_approval = amount < 0 and requested[account, amount]
             errata = "DELETE" if spurious_time else None
-        rows.insert(
+        batch.insert(
             CryptoTransfer,
             entity_id=account,
             consensus_timestamp=at,
@@ -118,9 +118,9 @@ def crypto_transfers(item: RecordItem, rows: Batch) -> None:
             errata=errata,
         )
         if account:
-            rows.mention(account)
-            if rows.persist.track_balance and errata is None:
-                rows.upsert(Entity, id=account, balance=amount, balance_timestamp=at)
+            batch.mention(account)
+            if batch.persist.track_balance and errata is None:
+                batch.upsert(Entity, id=account, balance=amount, balance_timestamp=at)
 
 
 def _requested_transfers(item: RecordItem, spurious_time: bool) -> dict[tuple[int, int], bool] | None:
@@ -140,7 +140,7 @@ def _requested_transfers(item: RecordItem, spurious_time: bool) -> dict[tuple[in
 
 
 @every_item(Order.STAKING_REWARDS)
-def staking_rewards(item: RecordItem, rows: Batch) -> None:
+def staking_rewards(item: RecordItem, batch: Batch) -> None:
     """Rewards paid by the transaction, in tinybars; whatever the result. Source: record.paid_staking_rewards.
 
     Rows: staking_reward_transfer insert; entity version whose stake period starts yesterday (epoch days),
@@ -150,7 +150,7 @@ def staking_rewards(item: RecordItem, rows: Batch) -> None:
     yesterday = at // NANOS_PER_DAY - 1
     for reward in item.record.paid_staking_rewards:
         account = entity_id.of_account(reward.accountID)
-        rows.insert(
+        batch.insert(
             StakingRewardTransfer,
             account_id=account,
             amount=reward.amount,
@@ -159,22 +159,25 @@ def staking_rewards(item: RecordItem, rows: Batch) -> None:
         )
         if not account:
             continue
-        rows.mention(account)
-        change = rows.latest(Entity, account)
+        batch.mention(account)
+        change = batch.latest(Entity, account)
         started = change.columns.get("stake_period_start") if change and change.since == at else None
         if started is None or started < yesterday:
-            rows.change_entity(item, id=account, stake_period_start=yesterday)
+            batch.change_entity(item, id=account, stake_period_start=yesterday)
 
 
 @every_item(Order.LOOKUPS)
-def transaction_hash(item: RecordItem, rows: Batch) -> None:
+def transaction_hash(item: RecordItem, batch: Batch) -> None:
     """Hash -> consensus timestamp: the first 32 bytes and the rest of record.transactionHash (SHA-384)."""
-    if not rows.persist.transaction_hash or item.transaction_type in rows.persist.transaction_hash_exclusion:
+    if (
+        not batch.persist.transaction_hash
+        or item.transaction_type in batch.persist.transaction_hash_exclusion
+    ):
         return
     value = item.record.transactionHash
     if len(value) not in (HASH_LENGTH, FULL_HASH_LENGTH):
         return
-    rows.insert(
+    batch.insert(
         TransactionHash,
         consensus_timestamp=item.consensus_timestamp,
         hash=value[:HASH_LENGTH],
@@ -184,12 +187,12 @@ def transaction_hash(item: RecordItem, rows: Batch) -> None:
 
 
 @every_item(Order.LOOKUPS)
-def entity_transactions(item: RecordItem, rows: Batch) -> None:
+def entity_transactions(item: RecordItem, batch: Batch) -> None:
     """One row per entity the transaction touches; off unless configured."""
-    if not rows.mentioned:
+    if not batch.mentioned:
         return
-    for entity in sorted(rows.mentioned - rows.persist.entity_transaction_exclusion):
-        rows.insert(
+    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion):
+        batch.insert(
             EntityTransaction,
             consensus_timestamp=item.consensus_timestamp,
             entity_id=entity,

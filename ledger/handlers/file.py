@@ -16,15 +16,15 @@ ADDRESS_BOOKS = (101, 102)
 
 
 @names_entity("FILECREATE")
-def created_file(item: RecordItem, rows: Batch) -> int:
+def created_file(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_file(item.record.receipt.fileID)
 
 
 @handles("FILECREATE")
-def file_create(item: RecordItem, rows: Batch) -> None:
+def file_create(item: RecordItem, batch: Batch) -> None:
     """A new file. Source: body.fileCreate, receipt.fileID. Rows: entity version, file_data insert."""
     body = item.body.fileCreate
-    rows.change_entity(
+    batch.change_entity(
         item,
         id=item.entity_id,
         type="FILE",
@@ -33,27 +33,27 @@ def file_create(item: RecordItem, rows: Batch) -> None:
         memo=text(body.memo),
         **_columns(body),
     )
-    _store_content(item, rows, body.contents)
+    _store_content(item, batch, body.contents)
 
 
 @names_entity("FILEAPPEND")
-def appended_file(item: RecordItem, rows: Batch) -> int:
+def appended_file(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_file(item.body.fileAppend.fileID)
 
 
 @handles("FILEAPPEND")
-def file_append(item: RecordItem, rows: Batch) -> None:
+def file_append(item: RecordItem, batch: Batch) -> None:
     """More content at the end of a file; the entity does not change. Rows: file_data insert."""
-    _store_content(item, rows, item.body.fileAppend.contents)
+    _store_content(item, batch, item.body.fileAppend.contents)
 
 
 @names_entity("FILEUPDATE")
-def updated_file(item: RecordItem, rows: Batch) -> int:
+def updated_file(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_file(item.body.fileUpdate.fileID)
 
 
 @handles("FILEUPDATE")
-def file_update(item: RecordItem, rows: Batch) -> None:
+def file_update(item: RecordItem, batch: Batch) -> None:
     """What the body sets of a file; content, if not empty, replaces that of before.
 
     Source: body.fileUpdate. Rows: entity version, file_data insert (also of empty content).
@@ -62,19 +62,19 @@ def file_update(item: RecordItem, rows: Batch) -> None:
     columns = _columns(body)
     if body.HasField("memo"):
         columns["memo"] = text(body.memo.value)
-    rows.change_entity(item, id=item.entity_id, type="FILE", deleted=False, **columns)
-    _store_content(item, rows, body.contents)
+    batch.change_entity(item, id=item.entity_id, type="FILE", deleted=False, **columns)
+    _store_content(item, batch, body.contents)
 
 
 @names_entity("FILEDELETE")
-def deleted_file(item: RecordItem, rows: Batch) -> int:
+def deleted_file(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_file(item.body.fileDelete.fileID)
 
 
 @handles("FILEDELETE")
-def file_delete(item: RecordItem, rows: Batch) -> None:
+def file_delete(item: RecordItem, batch: Batch) -> None:
     """A file is deleted; its content stays. Rows: entity version."""
-    rows.change_entity(item, id=item.entity_id, type="FILE", deleted=True)
+    batch.change_entity(item, id=item.entity_id, type="FILE", deleted=True)
 
 
 def _columns(body: Any) -> dict[str, Any]:
@@ -87,12 +87,12 @@ def _columns(body: Any) -> dict[str, Any]:
     return columns
 
 
-def _store_content(item: RecordItem, rows: Batch, contents: bytes) -> None:
+def _store_content(item: RecordItem, batch: Batch, contents: bytes) -> None:
     number = entity_id.decode(item.entity_id)[2]
-    kept = rows.persist.files or (rows.persist.system_files and number <= LAST_SYSTEM_FILE)
+    kept = batch.persist.files or (batch.persist.system_files and number <= LAST_SYSTEM_FILE)
     if kept or number in ADDRESS_BOOKS:
-        rows.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
-        rows.insert(
+        batch.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
+        batch.insert(
             FileData,
             consensus_timestamp=item.consensus_timestamp,
             entity_id=item.entity_id,

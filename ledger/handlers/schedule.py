@@ -20,13 +20,13 @@ _SIGNATURE_TYPES = {field.name: field.number for field in SignaturePair.DESCRIPT
 
 
 @names_entity("SCHEDULECREATE")
-def created_schedule(item: RecordItem, rows: Batch) -> int:
+def created_schedule(item: RecordItem, batch: Batch) -> int:
     """Also present when an identical schedule existed and the transaction failed."""
     return entity_id.of_schedule(item.record.receipt.scheduleID)
 
 
 @handles("SCHEDULECREATE")
-def schedule_create(item: RecordItem, rows: Batch) -> None:
+def schedule_create(item: RecordItem, batch: Batch) -> None:
     """A new schedule. Source: body.scheduleCreate, receipt.scheduleID. Rows: entity version, schedule."""
     # BODY
     body, at = item.body.scheduleCreate, item.consensus_timestamp
@@ -34,7 +34,7 @@ def schedule_create(item: RecordItem, rows: Batch) -> None:
     creator = _creator(item)
     payer = entity_id.of_account(body.payerAccountID) if body.HasField("payerAccountID") else creator
     # ROWS
-    rows.change_entity(
+    batch.change_entity(
         item,
         id=item.entity_id,
         type="SCHEDULE",
@@ -43,9 +43,9 @@ def schedule_create(item: RecordItem, rows: Batch) -> None:
         memo=text(body.memo),
         **columns,
     )
-    rows.mention(payer)
-    if rows.persist.schedules:
-        rows.upsert(
+    batch.mention(payer)
+    if batch.persist.schedules:
+        batch.upsert(
             Schedule,
             schedule_id=item.entity_id,
             consensus_timestamp=at,
@@ -68,42 +68,42 @@ def _creator(item: RecordItem) -> int:
 
 
 @names_entity("SCHEDULEDELETE")
-def deleted_schedule(item: RecordItem, rows: Batch) -> int:
+def deleted_schedule(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_schedule(item.body.scheduleDelete.scheduleID)
 
 
 @handles("SCHEDULEDELETE")
-def schedule_delete(item: RecordItem, rows: Batch) -> None:
+def schedule_delete(item: RecordItem, batch: Batch) -> None:
     """A schedule is deleted before it ran; its own row stays. Rows: entity version."""
-    rows.change_entity(item, id=item.entity_id, type="SCHEDULE", deleted=True)
+    batch.change_entity(item, id=item.entity_id, type="SCHEDULE", deleted=True)
 
 
 @names_entity("SCHEDULESIGN")
-def signed_schedule(item: RecordItem, rows: Batch) -> int:
+def signed_schedule(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_schedule(item.body.scheduleSign.scheduleID)
 
 
 @every_item(Order.SCHEDULE_EXECUTION)
-def execution(item: RecordItem, rows: Batch) -> None:
+def execution(item: RecordItem, batch: Batch) -> None:
     """A scheduled transaction ran, whatever its result. Source: record.scheduleRef.
 
     Rows: schedule.executed_timestamp of a schedule that is stored.
     """
-    if not rows.transaction["scheduled"]:
+    if not batch.transaction["scheduled"]:
         return
     schedule = entity_id.of_schedule(item.record.scheduleRef)
-    rows.mention(schedule)
-    if rows.persist.schedules and schedule:
-        rows.upsert(Schedule, schedule_id=schedule, executed_timestamp=item.consensus_timestamp)
+    batch.mention(schedule)
+    if batch.persist.schedules and schedule:
+        batch.upsert(Schedule, schedule_id=schedule, executed_timestamp=item.consensus_timestamp)
 
 
 @every_item(Order.LOOKUPS)
-def signatures(item: RecordItem, rows: Batch) -> None:
+def signatures(item: RecordItem, batch: Batch) -> None:
     """The signatures of successful transactions of the configured types, one per key prefix.
 
     Rows: transaction_signature insert; `type` is the number of the signature's field.
     """
-    if item.transaction_type not in rows.persist.transaction_signatures or not item.successful:
+    if item.transaction_type not in batch.persist.transaction_signatures or not item.successful:
         return
     prefixes = set()
     for pair in item.signature_map.sigPair:
@@ -111,10 +111,10 @@ def signatures(item: RecordItem, rows: Batch) -> None:
             continue
         signature_type, signature = _signature(pair)
         if not signature_type:
-            rows.recoverable(item, f"its signature for key {pair.pubKeyPrefix.hex()} is of no known type")
+            batch.recoverable(item, f"its signature for key {pair.pubKeyPrefix.hex()} is of no known type")
             continue
         prefixes.add(pair.pubKeyPrefix)
-        rows.insert(
+        batch.insert(
             TransactionSignature,
             consensus_timestamp=item.consensus_timestamp,
             entity_id=item.entity_id or None,

@@ -11,12 +11,12 @@ from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 
 @names_entity("FREEZE")
-def update_file(item: RecordItem, rows: Batch) -> int:
+def update_file(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_file(item.body.freeze.update_file)
 
 
 @handles("FREEZE")
-def freeze(item: RecordItem, rows: Batch) -> None:
+def freeze(item: RecordItem, batch: Batch) -> None:
     """A step of a freeze or upgrade. Source: body.freeze. Rows: network_freeze insert.
 
     Before HAPI 0.14 a freeze had hours and minutes of its UTC day, and an end; steps without a time begin
@@ -34,7 +34,7 @@ def freeze(item: RecordItem, rows: Batch) -> None:
         if body.startHour > body.endHour:
             end_time += NANOS_PER_DAY
     # ROWS
-    rows.insert(
+    batch.insert(
         NetworkFreeze,
         consensus_timestamp=at,
         type=body.freeze_type,
@@ -47,34 +47,34 @@ def freeze(item: RecordItem, rows: Batch) -> None:
 
 
 @names_entity("SYSTEMDELETE")
-def system_deleted(item: RecordItem, rows: Batch) -> int:
-    return _file_or_contract(item.body.systemDelete, rows)
+def system_deleted(item: RecordItem, batch: Batch) -> int:
+    return _file_or_contract(item.body.systemDelete, batch)
 
 
 @handles("SYSTEMDELETE")
-def system_delete(item: RecordItem, rows: Batch) -> None:
+def system_delete(item: RecordItem, batch: Batch) -> None:
     """The network deletes a file or a contract. Rows: entity version."""
-    _mark_deleted(item, rows, item.body.systemDelete, deleted=True)
+    _mark_deleted(item, batch, item.body.systemDelete, deleted=True)
 
 
 @names_entity("SYSTEMUNDELETE")
-def system_undeleted(item: RecordItem, rows: Batch) -> int:
-    return _file_or_contract(item.body.systemUndelete, rows)
+def system_undeleted(item: RecordItem, batch: Batch) -> int:
+    return _file_or_contract(item.body.systemUndelete, batch)
 
 
 @handles("SYSTEMUNDELETE")
-def system_undelete(item: RecordItem, rows: Batch) -> None:
+def system_undelete(item: RecordItem, batch: Batch) -> None:
     """The network takes a deletion of its own back. Rows: entity version."""
-    _mark_deleted(item, rows, item.body.systemUndelete, deleted=False)
+    _mark_deleted(item, batch, item.body.systemUndelete, deleted=False)
 
 
-def _mark_deleted(item: RecordItem, rows: Batch, body: Any, *, deleted: bool) -> None:
+def _mark_deleted(item: RecordItem, batch: Batch, body: Any, *, deleted: bool) -> None:
     kind = "CONTRACT" if body.WhichOneof("id") == "contractID" else "FILE"
-    rows.change_entity(item, id=item.entity_id, type=kind, deleted=deleted)
+    batch.change_entity(item, id=item.entity_id, type=kind, deleted=deleted)
 
 
-def _file_or_contract(body: Any, rows: Batch) -> int:
+def _file_or_contract(body: Any, batch: Batch) -> int:
     chosen = body.WhichOneof("id")
     if chosen == "contractID":
-        return rows.lookup.contract(body.contractID)
+        return batch.lookup.contract(body.contractID)
     return entity_id.of_file(body.fileID) if chosen == "fileID" else 0

@@ -10,16 +10,16 @@ ATOMIC_BATCH = NUMBERS["ATOMICBATCH"]
 
 
 @handles("UTILPRNG")
-def prng(item: RecordItem, rows: Batch) -> None:
+def prng(item: RecordItem, batch: Batch) -> None:
     """A pseudorandom number below `range`, or 48 bytes without a range.
 
     Source: body.util_prng, record.prng_bytes or record.prng_number. Rows: prng insert.
     """
     drawn = item.record.WhichOneof("entropy")
     if drawn is None:
-        rows.warning(item, "its record has no pseudorandom number")
+        batch.warning(item, "its record has no pseudorandom number")
         return
-    rows.insert(
+    batch.insert(
         Prng,
         consensus_timestamp=item.consensus_timestamp,
         payer_account_id=item.payer_account_id,
@@ -29,18 +29,18 @@ def prng(item: RecordItem, rows: Batch) -> None:
 
 
 @every_item(Order.TRANSACTION)
-def inner_transactions(item: RecordItem, rows: Batch) -> None:
+def inner_transactions(item: RecordItem, batch: Batch) -> None:
     """A batch knows payer and valid start of its transactions, which follow it in the file.
 
     Rows: transaction.inner_transactions of the batch. A transaction of a batch has a batch key and no nonce;
     what it causes has a nonce.
     """
     if item.transaction_type == ATOMIC_BATCH:
-        rows.atomic_batches[item.consensus_timestamp] = rows.transaction
-    elif rows.transaction["batch_key"] is not None and rows.transaction["nonce"] == 0:
-        batch = rows.atomic_batches.get(item.parent_consensus_timestamp or 0)
-        if batch is None:
-            rows.recoverable(item, "the batch it belongs to is not in its file")
+        batch.atomic_batches[item.consensus_timestamp] = batch.transaction
+    elif batch.transaction["batch_key"] is not None and batch.transaction["nonce"] == 0:
+        outer = batch.atomic_batches.get(item.parent_consensus_timestamp or 0)
+        if outer is None:
+            batch.recoverable(item, "the batch it belongs to is not in its file")
             return
-        inner = batch.setdefault("inner_transactions", [])
+        inner = outer.setdefault("inner_transactions", [])
         inner += (item.payer_account_id, item.valid_start_ns)

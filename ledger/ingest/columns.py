@@ -17,7 +17,7 @@ def keys(key: bytes) -> dict[str, Any]:
     return {"key": key, "public_key": public_key(key) or ""}
 
 
-def staking(item: RecordItem, body: Any, rows: Batch, *, replaces: bool = False) -> dict[str, Any]:
+def staking(item: RecordItem, body: Any, batch: Batch, *, replaces: bool = False) -> dict[str, Any]:
     """The columns of a body's staking choice; choosing a node drops the account and the other way round."""
     chosen = body.WhichOneof("staked_id")
     if chosen is None:
@@ -29,7 +29,7 @@ def staking(item: RecordItem, body: Any, rows: Batch, *, replaces: bool = False)
             columns["staked_account_id"] = 0
     else:
         columns["staked_account_id"] = entity_id.of_account(body.staked_account_id)
-        rows.mention(columns["staked_account_id"])
+        batch.mention(columns["staked_account_id"])
         if replaces:
             columns["staked_node_id"] = -1
     return columns

@@ -18,18 +18,18 @@ NO_ENDPOINT = -1
 
 
 @names_entity("NODECREATE")
-def created_node_account(item: RecordItem, rows: Batch) -> int:
+def created_node_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.body.nodeCreate.account_id)
 
 
 @handles("NODECREATE")
-def node_create(item: RecordItem, rows: Batch) -> None:
+def node_create(item: RecordItem, batch: Batch) -> None:
     """A new node. Source: body.nodeCreate, receipt.node_id. Rows: node version."""
     # BODY
     body, at = item.body.nodeCreate, item.consensus_timestamp
-    columns = _columns(item, rows, body)
+    columns = _columns(item, batch, body)
     # ROWS
-    rows.upsert(
+    batch.upsert(
         Node,
         since=at,
         node_id=item.record.receipt.node_id,
@@ -41,37 +41,37 @@ def node_create(item: RecordItem, rows: Batch) -> None:
 
 
 @names_entity("NODEUPDATE")
-def updated_node_account(item: RecordItem, rows: Batch) -> int:
+def updated_node_account(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(item.body.nodeUpdate.account_id)
 
 
 @handles("NODEUPDATE")
-def node_update(item: RecordItem, rows: Batch) -> None:
+def node_update(item: RecordItem, batch: Batch) -> None:
     """What the body sets of a node. Source: body.nodeUpdate. Rows: node version.
 
     The network itself sends updates, with a nonce, for nodes that are older than these transactions.
     """
     # BODY
     body, at = item.body.nodeUpdate, item.consensus_timestamp
-    columns = _columns(item, rows, body)
+    columns = _columns(item, batch, body)
     if body.HasField("decline_reward"):
         columns["decline_reward"] = body.decline_reward.value
     if item.record.transactionID.nonce > 0:
         columns["created_timestamp"] = at
     # ROWS
-    rows.upsert(Node, since=at, node_id=body.node_id, deleted=False, **columns)
+    batch.upsert(Node, since=at, node_id=body.node_id, deleted=False, **columns)
 
 
 @handles("NODEDELETE")
-def node_delete(item: RecordItem, rows: Batch) -> None:
+def node_delete(item: RecordItem, batch: Batch) -> None:
     """A node leaves the network. Source: body.nodeDelete. Rows: node version."""
-    rows.upsert(Node, since=item.consensus_timestamp, node_id=item.body.nodeDelete.node_id, deleted=True)
+    batch.upsert(Node, since=item.consensus_timestamp, node_id=item.body.nodeDelete.node_id, deleted=True)
 
 
-def _columns(item: RecordItem, rows: Batch, body: Any) -> dict[str, Any]:
+def _columns(item: RecordItem, batch: Batch, body: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     if body.HasField("account_id"):
-        columns["account_id"] = rows.account(item, body.account_id, "account of a node") or None
+        columns["account_id"] = batch.account(item, body.account_id, "account of a node") or None
     if body.HasField("admin_key"):
         columns["admin_key"] = body.admin_key.SerializeToString()
     if body.HasField("grpc_proxy_endpoint"):

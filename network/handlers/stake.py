@@ -13,7 +13,7 @@ from network.models import NetworkStake, NodeStake
 
 
 @handles("NODESTAKEUPDATE")
-def node_stake_update(item: RecordItem, rows: Batch) -> None:
+def node_stake_update(item: RecordItem, batch: Batch) -> None:
     """A staking period, named by its epoch day, has ended. Source: body.node_stake_update.
 
     Rows: network_stake insert; per node node_stake insert. Without nodes the rewards stay as they are.
@@ -26,7 +26,7 @@ def node_stake_update(item: RecordItem, rows: Batch) -> None:
         "staking_period": timestamp.of(body.end_of_staking_period),
     }
     # ROWS
-    rows.insert(
+    batch.insert(
         NetworkStake,
         **period,
         max_stake_rewarded=body.max_stake_rewarded,
@@ -46,7 +46,7 @@ def node_stake_update(item: RecordItem, rows: Batch) -> None:
         unreserved_staking_reward_balance=body.unreserved_staking_reward_balance,
     )
     for node in body.node_stake:
-        rows.insert(
+        batch.insert(
             NodeStake,
             **period,
             node_id=node.node_id,
@@ -57,8 +57,8 @@ def node_stake_update(item: RecordItem, rows: Batch) -> None:
             stake_not_rewarded=node.stake_not_rewarded,
             stake_rewarded=node.stake_rewarded,
         )
-    if body.node_stake and rows.persist.pending_reward:
-        rows.after_file(compute_rewards)
+    if body.node_stake and batch.persist.pending_reward:
+        batch.after_file(compute_rewards)
 
 
 @at_start

@@ -44,14 +44,14 @@ _CONTENT = """
 
 
 @handles("FILECREATE", "FILEUPDATE", "FILEAPPEND")
-def address_book_change(item: RecordItem, rows: Batch) -> None:
+def address_book_change(item: RecordItem, batch: Batch) -> None:
     """An address book may be complete now. Rows: address_book, address_book_entry and
     address_book_service_endpoint insert; the end of the book before.
 
     It is read from `file_data` once that holds the transaction's part.
     """
     if entity_id.decode(item.entity_id)[2] in ADDRESS_BOOK_NUMS:
-        rows.barrier(complete_address_books)
+        batch.barrier(complete_address_books)
 
 
 @at_start

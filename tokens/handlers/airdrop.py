@@ -11,19 +11,19 @@ from tokens.models import TokenAccount, TokenAirdrop
 
 
 @handles("TOKENAIRDROP")
-def token_airdrop(item: RecordItem, rows: Batch) -> None:
+def token_airdrop(item: RecordItem, batch: Batch) -> None:
     """What could not be transferred waits for its receiver; the amount is all that waits of the token.
 
     Source: record.new_pending_airdrops. Rows: token_airdrop version.
     """
-    if not rows.persist.token_airdrops:
+    if not batch.persist.token_airdrops:
         return
     for pending in item.record.new_pending_airdrops:
         identifier = pending.pending_airdrop_id
         fungible = identifier.WhichOneof("token_reference") == "fungible_token_type"
         _change(
             item,
-            rows,
+            batch,
             identifier,
             receiver=entity_id.of_account(identifier.receiver_id),
             sender=entity_id.of_account(identifier.sender_id),
@@ -33,28 +33,28 @@ def token_airdrop(item: RecordItem, rows: Batch) -> None:
 
 
 @handles("TOKENCANCELAIRDROP")
-def token_cancel_airdrop(item: RecordItem, rows: Batch) -> None:
+def token_cancel_airdrop(item: RecordItem, batch: Batch) -> None:
     """The sender takes airdrops back. Source: body.tokenCancelAirdrop. Rows: token_airdrop version."""
-    if rows.persist.token_airdrops:
+    if batch.persist.token_airdrops:
         for identifier in item.body.tokenCancelAirdrop.pending_airdrops:
-            _end(item, rows, identifier, AirdropState.CANCELLED)
+            _end(item, batch, identifier, AirdropState.CANCELLED)
 
 
 @handles("TOKENCLAIMAIRDROP")
-def token_claim_airdrop(item: RecordItem, rows: Batch) -> None:
+def token_claim_airdrop(item: RecordItem, batch: Batch) -> None:
     """Receivers take airdrops, which associates them if they are not; the tokens come by transfers.
 
     Source: body.tokenClaimAirdrop. Rows: token_airdrop version; token_account version of who is not
     associated.
     """
-    if not rows.persist.token_airdrops:
+    if not batch.persist.token_airdrops:
         return
     at = item.consensus_timestamp
     for identifier in item.body.tokenClaimAirdrop.pending_airdrops:
-        ended = _end(item, rows, identifier, AirdropState.CLAIMED)
+        ended = _end(item, batch, identifier, AirdropState.CLAIMED)
         if ended:
             receiver, token = ended
-            rows.establish(
+            batch.establish(
                 TokenAccount,
                 since=at,
                 account_id=receiver,
@@ -67,19 +67,19 @@ def token_claim_airdrop(item: RecordItem, rows: Batch) -> None:
             )
 
 
-def _end(item: RecordItem, rows: Batch, identifier: Any, state: str) -> tuple[int, int] | None:
+def _end(item: RecordItem, batch: Batch, identifier: Any, state: str) -> tuple[int, int] | None:
     """A pending airdrop is over: its receiver and token; None when an account of it is not known."""
-    receiver = rows.account(item, identifier.receiver_id, "receiver of an airdrop")
-    sender = rows.account(item, identifier.sender_id, "sender of an airdrop")
+    receiver = batch.account(item, identifier.receiver_id, "receiver of an airdrop")
+    sender = batch.account(item, identifier.sender_id, "sender of an airdrop")
     if not receiver or not sender:
         return None
-    token = _change(item, rows, identifier, receiver=receiver, sender=sender, state=state)
+    token = _change(item, batch, identifier, receiver=receiver, sender=sender, state=state)
     return receiver, token
 
 
 def _change(
     item: RecordItem,
-    rows: Batch,
+    batch: Batch,
     identifier: Any,
     *,
     receiver: int,
@@ -93,7 +93,7 @@ def _change(
         serial = identifier.non_fungible_token.serial_number
     else:
         token, serial = entity_id.of_token(identifier.fungible_token_type), 0
-    rows.upsert(
+    batch.upsert(
         TokenAirdrop,
         since=item.consensus_timestamp,
         receiver_account_id=receiver,
@@ -103,5 +103,5 @@ def _change(
         state=state,
         amount=amount,
     )
-    rows.mention(receiver, sender, token)
+    batch.mention(receiver, sender, token)
     return token

@@ -14,7 +14,7 @@ from tokens.models.nft import KEEP
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
-def approve_nft_allowances(item: RecordItem, rows: Batch) -> None:
+def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
     """A spender may take single serials, or all an owner has of a token, now and later; or no longer.
 
     Source: body.cryptoApproveAllowance.nftAllowances. Rows: nft_allowance version, nft version per serial.
@@ -23,17 +23,17 @@ def approve_nft_allowances(item: RecordItem, rows: Batch) -> None:
     for_all: set[tuple[int, int, int]] = set()
     serials: set[tuple[int, int]] = set()
     for allowance in reversed(item.body.cryptoApproveAllowance.nftAllowances):
-        owner = _owner(item, rows, allowance)
+        owner = _owner(item, batch, allowance)
         if not owner:
             continue
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
         # A spender by alias, which the network resolves and the record does not tell, is not known here.
         approved = KEEP if allowance.spender.WhichOneof("account") == "alias" else spender or None
         delegating = entity_id.of_account(allowance.delegating_spender)
-        rows.mention(delegating, owner, spender, token)
+        batch.mention(delegating, owner, spender, token)
         if allowance.HasField("approved_for_all") and (owner, spender, token) not in for_all:
             for_all.add((owner, spender, token))
-            rows.upsert(
+            batch.upsert(
                 NftAllowance,
                 since=at,
                 owner=owner,
@@ -46,7 +46,7 @@ def approve_nft_allowances(item: RecordItem, rows: Batch) -> None:
             if (token, serial) in serials:
                 continue
             serials.add((token, serial))
-            rows.upsert(
+            batch.upsert(
                 Nft,
                 since=at,
                 token_id=token,
@@ -58,19 +58,19 @@ def approve_nft_allowances(item: RecordItem, rows: Batch) -> None:
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
-def approve_token_allowances(item: RecordItem, rows: Batch) -> None:
+def approve_token_allowances(item: RecordItem, batch: Batch) -> None:
     """A spender may take an amount of a fungible token, in its smallest unit; 0 revokes.
 
     Source: body.cryptoApproveAllowance.tokenAllowances. Rows: token_allowance version.
     """
     seen: set[tuple[int, int, int]] = set()
     for allowance in reversed(item.body.cryptoApproveAllowance.tokenAllowances):
-        owner = _owner(item, rows, allowance)
+        owner = _owner(item, batch, allowance)
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
         if not owner or (owner, spender, token) in seen:
             continue
         seen.add((owner, spender, token))
-        rows.upsert(
+        batch.upsert(
             TokenAllowance,
             since=item.consensus_timestamp,
             owner=owner,
@@ -80,11 +80,11 @@ def approve_token_allowances(item: RecordItem, rows: Batch) -> None:
             amount_granted=allowance.amount,
             payer_account_id=item.payer_account_id,
         )
-        rows.mention(owner, spender, token)
+        batch.mention(owner, spender, token)
 
 
 @handles("CRYPTODELETEALLOWANCE")
-def delete_nft_allowances(item: RecordItem, rows: Batch) -> None:
+def delete_nft_allowances(item: RecordItem, batch: Batch) -> None:
     """No one may spend these serials but their owner, whoever that is.
 
     Source: body.cryptoDeleteAllowance.nftAllowances. Rows: nft version per serial.
@@ -93,13 +93,13 @@ def delete_nft_allowances(item: RecordItem, rows: Batch) -> None:
         owner = entity_id.of_account(allowance.owner) or item.payer_account_id
         token = entity_id.of_token(allowance.token_id)
         for serial in allowance.serial_numbers:
-            rows.upsert(Nft, since=item.consensus_timestamp, token_id=token, serial_number=serial)
-        rows.mention(owner, token)
+            batch.upsert(Nft, since=item.consensus_timestamp, token_id=token, serial_number=serial)
+        batch.mention(owner, token)
 
 
-def _owner(item: RecordItem, rows: Batch, allowance: Any) -> int:
+def _owner(item: RecordItem, batch: Batch, allowance: Any) -> int:
     """The payer, unless the allowance names another; 0 when that one is not known."""
     if not allowance.HasField("owner"):
         return item.payer_account_id
-    owner = rows.account(item, allowance.owner, "owner of an allowance")
+    owner = batch.account(item, allowance.owner, "owner of an allowance")
     return item.payer_account_id if owner == 0 else owner or 0

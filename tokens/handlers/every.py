@@ -24,13 +24,13 @@ Requested = tuple[int, int, int]
 
 
 @every_item(Order.TOKEN_TRANSFERS)
-def automatic_associations(item: RecordItem, rows: Batch) -> None:
+def automatic_associations(item: RecordItem, batch: Batch) -> None:
     """Relationships the transaction started by itself; those of a new token start with its creation.
 
     Source: record.automatic_token_associations. Rows: token_account version.
     """
     associations = item.record.automatic_token_associations
-    if not associations or not rows.persist.tokens or item.transaction_type == TOKEN_CREATION:
+    if not associations or not batch.persist.tokens or item.transaction_type == TOKEN_CREATION:
         return
     if not (item.successful or item.result == FAIL_INVALID):
         return
@@ -38,7 +38,7 @@ def automatic_associations(item: RecordItem, rows: Batch) -> None:
     for association in associations:
         account = entity_id.of_account(association.account_id)
         token = entity_id.of_token(association.token_id)
-        rows.upsert(
+        batch.upsert(
             TokenAccount,
             since=at,
             account_id=account,
@@ -49,11 +49,11 @@ def automatic_associations(item: RecordItem, rows: Batch) -> None:
             balance_timestamp=at,
             created_timestamp=at,
         )
-        rows.mention(account, token)
+        batch.mention(account, token)
 
 
 @every_item(Order.TOKEN_TRANSFERS)
-def token_transfers(item: RecordItem, rows: Batch) -> None:
+def token_transfers(item: RecordItem, batch: Batch) -> None:
     """The tokens moved, in their smallest units, and the allowances used up by it.
 
     Source: record.tokenTransferLists; body.cryptoTransfer for what was approved.
@@ -62,7 +62,7 @@ def token_transfers(item: RecordItem, rows: Batch) -> None:
     """
     lists = item.record.tokenTransferLists
     transfers_tokens = item.transaction_type == CRYPTO_TRANSFER and item.body.cryptoTransfer.tokenTransfers
-    if not (lists or transfers_tokens) or not rows.persist.tokens:
+    if not (lists or transfers_tokens) or not batch.persist.tokens:
         return
     if not (item.successful or item.result == FAIL_INVALID):
         return
@@ -70,28 +70,30 @@ def token_transfers(item: RecordItem, rows: Batch) -> None:
     serials = False
     for transfer_list in lists:
         if transfer_list.transfers:
-            _fungible_transfers(item, rows, transfer_list, approved)
+            _fungible_transfers(item, batch, transfer_list, approved)
         serials = serials or bool(transfer_list.nftTransfers)
     if serials:
-        nft_transfers(item, rows)
-    if approved and rows.persist.track_allowance:
-        _use_allowances(item, rows, approved)
+        nft_transfers(item, batch)
+    if approved and batch.persist.track_allowance:
+        _use_allowances(item, batch, approved)
 
 
-def _fungible_transfers(item: RecordItem, rows: Batch, transfer_list: Any, approved: list[Requested]) -> None:
+def _fungible_transfers(
+    item: RecordItem, batch: Batch, transfer_list: Any, approved: list[Requested]
+) -> None:
     token, transfers = entity_id.of_token(transfer_list.token), transfer_list.transfers
-    at, payer, track_balance = item.consensus_timestamp, item.payer_account_id, rows.persist.track_balance
+    at, payer, track_balance = item.consensus_timestamp, item.payer_account_id, batch.persist.track_balance
     # Of a deleted token the account's units are gone; of an expired one they return to the treasury.
     deleted = item.transaction_type == TOKEN_DISSOCIATE and len(transfers) == 1
-    rows.mention(token)
+    batch.mention(token)
     for transfer in transfers:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval = bool(approved) and _is_approval(item, transfer, (token, account, amount), approved)
         if deleted:
-            rows.afterwards(dissociate_deleted, Dissociation(at, account, token, amount, payer))
-            rows.upsert(Token, token_id=token, total_supply=amount)
+            batch.afterwards(dissociate_deleted, Dissociation(at, account, token, amount, payer))
+            batch.upsert(Token, token_id=token, total_supply=amount)
         else:
-            rows.insert(
+            batch.insert(
                 TokenTransfer,
                 account_id=account,
                 amount=amount,
@@ -100,9 +102,9 @@ def _fungible_transfers(item: RecordItem, rows: Batch, transfer_list: Any, appro
                 payer_account_id=payer,
                 token_id=token,
             )
-        rows.mention(account)
+        batch.mention(account)
         if track_balance:
-            rows.upsert(
+            batch.upsert(
                 TokenAccount,
                 account_id=account,
                 token_id=token,
@@ -139,14 +141,14 @@ def _is_approval(item: RecordItem, transfer: Any, moved: Requested, approved: li
     )
 
 
-def _use_allowances(item: RecordItem, rows: Batch, approved: list[Requested]) -> None:
+def _use_allowances(item: RecordItem, batch: Batch, approved: list[Requested]) -> None:
     """The spender is the payer, or the account in whose name a contract moved the tokens."""
     spender = item.payer_account_id
     if item.record.WhichOneof("body") == "contractCallResult":
         spender = entity_id.of_account(item.record.contractCallResult.sender_id)
     for token, owner, amount in approved:
         if amount < 0:
-            rows.upsert(
+            batch.upsert(
                 TokenAllowance,
                 owner=owner,
                 spender=spender,
@@ -157,7 +159,7 @@ def _use_allowances(item: RecordItem, rows: Batch, approved: list[Requested]) ->
 
 
 @every_item(Order.TOKEN_TRANSFERS)
-def assessed_custom_fees(item: RecordItem, rows: Batch) -> None:
+def assessed_custom_fees(item: RecordItem, batch: Batch) -> None:
     """The custom fees charged, in the smallest unit of `token_id` or, without it, in tinybars.
 
     Source: record.assessed_custom_fees. Rows: assessed_custom_fee insert.
@@ -169,7 +171,7 @@ def assessed_custom_fees(item: RecordItem, rows: Batch) -> None:
         collector = entity_id.of_account(fee.fee_collector_account_id)
         token = entity_id.of_token(fee.token_id)
         payers = [entity_id.of_account(account) for account in fee.effective_payer_account_id]
-        rows.insert(
+        batch.insert(
             AssessedCustomFee,
             amount=fee.amount,
             collector_account_id=collector,
@@ -178,4 +180,4 @@ def assessed_custom_fees(item: RecordItem, rows: Batch) -> None:
             payer_account_id=item.payer_account_id,
             token_id=token or None,
         )
-        rows.mention(collector, token, *payers)
+        batch.mention(collector, token, *payers)

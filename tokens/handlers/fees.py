@@ -10,7 +10,7 @@ from tokens.models import CustomFee
 Fee = dict[str, Any]
 
 
-def replace_custom_fees(item: RecordItem, rows: Batch, token: int, fees: Any) -> list[int]:
+def replace_custom_fees(item: RecordItem, batch: Batch, token: int, fees: Any) -> list[int]:
     """The token's fees are these and no others; the accounts that collect them in the token itself.
 
     Source: CustomFee messages of a body. Rows: custom_fee version, also when there are no fees; none when
@@ -22,7 +22,7 @@ def replace_custom_fees(item: RecordItem, rows: Batch, token: int, fees: Any) ->
     for fee in fees:
         kind = fee.WhichOneof("fee")
         if kind is None:
-            rows.recoverable(item, "a custom fee is of no known kind")
+            batch.recoverable(item, "a custom fee is of no known kind")
             continue
         collector = entity_id.of_account(fee.fee_collector_account_id)
         common = {
@@ -32,11 +32,11 @@ def replace_custom_fees(item: RecordItem, rows: Batch, token: int, fees: Any) ->
         column, terms = _TERMS[kind](getattr(fee, kind), token)
         columns.setdefault(column, []).append(common | terms)
         denominating = terms.get("denominating_token_id") or 0
-        rows.mention(collector, denominating)
+        batch.mention(collector, denominating)
         if collector and (kind == "fractional_fee" or denominating == token):
             own_collectors.append(collector)
     if columns or not fees:
-        rows.upsert(CustomFee, since=item.consensus_timestamp, entity_id=token, **columns)
+        batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=token, **columns)
     return own_collectors
 
 

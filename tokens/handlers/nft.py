@@ -8,18 +8,18 @@ from tokens.models.nft import KEEP
 
 
 @handles("TOKENUPDATENFTS")
-def token_update_nfts(item: RecordItem, rows: Batch) -> None:
+def token_update_nfts(item: RecordItem, batch: Batch) -> None:
     """Serials get new metadata; owner and spenders stay (HIP-657).
 
     Source: body.token_update_nfts. Rows: nft version per serial; none when the body sets nothing.
     """
     # BODY
     body = item.body.token_update_nfts
-    if not body.HasField("metadata") or not rows.persist.tokens:
+    if not body.HasField("metadata") or not batch.persist.tokens:
         return
     # ROWS
     for serial in body.serial_numbers:
-        rows.upsert(
+        batch.upsert(
             Nft,
             since=item.consensus_timestamp,
             token_id=item.entity_id,

@@ -25,22 +25,22 @@ _STATUSES = {
 
 
 @names_entity(*_BODIES)
-def account_of_body(item: RecordItem, rows: Batch) -> int:
+def account_of_body(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_account(getattr(item.body, _BODIES[name(item.transaction_type)]).account)
 
 
 @handles("TOKENASSOCIATE")
-def token_associate(item: RecordItem, rows: Batch) -> None:
+def token_associate(item: RecordItem, batch: Batch) -> None:
     """The account may hold these tokens; its relationship starts anew, with the token's own statuses.
 
     Source: body.tokenAssociate. Rows: token_account version per token.
     """
-    if not rows.persist.tokens or not item.entity_id:
+    if not batch.persist.tokens or not item.entity_id:
         return
     at = item.consensus_timestamp
     for given in item.body.tokenAssociate.tokens:
         token = entity_id.of_token(given)
-        rows.upsert(
+        batch.upsert(
             TokenAccount,
             since=at,
             account_id=item.entity_id,
@@ -51,42 +51,42 @@ def token_associate(item: RecordItem, rows: Batch) -> None:
             balance_timestamp=at,
             created_timestamp=at,
         )
-        rows.mention(token)
+        batch.mention(token)
 
 
 @handles("TOKENDISSOCIATE")
-def token_dissociate(item: RecordItem, rows: Batch) -> None:
+def token_dissociate(item: RecordItem, batch: Batch) -> None:
     """The account holds these tokens no longer; what it had of a deleted or expired token goes by transfer.
 
     Source: body.tokenDissociate. Rows: token_account version per token.
     """
-    if not rows.persist.tokens or not item.entity_id:
+    if not batch.persist.tokens or not item.entity_id:
         return
     for given in item.body.tokenDissociate.tokens:
         token = entity_id.of_token(given)
-        rows.upsert(
+        batch.upsert(
             TokenAccount,
             since=item.consensus_timestamp,
             account_id=item.entity_id,
             token_id=token,
             associated=False,
         )
-        rows.mention(token)
+        batch.mention(token)
 
 
 @handles(*_STATUSES)
-def token_status(item: RecordItem, rows: Batch) -> None:
+def token_status(item: RecordItem, batch: Batch) -> None:
     """The account may or may not move the token, or is or is no longer known to its issuer.
 
     Source: body.tokenFreeze, tokenUnfreeze, tokenGrantKyc, tokenRevokeKyc. Rows: token_account version.
     """
-    if not rows.persist.tokens or not item.entity_id:
+    if not batch.persist.tokens or not item.entity_id:
         return
     # BODY
     type_name = name(item.transaction_type)
     token = entity_id.of_token(getattr(item.body, _BODIES[type_name]).token)
     # ROWS
-    rows.upsert(
+    batch.upsert(
         TokenAccount,
         since=item.consensus_timestamp,
         account_id=item.entity_id,
@@ -94,11 +94,11 @@ def token_status(item: RecordItem, rows: Batch) -> None:
         associated=True,
         **_STATUSES[type_name],
     )
-    rows.mention(token)
+    batch.mention(token)
 
 
 @names_entity("TOKENREJECT")
-def rejecting_account(item: RecordItem, rows: Batch) -> int:
+def rejecting_account(item: RecordItem, batch: Batch) -> int:
     """The payer, unless the body names another owner. What is rejected returns by transfers (HIP-904)."""
     body = item.body.tokenReject
-    return rows.lookup.account(body.owner) if body.HasField("owner") else item.payer_account_id
+    return batch.lookup.account(body.owner) if body.HasField("owner") else item.payer_account_id

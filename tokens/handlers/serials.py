@@ -13,7 +13,7 @@ from tokens.models import Nft, TokenAccount
 ALL_SERIALS = -1
 
 
-def nft_transfers(item: RecordItem, rows: Batch) -> None:
+def nft_transfers(item: RecordItem, batch: Batch) -> None:
     """Every serial moved is noted with the transaction; its receiver owns it, and no one may spend it.
 
     A mint has no sender; a burn or wipe no receiver, and its handler ends the serial.
@@ -24,30 +24,30 @@ def nft_transfers(item: RecordItem, rows: Batch) -> None:
     # BODY
     moved = _moved(item)
     # ROWS
-    rows.transaction["nft_transfer"] = moved
+    batch.transaction["nft_transfer"] = moved
     at = item.consensus_timestamp
     treasury_change: dict[str, Any] | None = None
     for transfer in moved:
         token, serial = transfer["token_id"], transfer["serial_number"]
         sender, receiver = transfer["sender_account_id"], transfer["receiver_account_id"]
-        rows.mention(sender or 0, receiver or 0, token)
+        batch.mention(sender or 0, receiver or 0, token)
         if serial == ALL_SERIALS:
             treasury_change = treasury_change or transfer
             continue
         if receiver:
-            rows.upsert(Nft, since=at, token_id=token, serial_number=serial, account_id=receiver)
-        if rows.persist.track_balance and treasury_change is None:
-            _move_balance(rows, sender, token, -1, at)
-            _move_balance(rows, receiver, token, 1, at)
+            batch.upsert(Nft, since=at, token_id=token, serial_number=serial, account_id=receiver)
+        if batch.persist.track_balance and treasury_change is None:
+            _move_balance(batch, sender, token, -1, at)
+            _move_balance(batch, receiver, token, 1, at)
     if treasury_change:
-        rows.barrier(
+        batch.barrier(
             partial(
                 change_treasury,
                 token=treasury_change["token_id"],
                 previous=treasury_change["sender_account_id"],
                 new=treasury_change["receiver_account_id"],
                 at=at,
-                track_balance=rows.persist.track_balance,
+                track_balance=batch.persist.track_balance,
             )
         )
 
@@ -92,9 +92,9 @@ def _approved(item: RecordItem) -> dict[tuple[int, int, int, int], bool]:
     return approved
 
 
-def _move_balance(rows: Batch, account: int | None, token: int, amount: int, at: int) -> None:
+def _move_balance(batch: Batch, account: int | None, token: int, amount: int, at: int) -> None:
     if account:
-        rows.upsert(
+        batch.upsert(
             TokenAccount,
             account_id=account,
             token_id=token,

@@ -9,23 +9,23 @@ from tokens.models import Nft, Token
 
 
 @handles("TOKENMINT")
-def token_mint(item: RecordItem, rows: Batch) -> None:
+def token_mint(item: RecordItem, batch: Batch) -> None:
     """More of a token, or new serials; who owns them, the transfers of the transaction tell.
 
     Source: body.tokenMint (metadata per serial), receipt.newTotalSupply, receipt.serialNumbers.
     Rows: token supply, silently; nft version per serial.
     """
-    if not rows.persist.tokens:
+    if not batch.persist.tokens:
         return
     # BODY
     serials, metadata = item.record.receipt.serialNumbers, item.body.tokenMint.metadata
     if len(serials) > len(metadata):
-        rows.recoverable(item, f"{len(serials)} serials are minted with metadata for {len(metadata)}")
+        batch.recoverable(item, f"{len(serials)} serials are minted with metadata for {len(metadata)}")
     # ROWS
     at = item.consensus_timestamp
-    _set_supply(item, rows)
+    _set_supply(item, batch)
     for serial, data in zip(serials, metadata, strict=False):
-        rows.upsert(
+        batch.upsert(
             Nft,
             since=at,
             token_id=item.entity_id,
@@ -37,36 +37,36 @@ def token_mint(item: RecordItem, rows: Batch) -> None:
 
 
 @handles("TOKENBURN")
-def token_burn(item: RecordItem, rows: Batch) -> None:
+def token_burn(item: RecordItem, batch: Batch) -> None:
     """Less of a token, or the end of serials, from the treasury.
 
     Source: body.tokenBurn, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
     """
-    if rows.persist.tokens:
-        _set_supply(item, rows)
-        _end_serials(item, rows, item.body.tokenBurn.serialNumbers)
+    if batch.persist.tokens:
+        _set_supply(item, batch)
+        _end_serials(item, batch, item.body.tokenBurn.serialNumbers)
 
 
 @handles("TOKENWIPE")
-def token_wipe(item: RecordItem, rows: Batch) -> None:
+def token_wipe(item: RecordItem, batch: Batch) -> None:
     """As a burn, from any account.
 
     Source: body.tokenWipe, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
     """
-    if not rows.persist.tokens:
+    if not batch.persist.tokens:
         return
     body = item.body.tokenWipe
-    rows.mention(rows.account(item, body.account, "account to wipe") or 0)
-    _set_supply(item, rows)
-    _end_serials(item, rows, body.serialNumbers)
+    batch.mention(batch.account(item, body.account, "account to wipe") or 0)
+    _set_supply(item, batch)
+    _end_serials(item, batch, body.serialNumbers)
 
 
-def _set_supply(item: RecordItem, rows: Batch) -> None:
+def _set_supply(item: RecordItem, batch: Batch) -> None:
     supply = item.record.receipt.newTotalSupply
     if item.from_block and not supply and _changes_nothing(item):
         # A block tells the supply of tokens only where it changed.
         return
-    rows.upsert(Token, token_id=item.entity_id, total_supply=supply)
+    batch.upsert(Token, token_id=item.entity_id, total_supply=supply)
 
 
 def _changes_nothing(item: RecordItem) -> bool:
@@ -75,8 +75,8 @@ def _changes_nothing(item: RecordItem) -> bool:
     return not (body.amount or item.record.tokenTransferLists)
 
 
-def _end_serials(item: RecordItem, rows: Batch, serials: Iterable[int]) -> None:
+def _end_serials(item: RecordItem, batch: Batch, serials: Iterable[int]) -> None:
     for serial in serials:
-        rows.upsert(
+        batch.upsert(
             Nft, since=item.consensus_timestamp, token_id=item.entity_id, serial_number=serial, deleted=True
         )

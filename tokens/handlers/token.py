@@ -32,12 +32,12 @@ _SUPPLY_TYPES = {0: TokenSupplyType.INFINITE, 1: TokenSupplyType.FINITE}
 
 
 @names_entity("TOKENCREATION")
-def created_token(item: RecordItem, rows: Batch) -> int:
+def created_token(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_token(item.record.receipt.tokenID)
 
 
 @handles("TOKENCREATION")
-def token_create(item: RecordItem, rows: Batch) -> None:
+def token_create(item: RecordItem, batch: Batch) -> None:
     """A new token; its treasury and who collects its fees in the token itself hold it from the start.
 
     Source: body.tokenCreation, receipt.tokenID, record.automatic_token_associations.
@@ -45,12 +45,12 @@ def token_create(item: RecordItem, rows: Batch) -> None:
     """
     # BODY
     body = item.body.tokenCreation
-    entity = _entity_columns(item, rows, body) | {"memo": text(body.memo)}
+    entity = _entity_columns(item, batch, body) | {"memo": text(body.memo)}
     if entity.get("auto_renew_account_id") == 0:
-        rows.recoverable(item, "the auto renew account of a new token is 0.0.0")
+        batch.recoverable(item, "the auto renew account of a new token is 0.0.0")
         del entity["auto_renew_account_id"]
     # ROWS
-    rows.change_entity(
+    batch.change_entity(
         item,
         id=item.entity_id,
         type="TOKEN",
@@ -58,13 +58,13 @@ def token_create(item: RecordItem, rows: Batch) -> None:
         deleted=False,
         **entity,
     )
-    if rows.persist.tokens and item.entity_id:
-        collectors = replace_custom_fees(item, rows, item.entity_id, body.custom_fees)
-        _associate_first_holders(item, rows, [entity_id.of_account(body.treasury), *collectors])
-        _add_token(item, rows)
+    if batch.persist.tokens and item.entity_id:
+        collectors = replace_custom_fees(item, batch, item.entity_id, body.custom_fees)
+        _associate_first_holders(item, batch, [entity_id.of_account(body.treasury), *collectors])
+        _add_token(item, batch)
 
 
-def _add_token(item: RecordItem, rows: Batch) -> None:
+def _add_token(item: RecordItem, batch: Batch) -> None:
     # BODY
     body, at = item.body.tokenCreation, item.consensus_timestamp
     columns = _given_keys(body)
@@ -74,7 +74,7 @@ def _add_token(item: RecordItem, rows: Batch) -> None:
             columns["metadata_key"] = body.metadata_key.SerializeToString()
     freeze_status, kyc_status, pause_status = _default_statuses(body)
     # ROWS
-    rows.upsert(
+    batch.upsert(
         Token,
         since=at,
         token_id=item.entity_id,
@@ -96,14 +96,14 @@ def _add_token(item: RecordItem, rows: Batch) -> None:
     )
 
 
-def _associate_first_holders(item: RecordItem, rows: Batch, expected: list[int]) -> None:
+def _associate_first_holders(item: RecordItem, batch: Batch, expected: list[int]) -> None:
     """Those the record lists; records that list none mean the expected ones."""
     body, at, token = item.body.tokenCreation, item.consensus_timestamp, item.entity_id
     listed = [entity_id.of_account(each.account_id) for each in item.record.automatic_token_associations]
     for account in dict.fromkeys(listed or expected):
         if not account:
             continue
-        rows.upsert(
+        batch.upsert(
             TokenAccount,
             since=at,
             account_id=account,
@@ -116,7 +116,7 @@ def _associate_first_holders(item: RecordItem, rows: Batch, expected: list[int])
             freeze_status=UNFROZEN if body.HasField("freezeKey") else NOT_APPLICABLE,
             kyc_status=GRANTED if body.HasField("kycKey") else NOT_APPLICABLE,
         )
-        rows.mention(account)
+        batch.mention(account)
 
 
 def _default_statuses(body: Any) -> tuple[int, int, str]:
@@ -130,7 +130,7 @@ def _default_statuses(body: Any) -> tuple[int, int, str]:
 
 
 @handles("TOKENUPDATE")
-def token_update(item: RecordItem, rows: Batch) -> None:
+def token_update(item: RecordItem, batch: Batch) -> None:
     """What the body sets of a token; everything else stays, also statuses when their key changes.
 
     Serials of a replaced treasury move by the record's transfers.
@@ -138,13 +138,13 @@ def token_update(item: RecordItem, rows: Batch) -> None:
     """
     # BODY
     body = item.body.tokenUpdate
-    entity = _entity_columns(item, rows, body)
+    entity = _entity_columns(item, batch, body)
     if body.HasField("memo"):
         entity["memo"] = text(body.memo.value)
     columns = _given_keys(body)
     if body.HasField("treasury"):
         columns["treasury_account_id"] = entity_id.of_account(body.treasury) or None
-        rows.mention(columns["treasury_account_id"] or 0)
+        batch.mention(columns["treasury_account_id"] or 0)
     if body.name:
         columns["name"] = text(body.name)
     if body.symbol:
@@ -155,9 +155,9 @@ def token_update(item: RecordItem, rows: Batch) -> None:
         if body.HasField("metadata_key"):
             columns["metadata_key"] = body.metadata_key.SerializeToString()
     # ROWS
-    rows.change_entity(item, id=item.entity_id, type="TOKEN", deleted=False, **entity)
-    if rows.persist.tokens and item.entity_id:
-        rows.upsert(Token, since=item.consensus_timestamp, token_id=item.entity_id, **columns)
+    batch.change_entity(item, id=item.entity_id, type="TOKEN", deleted=False, **entity)
+    if batch.persist.tokens and item.entity_id:
+        batch.upsert(Token, since=item.consensus_timestamp, token_id=item.entity_id, **columns)
 
 
 def _given_keys(body: Any) -> dict[str, Any]:
@@ -168,14 +168,14 @@ def _given_keys(body: Any) -> dict[str, Any]:
     }
 
 
-def _entity_columns(item: RecordItem, rows: Batch, body: Any) -> dict[str, Any]:
+def _entity_columns(item: RecordItem, batch: Batch, body: Any) -> dict[str, Any]:
     """What a body sets of the columns that tokens share with other entities, the memo aside."""
     columns: dict[str, Any] = {}
     if body.HasField("adminKey"):
         columns |= keys(body.adminKey.SerializeToString())
     if body.HasField("autoRenewAccount"):
-        columns["auto_renew_account_id"] = rows.account(item, body.autoRenewAccount, "auto renew account")
-        rows.mention(columns["auto_renew_account_id"] or 0)
+        columns["auto_renew_account_id"] = batch.account(item, body.autoRenewAccount, "auto renew account")
+        batch.mention(columns["auto_renew_account_id"] or 0)
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
     if body.HasField("expiry"):
@@ -184,20 +184,20 @@ def _entity_columns(item: RecordItem, rows: Batch, body: Any) -> dict[str, Any]:
 
 
 @handles("TOKENDELETION")
-def token_delete(item: RecordItem, rows: Batch) -> None:
+def token_delete(item: RecordItem, batch: Batch) -> None:
     """The token is deleted; its row in token stays as it was. Source: body.tokenDeletion. Rows: entity
     version.
     """
-    rows.change_entity(item, id=item.entity_id, type="TOKEN", deleted=True)
+    batch.change_entity(item, id=item.entity_id, type="TOKEN", deleted=True)
 
 
 @handles("TOKENPAUSE", "TOKENUNPAUSE")
-def token_pause(item: RecordItem, rows: Batch) -> None:
+def token_pause(item: RecordItem, batch: Batch) -> None:
     """No one may move a paused token. Source: body.token_pause, token_unpause. Rows: token version."""
-    if not rows.persist.tokens:
+    if not batch.persist.tokens:
         return
     paused = item.transaction_type == TOKEN_PAUSE
-    rows.upsert(
+    batch.upsert(
         Token,
         since=item.consensus_timestamp,
         token_id=item.entity_id,
@@ -206,17 +206,17 @@ def token_pause(item: RecordItem, rows: Batch) -> None:
 
 
 @names_entity("TOKENFEESCHEDULEUPDATE")
-def fee_schedule_token(item: RecordItem, rows: Batch) -> int:
+def fee_schedule_token(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_token(item.body.token_fee_schedule_update.token_id)
 
 
 @handles("TOKENFEESCHEDULEUPDATE")
-def token_fee_schedule_update(item: RecordItem, rows: Batch) -> None:
+def token_fee_schedule_update(item: RecordItem, batch: Batch) -> None:
     """The token's fees are replaced as a whole. Source: body.token_fee_schedule_update. Rows: custom_fee
     version.
     """
-    if rows.persist.tokens and item.entity_id:
-        replace_custom_fees(item, rows, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
+    if batch.persist.tokens and item.entity_id:
+        replace_custom_fees(item, batch, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
 
 
 _BODIES = {
@@ -232,5 +232,5 @@ _BODIES = {
 
 
 @names_entity(*_BODIES)
-def token_of_body(item: RecordItem, rows: Batch) -> int:
+def token_of_body(item: RecordItem, batch: Batch) -> int:
     return entity_id.of_token(getattr(item.body, _BODIES[name(item.transaction_type)]).token)
