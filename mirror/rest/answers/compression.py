@@ -1,26 +1,35 @@
-"""Bodies in fewer bytes, as `Accept-Encoding` prefers: br, gzip or deflate.
+"""Compression of bodies, as `Accept-Encoding` prefers: br, gzip or deflate.
 
 The levels are low: higher ones save a tenth of the bytes for several times the work.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 import brotli
 
-#: What bodies below this many bytes are not worth.
+#: Bodies smaller than this many bytes are sent uncompressed.
 THRESHOLD = 1024
 
-# What a client that has no preference among them gets, in this order.
+# In the order in which a client without a preference gets them.
 _ENCODINGS = ("br", "gzip", "deflate")
 _IDENTITY = "identity"
-#: What zlib takes for gzip.
+#: The window size that makes zlib write gzip.
 GZIP_WINDOW = 31
 
 
 def gzip(body: bytes) -> bytes:
     return zlib.compress(body, 1, wbits=GZIP_WINDOW)
+
+
+def gzip_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Compress a body that comes in pieces. A body that breaks off has no end in gzip either."""
+    compressor = zlib.compressobj(1, wbits=GZIP_WINDOW)
+    for piece in pieces:
+        if compressed := compressor.compress(piece):
+            yield compressed
+    yield compressor.flush()
 
 
 def gunzip(data: bytes) -> bytes:
@@ -35,13 +44,13 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def compress(body: bytes, encoding: str) -> bytes:
-    """The body in one of the encodings that `preferred` gives."""
+    """Compress the body in one of the encodings that `preferred` returns."""
     return _COMPRESS[encoding](body)
 
 
 @lru_cache(maxsize=256)
 def preferred(accepted: str) -> str | None:
-    """The encoding that a client with this `Accept-Encoding` gets; None for none."""
+    """Return the encoding that a client with this `Accept-Encoding` gets; None for none."""
     quality = _qualities(accepted)
     best = max(_ENCODINGS, key=lambda encoding: _quality(quality, encoding))
     highest = _quality(quality, best)
@@ -58,8 +67,8 @@ def _quality(qualities: dict[str, float], encoding: str) -> float:
 
 
 def _qualities(accepted: str) -> dict[str, float]:
-    """Coding -> quality; a quality that is no number counts as none."""
-    found = {}
+    """Return coding -> quality; a quality that is not a number counts as 0."""
+    qualities = {}
     for part in accepted.split(","):
         coding, *parameters = (piece.strip().lower() for piece in part.split(";"))
         quality = 1.0
@@ -70,5 +79,5 @@ def _qualities(accepted: str) -> dict[str, float]:
                     quality = float(value)
                 except ValueError:
                     quality = 0.0
-        found[coding] = quality
-    return found
+        qualities[coding] = quality
+    return qualities

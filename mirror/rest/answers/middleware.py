@@ -1,16 +1,18 @@
 """HTTP around every answer of the API: the response cache, cross-origin requests, entity tags, conditional
 requests, compression.
 
-It stands outside of everything else: an answer from the cache takes neither the router nor the database.
+It is the outermost layer: an answer from the cache takes neither the router nor the database. A view returns
+whatever response suits it (DRF's, Django's, or a streaming one) and leaves all of this to the middleware.
 """
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.response import Response
+from django.utils.http import parse_etags
 
 from mirror import config
 from mirror.rest.answers import cache, compression
@@ -19,6 +21,8 @@ from mirror.rest.answers.stores import Kept
 _READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
 _OWN_PAGES = ("/admin", "/static")
+# Answered by the node, not by the API.
+_NOT_API = (*_OWN_PAGES, "/health")
 _VARY = "Accept-Encoding"
 
 
@@ -31,31 +35,39 @@ class ApiMiddleware:
         self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.method == "OPTIONS" and not request.path_info.startswith(_OWN_PAGES):
+        path = request.path_info
+        if request.method == "OPTIONS" and not path.startswith(_OWN_PAGES):
             return _preflight(request)
+        if path.startswith(_NOT_API):
+            return self.get_response(request)
         if self._cache is None or (key := self._cache.key(request)) is None:
-            response = self.get_response(request)
-            return self._completed(request, response, None) if isinstance(response, Response) else response
+            return self._completed(request, self.get_response(request), None)
         if found := self._cache.find(key):
             return _from_cache(request, *found)
         response = self.get_response(request)
-        if not isinstance(response, Response):
-            return response
-        _tag(response)
-        return self._completed(request, response, self._cache.keep(key, response, response.content))
-
-    def _completed(self, request: HttpRequest, response: Response, kept: Kept | None) -> HttpResponse:
-        if request.method not in _READ_METHODS:
-            response.headers["access-control-allow-origin"] = "*"
-        elif "etag" not in response.headers:
+        if isinstance(response, HttpResponse):
             _tag(response)
+            return self._completed(request, response, self._cache.keep(key, response, response.content))
+        return self._completed(request, response, None)
+
+    def _completed(
+        self, request: HttpRequest, response: HttpResponseBase, kept: Kept | None
+    ) -> HttpResponseBase:
         headers = response.headers
+        headers["access-control-allow-origin"] = "*"
         headers["vary"] = _VARY
+        # Django would log every mistake of a client. Mistakes of our own have been logged already.
+        response._has_been_logged = True  # type: ignore[attr-defined]
+        if isinstance(response, StreamingHttpResponse):
+            return self._compressed_stream(request, response)
+        assert isinstance(response, HttpResponse)
+        if request.method in _READ_METHODS and "etag" not in headers:
+            _tag(response)
         etag = headers.get("etag")
         if etag is not None and 200 <= response.status_code < 300 and _client_has(request, etag):
             return _unchanged(headers)
         body = response.content
-        if self._compresses and len(body) >= compression.THRESHOLD:
+        if self._compresses and len(body) >= compression.THRESHOLD and "content-encoding" not in headers:
             encoding = compression.preferred(request.META.get("HTTP_ACCEPT_ENCODING", ""))
             if encoding is not None:
                 if kept is not None and kept.gzipped and encoding == "gzip":
@@ -65,6 +77,18 @@ class ApiMiddleware:
                 headers["content-encoding"] = encoding
                 response.content = body
         headers["content-length"] = str(len(body))
+        return response
+
+    def _compressed_stream(
+        self, request: HttpRequest, response: StreamingHttpResponse
+    ) -> StreamingHttpResponse:
+        """Compress a body whose length nobody knows yet, and which therefore has no entity tag either."""
+        accepted = request.META.get("HTTP_ACCEPT_ENCODING", "")
+        headers = response.headers
+        if self._compresses and "content-encoding" not in headers and compression.accepts_gzip(accepted):
+            headers["content-encoding"] = "gzip"
+            pieces = cast(Iterator[bytes], response.streaming_content)
+            response.streaming_content = compression.gzip_pieces(pieces)
         return response
 
 
@@ -95,8 +119,8 @@ def _preflight(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _tag(response: Response) -> None:
-    """The headers that depend on the answer alone."""
+def _tag(response: HttpResponse) -> None:
+    """Add the headers that depend on the answer alone."""
     body = response.content
     weak = getattr(response, "weak_etag", True)
     response.headers["etag"] = _weak_etag(body) if weak else _strong_etag(body)
@@ -107,9 +131,7 @@ _KEPT = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
 
 
 def _unchanged(headers: Mapping[str, str]) -> HttpResponse:
-    response = HttpResponse(status=304, headers={name: headers[name] for name in _KEPT if name in headers})
-    del response.headers["content-type"]
-    return response
+    return HttpResponseNotModified(headers={name: headers[name] for name in _KEPT if name in headers})
 
 
 def _weak_etag(body: bytes) -> str:
@@ -121,12 +143,14 @@ def _strong_etag(body: bytes) -> str:
 
 
 def _client_has(request: HttpRequest, etag: str) -> bool:
-    """Whether `If-None-Match` names the tag; weak and strong tags compare alike.
+    """Return whether `If-None-Match` names the tag; weak and strong tags compare alike.
 
-    `Cache-Control` of the client counts for nothing: it can't pass by the cache either.
+    `Cache-Control` of the client is ignored: no client can bypass the cache. Django's
+    `get_conditional_response` would also answer 412 to If-Match and If-Unmodified-Since, which no client of
+    this API expects.
     """
     sent = request.META.get("HTTP_IF_NONE_MATCH")
     if sent is None:
         return False
-    tags = [tag.strip() for tag in sent.split(",")]
-    return "*" in tags or etag.removeprefix("W/") in [tag.removeprefix("W/") for tag in tags]
+    tags = parse_etags(sent)
+    return tags == ["*"] or etag.removeprefix("W/") in [tag.removeprefix("W/") for tag in tags]

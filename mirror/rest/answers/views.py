@@ -164,8 +164,6 @@ class ReadView(GenericViewSet[Any]):
         response.accepted_media_type = self.renderer.media_type
         response.renderer_context = {}
         response.weak_etag = self.weak_etag
-        # Django would write a line for every client's mistake; what is ours to know has been logged.
-        response._has_been_logged = True
         for name, value in self.headers.items():
             response.headers[name] = value
         return response

@@ -1,14 +1,18 @@
 """What every endpoint has around its answer."""
 
 import base64
+import gzip
 import hashlib
 
 import psycopg
 import pytest
 from django.db import OperationalError
+from django.http import HttpResponse, StreamingHttpResponse
+from django.test import RequestFactory
 
 from ledger.queries import blocks as queries
 from mirror.db.sql import fetch
+from mirror.rest.answers.middleware import ApiMiddleware
 from tests.waiting import wait_until
 
 NOT_FOUND = {"_status": {"messages": [{"message": "Not found"}]}}
@@ -103,7 +107,7 @@ def test_an_error_has_an_entity_tag_and_no_cache_control(api):
     assert "cache-control" not in answer.headers
 
 
-@pytest.mark.parametrize("sent", ["{etag}", '"a", {etag}', "{strong}", "*", '"a",*'])
+@pytest.mark.parametrize("sent", ["{etag}", '"a", {etag}', "{strong}", "*"])
 def test_a_client_that_has_the_answer_gets_no_body(api, build, sent):
     build.block(7)
     url = f"{BLOCKS}?limit=1"
@@ -123,7 +127,8 @@ def test_a_client_that_has_the_answer_gets_no_body(api, build, sent):
 
 
 def test_another_answer_and_an_error_get_the_body(api):
-    assert api.get(BLOCKS, if_none_match='"other"').status == 200
+    for sent in ('"other"', '"a",*', "*,*", ""):
+        assert api.get(BLOCKS, if_none_match=sent).status == 200
     assert api.get(f"{BLOCKS}?limit=0", if_none_match="*").status == 400
 
 
@@ -131,6 +136,48 @@ def test_another_answer_and_an_error_get_the_body(api):
 def test_a_client_does_not_ask_for_what_it_has_by_cache_control(api, header):
     etag = api.get(BLOCKS).headers["etag"]
     assert api.get(BLOCKS, if_none_match=etag, cache_control=header, pragma="no-cache").status == 304
+
+
+def _through_the_middleware(response, **headers):
+    request = RequestFactory().get(BLOCKS, headers=headers)
+    return ApiMiddleware(lambda _: response)(request)
+
+
+def test_a_plain_response_is_completed_like_every_other():
+    body = b'{"result":"0x"}' * 100
+    response = _through_the_middleware(
+        HttpResponse(body, headers={"Is-Modularized": "true", "Content-Type": "application/json"}),
+        accept_encoding="gzip",
+    )
+    assert gzip.decompress(response.content) == body
+    assert response.headers["etag"].startswith('W/"')
+    assert {name.lower(): text for name, text in response.headers.items() if name.lower() != "etag"} == {
+        "is-modularized": "true",
+        "content-type": "application/json",
+        "access-control-allow-origin": "*",
+        "vary": "Accept-Encoding",
+        "content-encoding": "gzip",
+        "content-length": str(len(response.content)),
+    }
+
+
+@pytest.mark.parametrize("accepted", ["gzip", ""])
+def test_a_streamed_body_is_compressed_piece_by_piece(accepted):
+    closed = []
+
+    def pieces():
+        try:
+            yield from (b"a" * 1000, b"b" * 1000)
+        finally:
+            closed.append(True)
+
+    response = _through_the_middleware(StreamingHttpResponse(pieces()), accept_encoding=accepted)
+    body = b"".join(response)
+    assert (gzip.decompress(body) if accepted else body) == b"a" * 1000 + b"b" * 1000
+    assert response.headers.get("content-encoding", "") == accepted
+    assert response.headers["vary"] == "Accept-Encoding"
+    assert "etag" not in response.headers and "content-length" not in response.headers
+    assert closed == [True]
 
 
 @pytest.mark.parametrize(
