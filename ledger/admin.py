@@ -27,6 +27,8 @@ from ledger.models import (
     CryptoAllowance,
     CryptoAllowanceHistory,
     CryptoTransfer,
+    CustomFee,
+    CustomFeeHistory,
     Entity,
     EntityHistory,
     EntityStake,
@@ -58,7 +60,6 @@ from mirror.admin.related import Related, Section, same
 from mirror.values import alias, entity_id, hexes, timestamp, transaction_id
 from tokens.models import (
     AssessedCustomFee,
-    CustomFee,
     Nft,
     NftAllowance,
     Token,
@@ -443,3 +444,18 @@ def _evm_address(text: str) -> bytes | None:
     except hexes.InvalidHex:
         return None
     return address if len(address) == alias.EVM_ADDRESS_LENGTH else None
+
+
+# CUSTOM FEES
+
+
+@admin.register(CustomFee)
+class CustomFeeAdmin(ReadOnlyAdmin):
+    of_entity = True
+    related = (Related(CustomFeeHistory, same("entity_id"), "Earlier fee schedules"),)
+    shown = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
+
+
+@admin.register(CustomFeeHistory)
+class CustomFeeHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Custom fees: history", "Earlier version of"

@@ -6,12 +6,11 @@ from django.contrib import admin
 from django.db.models import BooleanField, Q
 from django.db.models.expressions import RawSQL
 
+from ledger.models import CustomFee
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 from tokens.models import (
     AssessedCustomFee,
-    CustomFee,
-    CustomFeeHistory,
     Nft,
     NftAllowance,
     NftAllowanceHistory,
@@ -112,18 +111,6 @@ class TokenBalanceAdmin(CompositeKeyAdmin):
 class TokenHistoryAdmin(CompositeKeyAdmin):
     label, one = "Tokens: history", "Earlier version of"
     shown = ("token_id", "timestamp_range", "name", "symbol", "type", "total_supply", "treasury_account_id")
-
-
-@admin.register(CustomFee)
-class CustomFeeAdmin(ReadOnlyAdmin):
-    of_entity = True
-    related = (Related(CustomFeeHistory, same("entity_id"), "Earlier fee schedules"),)
-    shown = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
-
-
-@admin.register(CustomFeeHistory)
-class CustomFeeHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Custom fees: history", "Earlier version of"
 
 
 @admin.register(TokenAirdropHistory)

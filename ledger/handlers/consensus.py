@@ -6,6 +6,7 @@ there.
 
 from typing import Any
 
+from ledger.handlers.custom_fees import replace_topic_fees
 from ledger.ingest.batch import Batch
 from ledger.ingest.columns import text
 from ledger.ingest.registry import handles, names_entity
@@ -13,7 +14,6 @@ from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import FeeExemptKeyList
-from tokens.models import CustomFee
 
 # Running hashes of this version are the rule; the column then stays null.
 USUAL_RUNNING_HASH_VERSION = 3
@@ -50,7 +50,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
             fee_exempt_key_list=exempt.SerializeToString(),
             **_keys(body),
         )
-        _replace_custom_fees(item, batch, body.custom_fees)
+        replace_topic_fees(item, batch, body.custom_fees)
 
 
 @names_entity("CONSENSUSUPDATETOPIC")
@@ -84,7 +84,7 @@ def topic_update(item: RecordItem, batch: Batch) -> None:
     if item.entity_id:
         batch.upsert(Topic, since=item.consensus_timestamp, id=item.entity_id, **keys)
         if body.HasField("custom_fees"):
-            _replace_custom_fees(item, batch, body.custom_fees.fees)
+            replace_topic_fees(item, batch, body.custom_fees.fees)
 
 
 @names_entity("CONSENSUSDELETETOPIC")
@@ -147,21 +147,3 @@ def _keys(body: Any) -> dict[str, bytes]:
         )
         if body.HasField(name)
     }
-
-
-def _replace_custom_fees(item: RecordItem, batch: Batch, fees: Any) -> None:
-    """The fees for a message, all of them fixed; without any an empty list."""
-    fixed_fees = []
-    for fee in fees:
-        collector = entity_id.of_account(fee.fee_collector_account_id)
-        token = entity_id.of_token(fee.fixed_fee.denominating_token_id)
-        batch.mention(collector, token)
-        fixed_fees.append(
-            {
-                "all_collectors_are_exempt": False,
-                "amount": fee.fixed_fee.amount,
-                "collector_account_id": collector or None,
-                "denominating_token_id": token or None,
-            }
-        )
-    batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=item.entity_id, fixed_fees=fixed_fees)

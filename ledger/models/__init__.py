@@ -1,6 +1,7 @@
 from ledger.models.allowance import CryptoAllowance, CryptoAllowanceHistory
 from ledger.models.balance import AccountBalance, AccountBalanceFile
 from ledger.models.block import RecordFile, SidecarFile
+from ledger.models.custom_fee import CustomFee, CustomFeeHistory
 from ledger.models.entity import Entity, EntityHistory, EntityStake, EntityStakeHistory, EntityTransaction
 from ledger.models.file import FileData
 from ledger.models.job import ReconciliationJob
@@ -16,6 +17,8 @@ __all__ = [
     "CryptoAllowance",
     "CryptoAllowanceHistory",
     "CryptoTransfer",
+    "CustomFee",
+    "CustomFeeHistory",
     "Entity",
     "EntityHistory",
     "EntityStake",

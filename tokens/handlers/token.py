@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.batch import Batch
 from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import handles, names_entity
@@ -9,7 +10,6 @@ from ledger.stream.record.item import RecordItem
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.values import entity_id, timestamp
 from mirror.values.transaction_types import NUMBERS, name
-from tokens.handlers.fees import replace_custom_fees
 from tokens.handlers.statuses import FROZEN, GRANTED, NOT_APPLICABLE, REVOKED, UNFROZEN
 from tokens.models import Token, TokenAccount
 
@@ -59,7 +59,7 @@ def token_create(item: RecordItem, batch: Batch) -> None:
         **entity,
     )
     if batch.persist.tokens and item.entity_id:
-        collectors = replace_custom_fees(item, batch, item.entity_id, body.custom_fees)
+        collectors = replace_token_fees(item, batch, item.entity_id, body.custom_fees)
         _associate_first_holders(item, batch, [entity_id.of_account(body.treasury), *collectors])
         _add_token(item, batch)
 
@@ -216,7 +216,7 @@ def token_fee_schedule_update(item: RecordItem, batch: Batch) -> None:
     version.
     """
     if batch.persist.tokens and item.entity_id:
-        replace_custom_fees(item, batch, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
+        replace_token_fees(item, batch, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
 
 
 _BODIES = {

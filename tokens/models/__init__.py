@@ -3,13 +3,11 @@ from tokens.models.allowance import NftAllowance, NftAllowanceHistory, TokenAllo
 from tokens.models.balance import TokenBalance
 from tokens.models.nft import Nft, NftHistory
 from tokens.models.relationship import TokenAccount, TokenAccountHistory
-from tokens.models.token import CustomFee, CustomFeeHistory, Token, TokenHistory
+from tokens.models.token import Token, TokenHistory
 from tokens.models.transfer import AssessedCustomFee, TokenTransfer
 
 __all__ = [
     "AssessedCustomFee",
-    "CustomFee",
-    "CustomFeeHistory",
     "Nft",
     "NftAllowance",
     "NftAllowanceHistory",

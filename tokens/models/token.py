@@ -1,4 +1,4 @@
-"""Tokens and their custom fees."""
+"""Tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -110,51 +110,4 @@ class TokenHistory(KeylessTable, TokenColumns):
         indexes = [
             GistIndex(fields=["timestamp_range"], name="token_history__timestamp_range"),
             Index("token_id", "timestamp_range__startswith", name="token_history__token_id_timestamp_range"),
-        ]
-
-
-class CustomFeeColumns(models.Model):
-    """What a version of a fee schedule says, besides its owner."""
-
-    fixed_fees = models.JSONField(null=True)
-    fractional_fees = models.JSONField(null=True)
-    royalty_fees = models.JSONField(null=True)
-    timestamp_range = BigIntegerRangeField()
-
-    class Meta:
-        abstract = True
-
-
-class CustomFee(CustomFeeColumns):
-    """The custom fees of a token or topic now; null where there are none of a kind.
-
-    Written by TOKENCREATION, TOKENFEESCHEDULEUPDATE, CONSENSUSCREATETOPIC and CONSENSUSUPDATETOPIC.
-    """
-
-    merge = MergeRule(
-        key=("entity_id",), replaced=frozenset({"fixed_fees", "fractional_fees", "royalty_fees"})
-    )
-
-    entity_id = models.BigIntegerField(primary_key=True)
-
-    class Meta:
-        db_table = "custom_fee"
-
-
-class CustomFeeHistory(KeylessTable, CustomFeeColumns):
-    """An earlier fee schedule. Written when TOKENFEESCHEDULEUPDATE or CONSENSUSUPDATETOPIC replaces it."""
-
-    pk = models.CompositePrimaryKey("entity_id", "timestamp_range")
-    entity_id = models.BigIntegerField()
-
-    class Meta:
-        db_table = "custom_fee_history"
-        verbose_name_plural = "custom fee history"
-        indexes = [
-            GistIndex(fields=["timestamp_range"], name="custom_fee_history__timestamp_range"),
-            Index(
-                "entity_id",
-                "timestamp_range__startswith",
-                name="custom_fee_history__token_id_timestamp_range",
-            ),
         ]

@@ -8,9 +8,9 @@ from django.db import DataError, connection, models
 from psycopg.types.range import Range
 
 from contracts.models import ContractState, HookHistory
-from ledger.models import CryptoTransfer, Entity, EntityHistory, Transaction
+from ledger.models import CryptoTransfer, CustomFee, Entity, EntityHistory, Transaction
 from mirror.db.fields import BytesField
-from tokens.models import CustomFee, TokenAirdropHistory
+from tokens.models import TokenAirdropHistory
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,9 @@ from django.db.backends.utils import CursorWrapper
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ledger.models import Entity, StakingRewardTransfer
+from ledger.models import CustomFee, Entity, StakingRewardTransfer
 from mirror.db.rows import Rows
-from tokens.models import CustomFee, TokenAccount
+from tokens.models import TokenAccount
 
 pytestmark = pytest.mark.django_db
 

@@ -1,21 +1,22 @@
-"""The custom fees of a token as the columns of custom_fee (HIP-18)."""
+"""Custom fees of tokens (HIP-18) and topics (HIP-991): from CustomFee messages to rows of custom_fee.
+
+Amounts are in the smallest unit of the denominating token, or in tinybars without one.
+"""
 
 from typing import Any
 
 from ledger.ingest.batch import Batch
+from ledger.models import CustomFee
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
-from tokens.models import CustomFee
 
 Fee = dict[str, Any]
 
 
-def replace_custom_fees(item: RecordItem, batch: Batch, token: int, fees: Any) -> list[int]:
-    """The token's fees are these and no others; the accounts that collect them in the token itself.
+def replace_token_fees(item: RecordItem, batch: Batch, token: int, fees: Any) -> list[int]:
+    """Replace the fees of a token, and return the accounts that collect fees in the token itself.
 
-    Source: CustomFee messages of a body. Rows: custom_fee version, also when there are no fees; none when
-    fees are given and not one is of a known kind. Amounts in the denominating token's smallest unit, without
-    one in tinybars.
+    Rows: custom_fee version, also when `fees` is empty; none when every fee is of an unknown kind.
     """
     columns: dict[str, list[Fee]] = {}
     own_collectors = []
@@ -38,6 +39,24 @@ def replace_custom_fees(item: RecordItem, batch: Batch, token: int, fees: Any) -
     if columns or not fees:
         batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=token, **columns)
     return own_collectors
+
+
+def replace_topic_fees(item: RecordItem, batch: Batch, fees: Any) -> None:
+    """Replace the fees of a message to a topic, all of them fixed. Rows: custom_fee version."""
+    fixed_fees = []
+    for fee in fees:
+        collector = entity_id.of_account(fee.fee_collector_account_id)
+        token = entity_id.of_token(fee.fixed_fee.denominating_token_id)
+        batch.mention(collector, token)
+        fixed_fees.append(
+            {
+                "all_collectors_are_exempt": False,
+                "amount": fee.fixed_fee.amount,
+                "collector_account_id": collector or None,
+                "denominating_token_id": token or None,
+            }
+        )
+    batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=item.entity_id, fixed_fees=fixed_fees)
 
 
 def _fixed(fee: Any, token: int) -> tuple[str, Fee]:

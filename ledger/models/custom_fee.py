@@ -1,0 +1,55 @@
+"""Custom fees of tokens (HIP-18) and of topics (HIP-991)."""
+
+from django.contrib.postgres.fields import BigIntegerRangeField
+from django.db import models
+
+from mirror.db.indexes import GistIndex, Index
+from mirror.db.merge import MergeRule
+from mirror.db.tables import KeylessTable
+
+
+class CustomFeeColumns(models.Model):
+    """The columns of a version of a fee schedule, besides its owner."""
+
+    fixed_fees = models.JSONField(null=True)
+    fractional_fees = models.JSONField(null=True)
+    royalty_fees = models.JSONField(null=True)
+    timestamp_range = BigIntegerRangeField()
+
+    class Meta:
+        abstract = True
+
+
+class CustomFee(CustomFeeColumns):
+    """The custom fees of a token or topic now; null where there are none of a kind.
+
+    Written by TOKENCREATION, TOKENFEESCHEDULEUPDATE, CONSENSUSCREATETOPIC and CONSENSUSUPDATETOPIC.
+    """
+
+    merge = MergeRule(
+        key=("entity_id",), replaced=frozenset({"fixed_fees", "fractional_fees", "royalty_fees"})
+    )
+
+    entity_id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "custom_fee"
+
+
+class CustomFeeHistory(KeylessTable, CustomFeeColumns):
+    """An earlier fee schedule. Written when TOKENFEESCHEDULEUPDATE or CONSENSUSUPDATETOPIC replaces it."""
+
+    pk = models.CompositePrimaryKey("entity_id", "timestamp_range")
+    entity_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "custom_fee_history"
+        verbose_name_plural = "custom fee history"
+        indexes = [
+            GistIndex(fields=["timestamp_range"], name="custom_fee_history__timestamp_range"),
+            Index(
+                "entity_id",
+                "timestamp_range__startswith",
+                name="custom_fee_history__token_id_timestamp_range",
+            ),
+        ]
