@@ -22,7 +22,7 @@ from mirror import config
 from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage
-from mirror.demo.publish.nodes import nodes
+from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
 from mirror.processes import signals
 from mirror.processes.progress import shown

@@ -3,7 +3,8 @@
 from random import Random
 from typing import Any
 
-from mirror.demo.world.world import Account, World
+from mirror.demo.world.accounts import Account
+from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, base_32, entity, hexed, key, numbered
 from tests.e2e.life import Life, Moment, Snapshot
 from tests.e2e.rest import Rest, same

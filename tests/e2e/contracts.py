@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from mirror.demo.evm.deployed import Contract
+from mirror.demo.world.contracts import Contract
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, entity, hexed, key
 from tests.e2e.life import Life

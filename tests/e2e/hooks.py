@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from mirror.demo.evm.deployed import Hook
+from mirror.demo.world.contracts import Hook
 from mirror.demo.world.world import World
 from tests.e2e.forms import at, entity, key, word
 from tests.e2e.life import Life

@@ -8,9 +8,9 @@ from random import Random
 
 from ledger.stream.record.compose import Block
 from mirror.demo.actions import ALL
-from mirror.demo.publish.nodes import nodes
-from mirror.demo.world import people
-from mirror.demo.world.network import START, Network
+from mirror.demo.actions.network import genesis
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.network import START, Network
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND
 
@@ -78,7 +78,7 @@ class Life:
         self.ends: list[Moment] = []
         self.moments: list[Moment] = []
         self.snapshots: list[Snapshot] = []
-        people.begin(self.network, _PEOPLE)
+        genesis.begin(self.network, _PEOPLE)
         self._close()
         # Staking counts from the first day whose end has a snapshot before it.
         self._live(20 * _MINUTE, 1)

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from mirror.demo.tokens.tokens import Serial, Token
+from mirror.demo.world.tokens import Serial, Token
 from mirror.demo.world.world import World
 from tests.e2e.forms import at, base_64, entity
 from tests.e2e.life import Life

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from mirror.demo.evm.deployed import Result
+from mirror.demo.world.contracts import Result
 from mirror.demo.world.world import World
 from tests.e2e.forms import address, at, entity, hexed, word
 from tests.e2e.rest import Rest, same

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 from ledger.stream.record.compose import Block
-from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
+from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, Relationship, RoyaltyFee, Token
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND, at, base_64, entity, key, numbered
 from tests.e2e.life import Life, Moment

@@ -1,10 +1,11 @@
 """What the network's people do: one module a subject, each with its list `ACTIONS`."""
 
-from mirror.demo.actions import batches, files, nodes, schedules, system, topics
+from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import allowances, crypto, hollow, staking
-from mirror.demo.actions.contracts import coins, contract_calls, contracts, hooks
-from mirror.demo.actions.tokens import airdrops, issuing, nfts, relationships, supply, tokens, transfers
-from mirror.demo.world.network import Action
+from mirror.demo.actions.contracts import calls, coins, deploying, hooks
+from mirror.demo.actions.network import nodes, system
+from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
+from mirror.demo.network import Action
 
 ALL: tuple[Action, ...] = (
     *crypto.ACTIONS,
@@ -17,15 +18,15 @@ ALL: tuple[Action, ...] = (
     *staking.ACTIONS,
     *hollow.ACTIONS,
     *issuing.ACTIONS,
-    *tokens.ACTIONS,
+    *changes.ACTIONS,
     *supply.ACTIONS,
     *relationships.ACTIONS,
     *transfers.ACTIONS,
     *nfts.ACTIONS,
     *allowances.ACTIONS,
     *airdrops.ACTIONS,
-    *contracts.ACTIONS,
+    *deploying.ACTIONS,
     *coins.ACTIONS,
-    *contract_calls.ACTIONS,
+    *calls.ACTIONS,
     *hooks.ACTIONS,
 )

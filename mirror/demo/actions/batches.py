@@ -6,12 +6,12 @@ from typing import Any
 
 from ledger.stream.record.compose import account, timestamp, transfer_list
 from mirror.demo.actions import texts
+from mirror.demo.actions.accounts import people
 from mirror.demo.actions.files import some_file
 from mirror.demo.actions.topics import receipt as message_receipt
-from mirror.demo.world import people
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.files import APPEND, Change
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
 from mirror.values.hapi import Key, SignedTransaction
 
 _DURATION = 120  # seconds

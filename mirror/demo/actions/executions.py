@@ -4,10 +4,10 @@ from typing import Any
 
 from mirror.demo.actions.tokens import supply
 from mirror.demo.actions.topics import receipt as message_receipt
-from mirror.demo.tokens.tokens import Token
-from mirror.demo.world.network import Network
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.schedules import Schedule
-from mirror.demo.world.units import HBAR
+from mirror.demo.world.tokens import Token
 from mirror.values.hapi import SchedulableTransactionBody, TransactionID
 
 

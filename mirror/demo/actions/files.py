@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from ledger.stream.record.compose import timestamp
+from mirror.demo.network import Action, Network
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
-from mirror.demo.world.network import Action, Network
 from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 

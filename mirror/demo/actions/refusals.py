@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.demo.world.network import Network
+from mirror.demo.network import Network
 
 _STUBBORN = 0.15  # how often something is submitted although it will be refused
 

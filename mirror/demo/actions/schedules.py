@@ -1,19 +1,19 @@
 """Schedules: created, signed with real signatures, executed, deleted, and left to expire."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ledger.stream.record.compose import account, timestamp, transfer_list
+from ledger.stream.record.compose import ComposedTransaction, account, timestamp, transfer_list
 from mirror.demo.actions import texts
 from mirror.demo.actions.executions import execute, scheduled_body, scheduled_id
-from mirror.demo.publish.signing import signature_map, signatures, wallet
+from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, wallet_of
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id
-from mirror.demo.world.network import Action, Network
+from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.schedules import Schedule
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import Account
-from mirror.values.hapi import Key
+from mirror.values.hapi import Key, SignedTransaction, Transaction
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
@@ -82,7 +82,7 @@ def sign(network: Network) -> bool:
         return False
     schedule = network.choose.choice(schedules)
     signer = network.world.accounts[network.choose.choice(schedule.missing)]
-    if wallet(signer) is None or not network.can_pay(signer.number):
+    if _wallet(signer) is None or not network.can_pay(signer.number):
         return False
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     schedule.signed.append(signer.number)
@@ -91,9 +91,9 @@ def sign(network: Network) -> bool:
         body,
         payer=signer.number,
         receipt={"scheduledTransactionID": scheduled_id(schedule)},
-        signatures=signatures(signer),
+        signatures=_signatures(signer),
     )
-    schedule.keep(signed.consensus_timestamp, signature_map(signed))
+    schedule.keep(signed.consensus_timestamp, _signature_map(signed))
     if not schedule.missing and not schedule.waits:
         execute(network, schedule)
     return True
@@ -199,10 +199,10 @@ def _schedule(
             "scheduledTransactionID": scheduled_id(schedule),
         },
         whole={"transactionID": transaction_id},
-        signatures=signatures(creator),
+        signatures=_signatures(creator),
     )
     schedule.scheduled = created.body.scheduleCreate.scheduledTransactionBody.SerializeToString()
-    schedule.keep(at, signature_map(created))
+    schedule.keep(at, _signature_map(created))
     if creator.number in required:
         schedule.signed.append(creator.number)
     network.at(expires, partial(end, number=number))
@@ -236,7 +236,26 @@ def _has_room(network: Network) -> bool:
 def _signer(network: Network) -> Account | None:
     """Somebody who signs with one key."""
     found = network.person(settled=True)
-    return found if found and wallet(found) else None
+    return found if found and _wallet(found) else None
+
+
+def _wallet(of: Account) -> Ed25519Wallet | EcdsaWallet | None:
+    """What an account signs with; None when it takes several keys, or has none."""
+    return wallet_of(of.number, of.key)
+
+
+def _signatures(signer: Account) -> Callable[[bytes], Any]:
+    """Makes the SignatureMap of the bytes of a body. Errors: ValueError when it takes several keys."""
+    own = _wallet(signer)
+    if own is None:
+        raise ValueError(f"account {signer.number} does not sign with one key")
+    return own.signatures
+
+
+def _signature_map(composed: ComposedTransaction) -> Any:
+    """The SignatureMap of a transaction."""
+    transaction = Transaction.FromString(composed.transaction_bytes)
+    return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 
 
 ACTIONS = (

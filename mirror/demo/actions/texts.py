@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from mirror.demo.world.network import Network
+from mirror.demo.network import Network
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana", "Izmir", "Jaipur")

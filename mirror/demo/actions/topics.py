@@ -5,11 +5,10 @@ from typing import Any
 
 from ledger.stream.record.compose import account, timestamp
 from mirror.demo.actions import texts
-from mirror.demo.world.network import Action, Network
+from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.wallet import NO_KEY, Ed25519Wallet
-from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account
 from mirror.values.hapi import Key
 from mirror.values.timestamp import NANOS_PER_DAY
 

@@ -1,7 +1,7 @@
 // Compiles the .sol files beside this script, or those of another folder, into compiled.json:
 //
 //     npm install solc@0.8.37
-//     node ledger/stream/demo/contracts/compile.mjs [folder]
+//     node mirror/demo/contracts/compile.mjs [folder]
 //
 // The same sources give the same bytes: no metadata is appended to the code.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from mirror.demo.evm.state import CHAIN_ID
-from mirror.demo.world.wallet import EcdsaWallet
+from mirror.demo.keys.wallet import EcdsaWallet
 from mirror.values import rlp
 from mirror.values.ethereum import EIP_1559, LEGACY, WEIBARS_PER_TINYBAR
 from mirror.values.hashes import keccak256

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mirror.demo.evm.deployed import Hook
 from mirror.demo.evm.execution import Execution, Request, execute
 from mirror.demo.evm.run import contract_id, place
 from mirror.demo.evm.sidecars import Sidecars
-from mirror.demo.world.network import Network
-from mirror.demo.world.world import Account
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import Account
+from mirror.demo.world.contracts import Hook
 from mirror.values import entity_id
 from mirror.values.hapi import HookEntityId, HookId, Key
 from mirror.values.hashes import keccak256

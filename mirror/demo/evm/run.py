@@ -10,12 +10,13 @@ from typing import Any
 
 from ledger.stream.record.compose import ComposedTransaction, account
 from mirror.demo.evm import sidecars
-from mirror.demo.evm.deployed import Contract, LogEntry, Result, StoredSlot
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.solidity import kinds
 from mirror.demo.evm.state import Place
-from mirror.demo.world.network import Network
-from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account, World
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
+from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
+from mirror.demo.world.world import World
 from mirror.values import entity_id, log_bloom
 from mirror.values.hapi import ContractID, Key
 from mirror.values.timestamp import NANOS_PER_SECOND

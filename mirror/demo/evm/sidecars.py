@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.evm.deployed import Contract
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
+from mirror.demo.world.contracts import Contract
 from mirror.values.hapi import (
     ContractActions,
     ContractBytecode,

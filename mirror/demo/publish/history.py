@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ledger.stream.record.compose import Block
 from ledger.stream.signature.node_key import SigningNode
 from mirror.demo import actions
-from mirror.demo.world import people
-from mirror.demo.world.network import START, Network
+from mirror.demo.actions.network import genesis
+from mirror.demo.network import START, Network
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 BLOCK_SECONDS = 2
@@ -34,7 +34,7 @@ class History:
         """Every block as it is closed, with the network as it is then."""
         network = Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
         quiet = max(0.0, self.hours * 3600 - self.blocks * BLOCK_SECONDS) / max(1, self.blocks - 1)
-        people.begin(network)
+        genesis.begin(network)
         # The block of whatever people do finds fees and rates, also at the second in which it begins.
         yield network, network.close()
         for number in range(1, self.blocks):

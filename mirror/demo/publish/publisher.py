@@ -18,7 +18,7 @@ from ledger.stream.source.local import LocalRecordFile
 
 if TYPE_CHECKING:
     # Whoever only looks at the files need not load what makes them.
-    from mirror.demo.world.network import Network
+    from mirror.demo.network import Network
 
 # Of what the state of a network is compressed by, the fastest: it is written with each block.
 _COMPRESSION = 1

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
+from mirror.demo.network import Network
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 
 _SHARE_OF_OTHERS = 0.4  # how often somebody else than the treasury collects
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.tokens.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
+from mirror.demo.world.tokens import AirdropKey, CustomFee, FixedFee, FractionalFee
 from mirror.values import hapi
 
 Move = tuple[int, int | None, int | None]  # serial, sender, receiver

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from json import dumps
 from random import Random
 
-from mirror.demo.world.people import numbered
-
 KEYS = (
     "admin_key",
     "fee_schedule_key",
@@ -148,7 +146,7 @@ def name(recipe: Recipe, place: int) -> tuple[str, str]:
     """The name and symbol of a recipe's token; when names are used up, they are counted."""
     turn, index = divmod(place, len(recipe.names))
     called, symbol = recipe.names[index]
-    return numbered(called, turn), f"{symbol}{turn + 1}" if turn else symbol
+    return (f"{called} {turn + 1}", f"{symbol}{turn + 1}") if turn else (called, symbol)
 
 
 def content_address(choose: Random) -> str:

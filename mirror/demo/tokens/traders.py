@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from mirror.demo.tokens.tokens import Token
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.tokens import Token
 
 _AT_LEAST = 20 * HBAR
 _ATTEMPTS = 6

@@ -3,11 +3,10 @@
 from typing import Any
 
 from ledger.stream.record.compose import transfer_list
-from mirror.demo.actions.refusals import refuses
+from mirror.demo.network import Network
 from mirror.demo.tokens.messages import Move, assessed_fee, association, serials, units
-from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 
 _MARGIN = 2 * HBAR  # what is left for the fee of the transaction
 
@@ -206,31 +205,3 @@ def begin_relationship(network: Network, token: Token, of: int, *, automatic: bo
     """Associate an account now; it stays, as it holds a token."""
     network.world.tokens.associate(token, of, network.now, automatic=automatic)
     network.world.bound.add(of)
-
-
-def transfer(
-    network: Network,
-    transfers: Transfers,
-    *,
-    payer: int,
-    approved: bool = False,
-    memo: str = "",
-    fails_by: str | None = None,
-) -> bool:
-    """Submit a crypto transfer, at times one that is refused; gives whether it was submitted."""
-    body = transfers.body(approved=approved)
-    transfers.assess()
-    refusal = fails_by or transfers.refusal()
-    if not fails_by and refuses(network, refusal):
-        return False
-    record = {} if refusal else transfers.settle()
-    network.submit(
-        "cryptoTransfer",
-        body,
-        payer=payer,
-        record=record,
-        transfers=transfers.hbars,
-        whole={"memo": memo},
-        result=refusal or "SUCCESS",
-    )
-    return True

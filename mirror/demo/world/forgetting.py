@@ -7,9 +7,9 @@ live goes on with less: what can still change, and the last of what can't.
 from collections.abc import Callable
 from typing import TypeVar
 
-from mirror.demo.tokens.tokens import Tokens
+from mirror.demo.network import Network
 from mirror.demo.world.files import APPEND, File
-from mirror.demo.world.network import Network
+from mirror.demo.world.tokens import Tokens
 from mirror.demo.world.world import World
 
 _KEPT = 20

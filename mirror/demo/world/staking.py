@@ -6,13 +6,9 @@ earned is paid with the next transaction that touches the balance, or changes th
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from mirror.demo.world.units import HBAR
+from mirror.demo.world.accounts import HBAR, Account
 from mirror.values.timestamp import NANOS_PER_DAY
-
-if TYPE_CHECKING:
-    from mirror.demo.world.world import Account
 
 # Tinybars a day for each hbar: 2.5 % a year.
 MOST_REWARD_RATE = 6_849
@@ -50,7 +46,7 @@ class Staking:
     nodes: dict[int, NodeStake] = field(default_factory=dict)
     updates: list[int] = field(default_factory=list)  # consensus timestamps
 
-    def due(self, touched: Iterable[int], accounts: "dict[int, Account]") -> dict[int, int]:
+    def due(self, touched: Iterable[int], accounts: dict[int, Account]) -> dict[int, int]:
         """What a transaction has to pay that touches the balances of these accounts."""
         if not self.pending:
             return {}
@@ -62,18 +58,18 @@ class Staking:
                     found[rewarded] = self.pending[rewarded]
         return found
 
-    def paid(self, rewards: Iterable[int], accounts: "dict[int, Account]", at: int) -> None:
+    def paid(self, rewards: Iterable[int], accounts: dict[int, Account], at: int) -> None:
         """These were paid their rewards."""
         for number in rewards:
             del self.pending[number]
             accounts[number].stake_period_start = at // NANOS_PER_DAY - 1
 
-    def restart(self, account: "Account", at: int) -> None:
+    def restart(self, account: Account, at: int) -> None:
         """The stake of an account changed: it begins to earn at the next midnight."""
         self.pending.pop(account.number, None)
         account.stake_period_start = at // NANOS_PER_DAY
 
-    def end_period(self, accounts: "dict[int, Account]", rates: dict[int, int], at: int, paying: int) -> None:
+    def end_period(self, accounts: dict[int, Account], rates: dict[int, int], at: int, paying: int) -> None:
         """The day before `at` is over, in which nodes earned these rates; `paying` pays the rewards."""
         day = at // NANOS_PER_DAY - 1
         living = [one for one in accounts.values() if not one.deleted]
@@ -101,7 +97,7 @@ class Staking:
         }
         self.updates.append(at)
 
-    def _earned(self, account: "Account", day: int, rates: dict[int, int]) -> int:
+    def _earned(self, account: Account, day: int, rates: dict[int, int]) -> int:
         """What the stake at the beginning of the day earned by its end."""
         before = self.stakes.get(account.number)
         started = account.stake_period_start

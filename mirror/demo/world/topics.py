@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from struct import Struct
 
-from mirror.demo.world.wallet import NO_KEY
+from mirror.demo.keys.wallet import NO_KEY
 from mirror.values.hashes import SHA_384_LENGTH, sha384
 from mirror.values.timestamp import NANOS_PER_SECOND
 

@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from mirror.demo import run
+from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.demo.publish.nodes import nodes
 from mirror.processes.progress import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from ledger.stream.record.compose import Block, ComposedTransaction
-from mirror.demo.actions import batches, files, nodes, schedules, system, topics
+from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import crypto, hollow, staking
+from mirror.demo.actions.network import genesis, nodes, system
+from mirror.demo.network import Network
 from mirror.demo.publish.history import wait
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 MODULES = (batches, crypto, files, hollow, nodes, schedules, staking, system, topics)
@@ -17,7 +17,7 @@ HOUR = 3_600 * NANOS_PER_SECOND
 def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[tuple[Network, Block]]:
     """A network of these actions alone, block by block, with a pause (ns) between two."""
     network = Network(seed, [action for module in MODULES for action in module.ACTIONS])
-    people.begin(network)
+    genesis.begin(network)
     for _ in range(blocks):
         network.act(transactions)
         yield network, network.close()

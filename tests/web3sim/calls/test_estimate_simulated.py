@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from mirror.demo.evm import abi
-from mirror.demo.evm.deployed import Contract
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.contracts import Contract
 from tests.api import Api
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.past.replay.lives import lived

@@ -2,15 +2,15 @@
 
 import pytest
 
-from mirror.demo.actions.contracts import coins, contract_calls, contracts
+from mirror.demo.actions.contracts import calls, coins, deploying
+from mirror.demo.actions.network import genesis
 from mirror.demo.evm import execution, run
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
+from mirror.demo.network import Network
 from mirror.values.entity_id import long_zero
 from web3sim.engine.interface import AccountKind, AccountRecord, BlockEnvironment, CallRequest
 from web3sim.engine.registry import engine
 
-ACTIONS = (*contracts.ACTIONS, *coins.ACTIONS, *contract_calls.ACTIONS)
+ACTIONS = (*deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS)
 STATUSES = {"SUCCESS": "success", "CONTRACT_REVERT_EXECUTED": "revert"}
 CHAIN_ID, FEE_COLLECTOR = 298, long_zero(98)
 
@@ -81,7 +81,7 @@ def test_an_engine_agrees_with_the_simulated_network_on_every_contract_transacti
 
     monkeypatch.setattr(run, "execute", compare)
     network = Network(7, ACTIONS)
-    people.begin(network)
+    genesis.begin(network)
     for _ in range(10):
         network.close()
         network.act(30)

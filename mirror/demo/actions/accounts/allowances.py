@@ -4,13 +4,13 @@ from typing import Any
 
 from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import refuses
-from mirror.demo.actions.tokens.transfers import receiver_of
+from mirror.demo.actions.tokens.transfers import receiver_of, transfer
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id
-from mirror.demo.tokens.tokens import Allowance, AllowanceForAll, Token
-from mirror.demo.tokens.transfers import Transfers, transfer
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.tokens.transfers import Transfers
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.tokens import Allowance, AllowanceForAll, Token
 from mirror.values.hapi import AccountAmount, TransferList
 
 _REVOKED = 0.12  # how often an allowance granted anew is one of nothing

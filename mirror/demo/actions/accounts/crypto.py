@@ -1,11 +1,11 @@
 """Accounts: opening, paying, changing and closing them."""
 
 from ledger.stream.record.compose import TREASURY, account, timestamp, transfer_list
-from mirror.demo.world import people
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.wallet import Ed25519Wallet
-from mirror.demo.world.world import Account, World
+from mirror.demo.actions.accounts import people
+from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.world import World
 from mirror.values.hapi import Key
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 

@@ -7,11 +7,10 @@ a nonce, which has no parent.
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.world import people
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
-from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account
+from mirror.demo.actions.accounts import people
+from mirror.demo.keys.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.values.hapi import AccountAmount, AccountID, Key, TransactionID
 
 _MOST = 10

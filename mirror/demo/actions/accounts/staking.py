@@ -3,9 +3,9 @@
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.publish.nodes import nodes
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.world import Account
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import Account
 
 _NONE = -1  # a node or an account of no stake
 

@@ -1,12 +1,11 @@
 """Coins (ERC-20) and the exchange that trades them for hbars."""
 
-from mirror.demo.actions.contracts.contracts import COIN_UNIT
-from mirror.demo.actions.contracts.plays import call, play
+from mirror.demo.actions.contracts.deploying import COIN_UNIT
+from mirror.demo.actions.contracts.sending import call, play
 from mirror.demo.evm import abi
-from mirror.demo.evm.deployed import Contract, Result
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import Account
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.contracts import Contract, Result
 from mirror.values.hashes import keccak256
 
 _EVERYTHING = 2**256 - 1

@@ -3,15 +3,14 @@
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.actions.contracts.contracts import changeable
+from mirror.demo.actions.accounts import people
+from mirror.demo.actions.contracts.deploying import changeable
 from mirror.demo.evm import abi, hooks
-from mirror.demo.evm.deployed import MOST_HOOKS_OF_ONE, Hook, Result
 from mirror.demo.evm.hooks import CALLS, HOOK_CONTRACT, LIMIT
 from mirror.demo.evm.run import contract_id
-from mirror.demo.world import people
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import Account
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
 from mirror.values import log_bloom
 
 _MOST_HOOKS = 60

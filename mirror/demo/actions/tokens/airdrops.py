@@ -5,11 +5,11 @@ from typing import Any
 from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import refuses
 from mirror.demo.actions.tokens.transfers import amount_of
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import airdrop_id, token_id
-from mirror.demo.tokens.tokens import Airdrop, AirdropKey, RoyaltyFee, Token
 from mirror.demo.tokens.transfers import Transfers, can_associate
-from mirror.demo.world.network import Action, Network
+from mirror.demo.world.tokens import Airdrop, AirdropKey, RoyaltyFee, Token
 
 _MOST_RECEIVERS = 4
 _MOST_PENDING = 40

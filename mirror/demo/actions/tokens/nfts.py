@@ -1,9 +1,9 @@
 """Serials of tokens that say something else from now on."""
 
 from mirror.demo.actions.refusals import refuses
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import token_id
-from mirror.demo.world.network import Action, Network
 
 
 def change_metadata(network: Network) -> bool:

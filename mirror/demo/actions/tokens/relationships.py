@@ -2,11 +2,11 @@
 
 from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import Refused, refuses, submit_one
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id, units
-from mirror.demo.tokens.tokens import Token
 from mirror.demo.tokens.transfers import begin_relationship
-from mirror.demo.world.network import Action, Network
+from mirror.demo.world.tokens import Token
 
 
 def associate(network: Network) -> bool:

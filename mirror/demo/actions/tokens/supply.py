@@ -5,10 +5,10 @@ from typing import Any
 
 from ledger.stream.record.compose import account
 from mirror.demo.actions.refusals import Refused, refuses, submit_one
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import serials, token_id, units
-from mirror.demo.tokens.tokens import Serial, Token
-from mirror.demo.world.network import Action, Network
+from mirror.demo.world.tokens import Serial, Token
 
 _MOST_SERIALS = 250
 _MOST_AT_ONCE = 5

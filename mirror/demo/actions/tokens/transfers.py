@@ -1,11 +1,12 @@
 """Tokens changing hands: units sent, serials given away and sold, by whoever has them."""
 
+from mirror.demo.actions.refusals import refuses
 from mirror.demo.actions.tokens import issuing
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import traders
-from mirror.demo.tokens.tokens import FractionalFee, Token
-from mirror.demo.tokens.transfers import Transfers, transfer
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.tokens.transfers import Transfers
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.tokens import FractionalFee, Token
 
 _AMONG_HOLDERS = 0.75
 _MEMOS = ("", "", "Thanks!", "For last week", "Order {}", "Refund {}", "Share {}")
@@ -77,6 +78,34 @@ def send_in_vain(network: Network) -> bool:
         return False
     transfers.hand_over(sent, network.choose.choice(others), sender, receiver)
     return transfer(network, transfers, payer=sender, fails_by="SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+
+
+def transfer(
+    network: Network,
+    transfers: Transfers,
+    *,
+    payer: int,
+    approved: bool = False,
+    memo: str = "",
+    fails_by: str | None = None,
+) -> bool:
+    """Submit a crypto transfer, at times one that is refused; gives whether it was submitted."""
+    body = transfers.body(approved=approved)
+    transfers.assess()
+    refusal = fails_by or transfers.refusal()
+    if not fails_by and refuses(network, refusal):
+        return False
+    record = {} if refusal else transfers.settle()
+    network.submit(
+        "cryptoTransfer",
+        body,
+        payer=payer,
+        record=record,
+        transfers=transfers.hbars,
+        whole={"memo": memo},
+        result=refusal or "SUCCESS",
+    )
+    return True
 
 
 # WHO AND HOW MUCH

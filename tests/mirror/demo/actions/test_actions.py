@@ -6,8 +6,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from ledger.stream.record.compose import STAKING_REWARDS, SUCCESS
-from mirror.demo.publish.nodes import nodes as signing_nodes
-from mirror.demo.world import people
+from mirror.demo.actions.network import genesis
+from mirror.demo.keys.nodes import nodes as signing_nodes
 from mirror.values import result_codes, timestamp
 from mirror.values.hapi import SignedTransaction, Transaction
 from mirror.values.hashes import keccak256
@@ -68,7 +68,7 @@ def test_everything_happens_within_2000_transactions(seed: int) -> None:
 def test_all_hbars_are_accounted_for(seed: int) -> None:
     for network, _ in play(seed, blocks=40, transactions=40, pause=2 * HOUR):
         balances = [one.balance for one in network.world.accounts.values()]
-        assert sum(balances) == people.SUPPLY
+        assert sum(balances) == genesis.SUPPLY
         assert min(balances) >= 0
         assert all(one.balance == 0 for one in network.world.accounts.values() if one.deleted)
 

@@ -6,17 +6,17 @@ import pytest
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 
 from mirror.demo.actions.accounts import crypto
-from mirror.demo.actions.contracts import coins, contract_calls, contracts, hooks
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
+from mirror.demo.actions.contracts import calls, coins, deploying, hooks
+from mirror.demo.actions.network import genesis
+from mirror.demo.network import Network
 from mirror.values import entity_id, log_bloom
 from tests.ledger.ingest.load import load, stored
 
 ACTIONS = (
     *crypto.ACTIONS,
-    *contracts.ACTIONS,
+    *deploying.ACTIONS,
     *coins.ACTIONS,
-    *contract_calls.ACTIONS,
+    *calls.ACTIONS,
     *hooks.ACTIONS,
 )
 
@@ -24,7 +24,7 @@ ACTIONS = (
 def lived(seed: int, blocks: int = 25, size: int = 30):
     """A network that did little else than call contracts, and its blocks."""
     network = Network(seed, ACTIONS)
-    people.begin(network)
+    genesis.begin(network)
     closed = [network.close()]
     for _ in range(blocks):
         network.act(size)

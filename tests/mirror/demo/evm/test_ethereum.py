@@ -4,7 +4,7 @@ import pytest
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 
 from mirror.demo.evm.ethereum import EthereumTransaction
-from mirror.demo.world.wallet import EcdsaWallet
+from mirror.demo.keys.wallet import EcdsaWallet
 from mirror.values import ethereum
 
 WALLET = EcdsaWallet("ethereum")

@@ -10,16 +10,16 @@ import pytest
 
 from ledger.stream.record.compose import Block
 from mirror.demo.actions.accounts import allowances, crypto
-from mirror.demo.actions.tokens import airdrops, issuing, nfts, relationships, supply, tokens, transfers
-from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
+from mirror.demo.actions.network import genesis
+from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
+from mirror.demo.network import Network
+from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 from mirror.demo.world.world import World
 from mirror.values.result_codes import NUMBERS
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 
-MODULES = (crypto, issuing, tokens, supply, relationships, transfers, nfts, allowances, airdrops)
+MODULES = (crypto, issuing, changes, supply, relationships, transfers, nfts, allowances, airdrops)
 TYPES = {
     "tokenCreation",
     "tokenUpdate",
@@ -54,7 +54,7 @@ def play(seed: int, blocks: int, transactions: int) -> Iterator[tuple[Network, B
     """A network of these actions alone, block by block; hbars are moved less than usual."""
     actions = [action for module in MODULES for action in module.ACTIONS if action.perform is not crypto.pay]
     network = Network(seed, actions)
-    people.begin(network)
+    genesis.begin(network)
     for _ in range(blocks):
         network.act(transactions)
         yield network, network.close()

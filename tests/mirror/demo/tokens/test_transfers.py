@@ -2,11 +2,10 @@
 
 import pytest
 
-from mirror.demo.tokens.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Serial, Token
+from mirror.demo.network import Network
 from mirror.demo.tokens.transfers import Transfers
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import Account
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Serial, Token
 
 TREASURY, ADA, BOB, COLLECTOR, OTHER_COLLECTOR = 1001, 1002, 1003, 1004, 1005
 COIN, ART, CURRENCY = 2001, 2002, 2003

@@ -3,10 +3,10 @@
 import pytest
 
 from mirror.demo import actions
+from mirror.demo.actions.network import genesis
+from mirror.demo.network import Network
 from mirror.demo.publish.history import next_block
-from mirror.demo.world import people
 from mirror.demo.world.forgetting import forget
-from mirror.demo.world.network import Network
 
 TPS = 20
 
@@ -15,7 +15,7 @@ TPS = 20
 def aged() -> Network:
     """A network that forgets after every block."""
     network = Network(5, actions.ALL)
-    people.begin(network)
+    genesis.begin(network)
     while network.counts.total() < 6_000:
         next_block(network, TPS)
         forget(network)

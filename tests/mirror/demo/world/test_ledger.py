@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from ledger.stream.record.compose import Block
-from mirror.demo.publish.nodes import nodes as signing_nodes
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
+from mirror.demo.actions.network import genesis
+from mirror.demo.keys.nodes import nodes as signing_nodes
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import Account
 from mirror.demo.world.system import Freeze
 from mirror.demo.world.topics import Topic
-from mirror.demo.world.world import Account
 from mirror.values import timestamp
 from mirror.values.hapi import FeeExemptKeyList, Key, SignaturePair
 from mirror.values.timestamp import NANOS_PER_DAY
@@ -59,7 +59,7 @@ def accounts_match(network: Network) -> None:
         for row in stored("entity", columns, "type = 'ACCOUNT'")
     }
     assert rows == {number: account_row(one) for number, one in network.world.accounts.items()}
-    assert sum(one.balance for one in network.world.accounts.values()) == people.SUPPLY
+    assert sum(one.balance for one in network.world.accounts.values()) == genesis.SUPPLY
 
 
 def files_match(network: Network) -> None:

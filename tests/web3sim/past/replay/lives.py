@@ -2,17 +2,17 @@
 
 from ledger.stream.record.compose import Block
 from mirror.demo.actions.accounts import crypto
-from mirror.demo.actions.contracts import coins, contract_calls, contracts
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
+from mirror.demo.actions.contracts import calls, coins, deploying
+from mirror.demo.actions.network import genesis
+from mirror.demo.network import Network
 
-ACTIONS = (*crypto.ACTIONS, *contracts.ACTIONS, *coins.ACTIONS, *contract_calls.ACTIONS)
+ACTIONS = (*crypto.ACTIONS, *deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS)
 
 
 def lived(seed: int, blocks: int, size: int = 30) -> tuple[Network, list[Block]]:
     """The network in the end, and its blocks of about so many transactions."""
     network = Network(seed, ACTIONS)
-    people.begin(network)
+    genesis.begin(network)
     closed = [network.close()]
     for _ in range(blocks):
         network.act(size)

@@ -1,19 +1,19 @@
 """Ways to send something to a contract: as a transaction of the network, or wrapped as one of Ethereum."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from ledger.stream.record.compose import FEE_COLLECTOR, TREASURY, transfer_list
-from mirror.demo.evm.deployed import Result
+from mirror.demo.actions.accounts import people
+from mirror.demo.evm import abi
 from mirror.demo.evm.ethereum import EthereumTransaction, SignedTransaction
 from mirror.demo.evm.execution import Request
 from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
-from mirror.demo.world import people
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.wallet import EcdsaWallet
-from mirror.demo.world.world import Account
+from mirror.demo.keys.wallet import EcdsaWallet
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.contracts import Contract, Result
 from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY, created_address
 from mirror.values.hapi import FileID
 
@@ -176,3 +176,48 @@ def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:
     if file:
         body["call_data"] = FileID(fileNum=file)
     return body
+
+
+# WHICH CONTRACT, WHO
+Play = Callable[[Network, Contract], bool]
+
+
+def play(network: Network, kind: str, plays: Sequence[Play], weights: Sequence[int]) -> bool:
+    contract = some(network, kind)
+    (chosen,) = network.choose.choices(plays, weights)
+    return contract is not None and chosen(network, contract)
+
+
+def some(network: Network, kind: str) -> Contract | None:
+    contracts = network.world.contracts
+    numbers = contracts.living.get(kind)
+    return contracts.deployed[network.choose.choice(numbers)] if numbers else None
+
+
+def call(
+    network: Network,
+    sender: Account,
+    contract: Contract,
+    gas: int,
+    signature: str,
+    *arguments: abi.Argument,
+    value: int = 0,
+    around: Sequence[Account] = (),
+) -> Result | None:
+    """Call a function, with some gas to spare; None when the sender can't pay for it."""
+    if not can_pay(sender, gas, value):
+        return None
+    called = network.world.accounts[contract.number]
+    data = abi.call_data(signature, *arguments)
+    return send(network, sender, called, data, gas=gas, value=value, around=around)
+
+
+def ethereum_sender(network: Network) -> Account | None:
+    sender = network.person()
+    return sender if sender is not None and signs_ethereum(sender) else None
+
+
+def receiver_of_money(network: Network) -> Account | None:
+    """Somebody who may be paid by a contract without signing for it."""
+    found = network.person()
+    return None if found is None or found.receiver_signature_required else found

@@ -1,11 +1,12 @@
 """What people do with contracts that are no coins: collectibles, counters, lockers; and what goes wrong."""
 
-from mirror.demo.actions.contracts.contracts import COIN_UNIT
-from mirror.demo.actions.contracts.plays import call, ethereum_sender, play, receiver_of_money, some
-from mirror.demo.evm import abi, sending
-from mirror.demo.evm.deployed import Contract
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
+from mirror.demo.actions.contracts import sending
+from mirror.demo.actions.contracts.deploying import COIN_UNIT
+from mirror.demo.actions.contracts.sending import call, ethereum_sender, play, receiver_of_money, some
+from mirror.demo.evm import abi
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import HBAR
+from mirror.demo.world.contracts import Contract
 
 # A contract that holds so much is left alone, and another one deployed.
 _MOST_COLLECTED, _MOST_LOCKERS = 150, 100

@@ -14,8 +14,8 @@ from typing import Any
 
 from ledger.stream.record.compose import Block, ComposedTransaction, Composer, account, timestamp
 from ledger.stream.signature.node_key import SigningNode
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import Account, World
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.world import World
 from mirror.values import result_codes
 from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceipt, TransactionRecord
 

@@ -1,18 +1,18 @@
-"""Contracts: deploying, changing and deleting them. What is done with them is in `contract_calls`."""
+"""Contracts: deploying, changing and deleting them. What is done with them is in `calls` and `coins`."""
 
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.evm import abi, hooks, sending
-from mirror.demo.evm.deployed import Contract, Result
+from mirror.demo.actions.accounts import people
+from mirror.demo.actions.contracts import sending
+from mirror.demo.evm import abi, hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.world import people
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
+from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.files import APPEND, CREATE, Change, File
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import AUTO_RENEW_PERIOD, Account
 from mirror.values import entity_id
 from mirror.values.hapi import FileID, Key, KeyList
 

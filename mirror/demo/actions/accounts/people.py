@@ -1,25 +1,16 @@
-"""How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
+"""The people of the network: their names and memos, and opening their accounts."""
 
 from collections.abc import Callable
 from typing import Any
 
-from ledger.stream.record.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
-from mirror.demo.publish import joining
-from mirror.demo.world import periods, system_files
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.demo.world.world import AUTO_RENEW_PERIOD, FREEZE_ADMIN, SYSTEM_ADMIN, Account
+from ledger.stream.record.compose import TREASURY, account
+from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.values.hapi import Key
 
-SUPPLY = 50_000_000_000 * HBAR
 # Memos the network itself gives to accounts that come into being by being paid.
 LAZY_CREATED, AUTO_CREATED = "lazy-created account", "auto-created account"
-NODE_REWARDS = 801
-_SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
-_ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
-_NODES = 4
-_STAKING = 3  # one of so many stakes from the beginning
 _MOST, _MOST_SETTLED = 120, 100
 _PASSING = 5  # one of so many is passing
 _NAMES = (
@@ -41,18 +32,6 @@ _TRADES = (
     "Studio",
     "Theatre",
 )
-
-
-def begin(network: Network, people: int = 40) -> None:
-    """The first transactions: the accounts of the network, its files and nodes, then so many people."""
-    for number in (TREASURY, *_SYSTEM_ACCOUNTS):
-        _open_system_account(network, number)
-    system_files.begin(network)
-    joining.begin(network)
-    periods.begin(network)
-    for place in range(people):
-        staked = place % _NODES if place % _STAKING == 0 else None
-        open_account(network, name=next_name(network), ecdsa=place % 2 == 1, staked_node=staked)
 
 
 def next_name(network: Network) -> str:
@@ -146,21 +125,3 @@ def open_account(
         transfers={payer: -endowment, number: endowment},
     )
     return opened
-
-
-def _open_system_account(network: Network, number: int) -> None:
-    wallet = Ed25519Wallet(number)
-    network.world.accounts[number] = Account(
-        number, network.now, balance_timestamp=network.now, key=wallet.key
-    )
-    endowment = SUPPLY if number == TREASURY else _ENDOWMENTS.get(number, 0)
-    transfers = {number: endowment} if number == TREASURY else {TREASURY: -endowment, number: endowment}
-    network.submit(
-        "cryptoCreateAccount",
-        {"key": Key.FromString(wallet.key)},
-        payer=TREASURY,
-        receipt={"accountID": account(number)},
-        whole={"memo": "Synthetic genesis"},
-        transfers=transfers if endowment else None,
-        fee=0,
-    )

@@ -6,12 +6,11 @@ Exchange rates change every hour, which the network's administrator writes down 
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.publish.nodes import nodes
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
-from mirror.demo.world.network import Network
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.wallet import Ed25519Wallet
-from mirror.demo.world.world import SYSTEM_ADMIN
 from mirror.values.hapi import (
     CurrentAndNextFeeSchedule,
     ExchangeRateSet,

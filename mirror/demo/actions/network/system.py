@@ -3,10 +3,10 @@
 from typing import Any
 
 from ledger.stream.record.compose import timestamp
-from mirror.demo.world import system_files
-from mirror.demo.world.network import Action, Network
+from mirror.demo.actions.network import files
+from mirror.demo.network import Action, Network
+from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
-from mirror.demo.world.world import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.values.hashes import SHA_384_LENGTH, sha384
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
@@ -73,10 +73,10 @@ def abort_freeze(network: Network) -> None:
 
 def delete_file(network: Network) -> bool:
     """The network deletes somebody's file."""
-    files = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
-    if not files or len(network.world.system.deleted_files) >= _MOST_DELETED:
+    living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
+    if not living or len(network.world.system.deleted_files) >= _MOST_DELETED:
         return False
-    number = network.choose.choice(files)
+    number = network.choose.choice(living)
     network.world.files[number].deleted = True
     network.world.system.deleted_files.append(number)
     expires = {"seconds": network.now // NANOS_PER_SECOND + 7 * 86_400}
@@ -134,9 +134,9 @@ def _freeze(network: Network, kind: int, *, start: int | None = None, file: int 
 def _upload(network: Network) -> None:
     """Another upgrade."""
     if UPGRADE_FILE not in network.world.files:
-        system_files.create(network, UPGRADE_FILE, "Software upgrade")
+        files.create(network, UPGRADE_FILE, "Software upgrade")
     contents = b"PK\x03\x04" + network.choose.randbytes(network.choose.randrange(500, 4_000))
-    system_files.write(network, UPGRADE_FILE, contents)
+    files.write(network, UPGRADE_FILE, contents)
 
 
 ACTIONS = (

@@ -5,13 +5,13 @@ from typing import Any
 from ledger.stream.record.compose import account, timestamp
 from mirror.demo.actions.refusals import Refused, refuses, submit_one
 from mirror.demo.actions.tokens.issuing import KEY_FIELDS, YEAR, deletable, key_for, may_last
+from mirror.demo.network import Action, Network
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
-from mirror.demo.tokens.tokens import Token
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
-from mirror.demo.world.network import Action, Network
-from mirror.demo.world.world import AUTO_RENEW_PERIOD
+from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
+from mirror.demo.world.tokens import Token
 from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_SECOND
 

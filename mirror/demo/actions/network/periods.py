@@ -3,11 +3,10 @@
 from typing import Any
 
 from ledger.stream.record.compose import STAKING_REWARDS, timestamp
-from mirror.demo.publish.nodes import nodes
-from mirror.demo.world.network import Network
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
-from mirror.demo.world.units import HBAR
-from mirror.demo.world.world import SYSTEM_ADMIN
 from mirror.values.timestamp import NANOS_PER_DAY
 
 MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
