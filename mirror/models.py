@@ -60,6 +60,8 @@ class PassedOver(models.Model):  # noqa: DJ008
     importer.parser.passOver names it. Written with these rows.
     """
 
+    compared = None
+
     consensus_timestamp = models.BigIntegerField(primary_key=True)
     type = models.SmallIntegerField()
     file = models.TextField()

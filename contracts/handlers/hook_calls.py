@@ -32,6 +32,10 @@ class HookCall(NamedTuple):
     owner: Any
 
 
+class HookCalls(dict[int, Iterator[HookCall]]):
+    """The calls to come of the transfers in a file, by the transfer's consensus timestamp."""
+
+
 def is_hook_call(item: RecordItem) -> bool:
     """Whether state changes of the contract the item calls are those of a hook."""
     return (
@@ -59,9 +63,10 @@ def _next_call(item: RecordItem, batch: Batch) -> HookCall | None:
     transfer = item.parent
     if transfer is None or transfer.transaction_type != _CRYPTO_TRANSFER:
         return None
-    calls = batch.hook_calls.get(transfer.consensus_timestamp)
+    hook_calls = batch.state(HookCalls)
+    calls = hook_calls.get(transfer.consensus_timestamp)
     if calls is None:
-        calls = batch.hook_calls[transfer.consensus_timestamp] = _calls(transfer.body.cryptoTransfer)
+        calls = hook_calls[transfer.consensus_timestamp] = _calls(transfer.body.cryptoTransfer)
     return next(calls, None)
 
 

@@ -38,6 +38,18 @@ _EMPTY_BLOOM = bytes(256)
 _NOTHING_SEEN = Seen()
 
 
+class Logs:
+    """The logs of a file are counted through, whichever handler writes them."""
+
+    def __init__(self) -> None:
+        self._next_index = 0
+
+    def take_index(self) -> int:
+        index = self._next_index
+        self._next_index = index + 1
+        return index
+
+
 @every_item(Order.CONTRACT_RESULTS)
 def contract_result(item: RecordItem, batch: Batch) -> None:
     """Source: sidecars; record.contractCallResult or contractCreateResult; the body of calls and creations.
@@ -219,6 +231,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
     if not result.logInfo:
         return
     at, payer, hash, position = item.consensus_timestamp, item.payer_account_id, item.hash, item.index
+    logs = batch.state(Logs)
     for log in result.logInfo:
         contract = batch.lookup.contract(log.contractID)
         contracts.add(contract)
@@ -232,14 +245,13 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
             consensus_timestamp=at,
             contract_id=contract,
             data=log.data,
-            index=batch.log_index,
+            index=logs.take_index(),
             payer_account_id=payer,
             root_contract_id=root or None,
             transaction_hash=hash,
             transaction_index=position,
             **columns,
         )
-        batch.log_index += 1
 
 
 def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:

@@ -8,7 +8,7 @@ have one; topics and amounts lose leading zeros.
 from collections.abc import Iterator
 from typing import Any
 
-from contracts.handlers.results import insert_result
+from contracts.handlers.results import Logs, insert_result
 from contracts.models import ContractLog
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
@@ -155,15 +155,13 @@ def _add(
     topic3: bytes | None = None,
     data: bytes = _ZERO,
 ) -> dict[str, Any]:
-    index = batch.log_index
-    batch.log_index = index + 1
     return batch.insert(
         ContractLog,
         bloom=_ZERO,
         consensus_timestamp=item.consensus_timestamp,
         contract_id=token,
         data=data,
-        index=index,
+        index=batch.state(Logs).take_index(),
         payer_account_id=item.payer_account_id,
         root_contract_id=token,
         topic0=topic0,

@@ -1,5 +1,7 @@
 """Util service: pseudorandom numbers (HIP-351) and atomic batches (HIP-551)."""
 
+from typing import Any
+
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
 from ledger.models import Prng
@@ -7,6 +9,10 @@ from ledger.stream.record.item import RecordItem
 from mirror.values.transaction_types import NUMBERS
 
 ATOMIC_BATCH = NUMBERS["ATOMICBATCH"]
+
+
+class AtomicBatches(dict[int, dict[str, Any]]):
+    """The transaction rows of the atomic batches in a file, by consensus timestamp."""
 
 
 @handles("UTILPRNG")
@@ -36,9 +42,9 @@ def inner_transactions(item: RecordItem, batch: Batch) -> None:
     what it causes has a nonce.
     """
     if item.transaction_type == ATOMIC_BATCH:
-        batch.atomic_batches[item.consensus_timestamp] = batch.transaction
+        batch.state(AtomicBatches)[item.consensus_timestamp] = batch.transaction
     elif batch.transaction["batch_key"] is not None and batch.transaction["nonce"] == 0:
-        outer = batch.atomic_batches.get(item.parent_consensus_timestamp or 0)
+        outer = batch.state(AtomicBatches).get(item.parent_consensus_timestamp or 0)
         if outer is None:
             batch.recoverable(item, "the batch it belongs to is not in its file")
             return

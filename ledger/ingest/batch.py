@@ -3,8 +3,8 @@ wrong.
 """
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from django.db.backends.utils import CursorWrapper
 
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 # Longer than any that is one: a key of 33 bytes with its tags.
 MAX_ALIAS_TOLD = 40
+
+State = TypeVar("State")
 
 _PERSIST = "importer.parser.record.entity.persist."
 
@@ -85,21 +87,22 @@ class Batch(Rows):
         self.recoverable_errors = 0
         # The row of `transaction` of the item being read: what later steps find out may be added to it.
         self.transaction: dict[str, Any] = {}
-        # Rows of ATOMICBATCH transactions of the file being read, by consensus timestamp.
-        self.atomic_batches: dict[int, dict[str, Any]] = {}
-        # The index of the next contract_log of the file being read.
-        self.log_index = 0
-        # Hook calls to come of the CRYPTOTRANSFER transactions of the file, by consensus timestamp.
-        self.hook_calls: dict[int, Iterator[Any]] = {}
+        self._states: dict[type, Any] = {}
         self._after_file: list[Callable[[CursorWrapper], None]] = []
         self._block_offset = 0
         self.mentioned: set[int] | None = set() if persist.entity_transactions else None
 
     def begin_file(self) -> None:
-        """Forget what handlers remember within one file only; called before a file's first item."""
-        self.atomic_batches = {}
-        self.log_index = 0
-        self.hook_calls = {}
+        """Forget what handlers remember of the file before; called before a file's first item."""
+        self._states = {}
+
+    def state(self, kind: type[State]) -> State:
+        """Return what handlers remember within the file being read: one object of each class."""
+        try:
+            return cast(State, self._states[kind])
+        except KeyError:
+            self._states[kind] = state = kind()
+            return state
 
     def after_file(self, work: Callable[[CursorWrapper], None]) -> None:
         """Do `work` in the database when all rows of the file being read are written, and none of later ones.

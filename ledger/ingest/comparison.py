@@ -1,10 +1,11 @@
-"""The rows that files give, compared with the rows that are stored.
+"""Comparison of the rows that files give with the rows that are stored.
 
-PostgreSQL compares: what is expected goes by COPY into a temporary table of the same columns, so that every
-value has the type of its column; the difference of the two is taken in both directions.
+PostgreSQL compares: the expected rows go by COPY into a temporary table of the same columns, so that every
+value has the type of its column; the difference of the two tables is taken in both directions.
 
-What is compared are the tables whose rows are inserted once, under a consensus timestamp. Entities, tokens,
-balances and other rows that later transactions change can't be told from the files of a range alone.
+Compared are the tables whose rows are inserted once, under a consensus timestamp, unless their model says
+otherwise (`compared`). Entities, tokens, balances and other rows that later transactions change can't be told
+from the files of a range alone.
 """
 
 from collections import defaultdict
@@ -18,40 +19,18 @@ from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch
-from ledger.models import (
-    AccountBalance,
-    AccountBalanceFile,
-    RecordFile,
-    SidecarFile,
-    Transaction,
-    TransactionHash,
-)
 from mirror.db.copy import columns_of, copy_rows
-from mirror.db.tables import KeylessTable
-from network.models import AddressBook, AddressBookEntry, AddressBookServiceEndpoint
-from tokens.models import TokenBalance, TokenTransfer
+from mirror.db.tables import Compared, KeylessTable
 
-_APPS = ("ledger", "tokens", "contracts", "network")
-# Their rows are computed from other tables, not from one transaction each.
-_COMPUTED = (
-    *(AccountBalance, AccountBalanceFile, TokenBalance),
-    *(AddressBook, AddressBookEntry, AddressBookServiceEndpoint),
-)
-# When something was loaded, and from which of the nodes that have the same file.
-_NOT_COMPARED: dict[type[models.Model], set[str]] = {
-    RecordFile: {"load_start", "load_end", "node_id", "bytes"},
-    SidecarFile: {"bytes"},
-}
-_TIMES = ("consensus_timestamp", "consensus_end")
-# Characters of a value that are shown.
-_SHOWN = 120
+# Longer values are cut in messages.
+_MAX_SHOWN = 120
 
 
 @dataclass(frozen=True)
 class RowDifference:
     """One row that is not as the files say; `stored` or `expected` is None when the row itself is missing.
 
-    Of two rows the columns that differ are given; of a missing one those that have a value.
+    Of two unlike rows they hold the columns that differ, of a missing one those that have a value.
     """
 
     table: str
@@ -72,21 +51,22 @@ class RowDifference:
 
 @dataclass(frozen=True)
 class _Table:
-    """How a table's rows of a time are found.
+    """A table to compare.
 
-    `time` is the column of the consensus timestamp. Without an index by it, only rows whose `narrowed`
-    (column or expression) is among those expected are looked at.
+    `found_by` is empty if an index finds rows by their time. Else only stored rows that share this column or
+    expression with an expected row are looked at.
     """
 
     model: type[models.Model]
     name: str
     columns: tuple[str, ...]
-    time: str
-    narrowed: str
+    compared: Compared
+    found_by: str
 
 
 def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[RowDifference]:
-    """What the tables hold otherwise than `batches` say, between two consensus timestamps (inclusive)."""
+    """Yield where the tables differ from `batches` between two consensus timestamps (inclusive)."""
+    # Deletions of tokens are completed at the end of a batch by rows and columns that no record tells.
     completed = {noted.consensus_timestamp for batch in batches for noted in batch.noted()}
     with transaction.atomic(), connection.cursor() as cursor:
         for batch in batches:
@@ -94,21 +74,20 @@ def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[Row
         for table in _tables():
             rows = [row for batch in batches for row in batch.inserted(table.model)]
             for difference in _of_table(cursor, table, rows, first, last):
-                if difference.consensus_timestamp in completed and _is_completion(table, difference):
-                    continue
-                yield difference
+                if difference.consensus_timestamp not in completed or not _completes(table, difference):
+                    yield difference
 
 
 def _of_table(
     cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]], first: int, last: int
 ) -> list[RowDifference]:
-    if not rows and table.narrowed:
+    if not rows and table.found_by:
         return []
     expected = _expect(cursor, table, rows)
     columns = ", ".join(f'"{name}"' for name in table.columns)
-    stored = f"select {columns} from {table.name} where {table.time} between {first:d} and {last:d}"
-    if table.narrowed:
-        stored += f" and {table.narrowed} in (select {table.narrowed} from {expected})"
+    stored = f"select {columns} from {table.name} where {table.compared.time} between {first:d} and {last:d}"
+    if table.found_by:
+        stored += f" and {table.found_by} in (select {table.found_by} from {expected})"
     cursor.execute(f"select {columns} from {expected} except all {stored}")
     missing = [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
     cursor.execute(f"{stored} except all select {columns} from {expected}")
@@ -117,7 +96,7 @@ def _of_table(
 
 
 def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) -> str:
-    """A temporary table with the expected rows."""
+    """Fill a temporary table with the expected rows, and return its name."""
     name = f"pg_temp.expected_{table.name}"
     cursor.execute(
         f"create temporary table if not exists expected_{table.name} (like {table.name} including defaults) "
@@ -127,7 +106,7 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
     wanted = [(column.name, column.default) for column in columns]
     values = ([row.get(name, default) for name, default in wanted] for row in rows)
     copy_rows(cursor, f"expected_{table.name}", columns, values)
-    if table.narrowed:
+    if table.found_by:
         cursor.execute(f"analyze {name}")
     return name
 
@@ -135,15 +114,16 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
 def _paired(
     table: _Table, missing: list[dict[str, Any]], surplus: list[dict[str, Any]]
 ) -> Iterator[RowDifference]:
-    """Each missing row with the stored one of its time that is most like it, if any is."""
+    """Pair each missing row with the stored one of its time that is most like it, if any is."""
+    time = table.compared.time
     by_time: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in surplus:
-        by_time[row[table.time]].append(row)
+        by_time[row[time]].append(row)
     for row in missing:
-        at = row[table.time]
+        at = row[time]
         near = max(by_time[at], key=lambda other: _likeness(row, other), default=None)
         if near is None or _likeness(row, near) * 2 < len(row):
-            yield RowDifference(table.name, at, None, _given(row))
+            yield RowDifference(table.name, at, None, _without_nulls(row))
             continue
         by_time[at].remove(near)
         unlike = [name for name, value in row.items() if near[name] != value]
@@ -152,20 +132,14 @@ def _paired(
         )
     for at, rows in by_time.items():
         for row in rows:
-            yield RowDifference(table.name, at, _given(row), None)
+            yield RowDifference(table.name, at, _without_nulls(row), None)
 
 
-def _is_completion(table: _Table, difference: RowDifference) -> bool:
-    """Whether a transaction that gives up deleted tokens explains this: the end of a batch adds what its
-    record does not tell.
-    """
-    if table.model is TokenTransfer:
-        return difference.expected is None
-    return (
-        table.model is Transaction
-        and difference.stored is not None
-        and list(difference.stored) == ["nft_transfer"]
-    )
+def _completes(table: _Table, difference: RowDifference) -> bool:
+    """Tell if work at the end of a batch explains the difference."""
+    if difference.expected is None:
+        return table.compared.completed_rows
+    return difference.stored is not None and list(difference.stored) == [table.compared.completed_column]
 
 
 def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:
@@ -177,21 +151,20 @@ def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:
 
 @cache
 def _tables() -> tuple[_Table, ...]:
-    found = []
-    for app in _APPS:
-        for model in apps.get_app_config(app).get_models():
-            columns = [column.name for column in columns_of(model)]
-            time = next((name for name in _TIMES if name in columns), None)
-            if time is None or model in _COMPUTED or hasattr(model, "merge"):
-                continue
-            compared = tuple(name for name in columns if name not in _NOT_COMPARED.get(model, ()))
-            found.append(_Table(model, model._meta.db_table, compared, time, _narrowed(model, time)))
-    return tuple(found)
+    tables = []
+    for model in apps.get_models():
+        compared: Compared | None = getattr(model, "compared", Compared())
+        columns = [column.name for column in columns_of(model)]
+        if compared is None or compared.time not in columns or hasattr(model, "merge"):
+            continue
+        columns = [name for name in columns if name not in compared.without]
+        found_by = compared.found_by or _leading_column(model, compared.time)
+        tables.append(_Table(model, model._meta.db_table, tuple(columns), compared, found_by))
+    return tuple(tables)
 
 
-def _narrowed(model: type[models.Model], time: str) -> str:
-    if model is TransactionHash:
-        return "substring(hash from 1 for 32)"
+def _leading_column(model: type[models.Model], time: str) -> str:
+    """Return the first column of an index, none if an index starts with the time."""
     leading = [index.fields[0].removeprefix("-") for index in model._meta.indexes if index.fields]
     if not issubclass(model, KeylessTable):
         leading.append(model._meta.pk_fields[0].column)
@@ -201,7 +174,7 @@ def _narrowed(model: type[models.Model], time: str) -> str:
 # WORDS
 
 
-def _given(row: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
@@ -213,4 +186,4 @@ def _word(value: Any) -> str:
     if value is None:
         return "null"
     text = f"\\x{bytes(value).hex()}" if isinstance(value, bytes | memoryview) else str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}… ({len(text):,} characters)"

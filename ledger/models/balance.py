@@ -14,6 +14,9 @@ class AccountBalance(MonthlyPartitions, models.Model):
     each and marks it. No transaction writes it: snapshots are taken while files are ingested.
     """
 
+    # Computed from other tables, not from one transaction.
+    compared = None
+
     pk = models.CompositePrimaryKey("account_id", "consensus_timestamp")
     consensus_timestamp = NanosTimestampField()
     balance = TinybarField()
@@ -25,6 +28,9 @@ class AccountBalance(MonthlyPartitions, models.Model):
 
 class AccountBalanceFile(models.Model):
     """One balance snapshot: from a balance file of the network, or taken by the node itself (`synthetic`)."""
+
+    # Computed from other tables, not from one transaction.
+    compared = None
 
     consensus_timestamp = models.BigIntegerField(primary_key=True)
     count = models.BigIntegerField()

@@ -5,10 +5,13 @@ from django.db import models
 
 from mirror.db.fields import BytesField
 from mirror.db.indexes import Index
+from mirror.db.tables import Compared
 
 
 class RecordFile(models.Model):
     """One record file, which is one block. Written once all of its transactions are."""
+
+    compared = Compared("consensus_end", without=frozenset({"load_start", "load_end", "node_id", "bytes"}))
 
     name = models.CharField(max_length=250)
     load_start = models.BigIntegerField()
@@ -47,6 +50,8 @@ class RecordFile(models.Model):
 
 class SidecarFile(models.Model):
     """One sidecar of a record file: contract state changes, actions or bytecode apart from the records."""
+
+    compared = Compared("consensus_end", without=frozenset({"bytes"}))
 
     pk = models.CompositePrimaryKey("consensus_end", "id")
     bytes = BytesField(null=True)

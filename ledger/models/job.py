@@ -6,6 +6,8 @@ from django.db import models
 class ReconciliationJob(models.Model):
     """One run that compared balance snapshots with the sum of transfers. No transaction writes it."""
 
+    compared = None
+
     consensus_timestamp = models.BigIntegerField()
     count = models.BigIntegerField()
     error = models.TextField(db_default="")

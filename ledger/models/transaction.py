@@ -6,11 +6,13 @@ from django.db import models
 from mirror.db.enums import ErrataType
 from mirror.db.fields import BytesField, EntityIdField, EnumField, TinybarField
 from mirror.db.indexes import HashIndex, Index
-from mirror.db.tables import HashPartitions, KeylessTable
+from mirror.db.tables import Compared, HashPartitions, KeylessTable
 
 
 class Transaction(models.Model):
     """One transaction that reached consensus, successful or not. Written by every transaction."""
+
+    compared = Compared(completed_column="nft_transfer")
 
     consensus_timestamp = models.BigIntegerField(primary_key=True)
     type = models.SmallIntegerField()
@@ -55,6 +57,8 @@ class TransactionHash(KeylessTable, HashPartitions, models.Model):
 
     Written by every transaction; ETHEREUMTRANSACTION adds a second row with the Ethereum hash.
     """
+
+    compared = Compared(found_by="substring(hash from 1 for 32)")
 
     pk = models.CompositePrimaryKey("hash", "consensus_timestamp")
     consensus_timestamp = models.BigIntegerField()

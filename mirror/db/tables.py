@@ -3,7 +3,7 @@
 Migrations keep plain base classes, so the tables come out of ordinary CreateModel operations.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.checks import CheckMessage
 
@@ -36,3 +36,18 @@ class HashPartitions(PartitionedTable):
     """32 partitions by the first byte of the hash, so that a lookup by hash reads one of them."""
 
     partition_by = "LIST (mod(get_byte(hash, 0), 32))"
+
+
+class Compared(NamedTuple):
+    """The part of a table that `verify` compares with the rows of the files; a model has it as `compared`.
+
+    `time` is the column of the consensus timestamp. Rows are found by it, or by `found_by`, an indexed column
+    or expression. Columns of `without` tell when and from where a file was loaded, not what is in it. Work at
+    the end of a batch may still fill `completed_column`, or, with `completed_rows`, add rows.
+    """
+
+    time: str = "consensus_timestamp"
+    found_by: str = ""
+    without: frozenset[str] = frozenset()
+    completed_column: str = ""
+    completed_rows: bool = False

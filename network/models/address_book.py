@@ -13,6 +13,9 @@ class AddressBook(models.Model):
     Written by FILECREATE, FILEUPDATE and FILEAPPEND of the two files, once their content is complete.
     """
 
+    # Computed from other tables, not from one transaction.
+    compared = None
+
     start_consensus_timestamp = NanosTimestampField(primary_key=True)
     end_consensus_timestamp = NanosTimestampField(null=True)
     file_id = EntityIdField()
@@ -25,6 +28,9 @@ class AddressBook(models.Model):
 
 class AddressBookEntry(models.Model):
     """One node of an address book. Written with address_book."""
+
+    # Computed from other tables, not from one transaction.
+    compared = None
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id")
     consensus_timestamp = NanosTimestampField()
@@ -49,6 +55,9 @@ class AddressBookServiceEndpoint(KeylessTable, models.Model):
 
     Written with address_book; what is not given is an empty string.
     """
+
+    # Computed from other tables, not from one transaction.
+    compared = None
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id", "ip_address_v4", "domain_name", "port")
     consensus_timestamp = models.BigIntegerField()

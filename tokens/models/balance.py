@@ -13,6 +13,9 @@ class TokenBalance(MonthlyPartitions, models.Model):
     No transaction writes it: snapshots are taken while files are ingested.
     """
 
+    # Computed from other tables, not from one transaction.
+    compared = None
+
     pk = models.CompositePrimaryKey("account_id", "token_id", "consensus_timestamp")
     consensus_timestamp = models.BigIntegerField()
     account_id = EntityIdField()

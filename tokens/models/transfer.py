@@ -5,7 +5,7 @@ from django.db import models
 
 from mirror.db.fields import EntityIdField, TinybarField
 from mirror.db.indexes import Index
-from mirror.db.tables import KeylessTable
+from mirror.db.tables import Compared, KeylessTable
 
 
 class TokenTransfer(KeylessTable, models.Model):
@@ -13,6 +13,8 @@ class TokenTransfer(KeylessTable, models.Model):
 
     Written by every transaction whose record lists token transfers.
     """
+
+    compared = Compared(completed_rows=True)
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "token_id", "account_id", "amount")
     token_id = EntityIdField()
