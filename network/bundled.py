@@ -12,7 +12,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, electorate
 from ledger.stream.source.local import LocalRecordFile
-from ledger.stream.source.verified import StreamFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.values import timestamp

@@ -7,8 +7,8 @@ creation did is in `results.py`.
 from typing import Any
 
 from contracts.models import Contract
+from ledger.handlers.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp

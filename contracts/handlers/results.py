@@ -13,8 +13,8 @@ from contracts.models import (
     ContractTransaction,
     ContractTransactionHash,
 )
+from ledger.handlers.columns import keys, text
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import Order, every_item
 from ledger.models import Entity
 from ledger.stream.record.item import RecordItem

@@ -6,9 +6,9 @@ there.
 
 from typing import Any
 
+from ledger.handlers.columns import text
 from ledger.handlers.custom_fees import replace_topic_fees
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import text
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem

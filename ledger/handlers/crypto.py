@@ -6,8 +6,8 @@ the hooks that come with accounts are with the contracts.
 
 from typing import Any
 
+from ledger.handlers.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import STAKING_SINCE, keys, staking, text
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import LiveHash
 from ledger.stream.record.item import RecordItem

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from ledger.handlers.columns import keys, text
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import keys, text
-from ledger.ingest.contents import Chunk
+from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import FileData
 from ledger.stream.record.item import RecordItem

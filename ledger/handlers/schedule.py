@@ -4,8 +4,8 @@ from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from ledger.handlers.columns import keys, text
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import Order, every_item, handles, names_entity
 from ledger.models import Schedule, TransactionSignature
 from ledger.stream.record.item import RecordItem

@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.addresses import EvmAddresses
-from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import RecoverableError
-from ledger.ingest.lookup import EntityLookup
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.evm_addresses import EvmAddresses
+from ledger.ingest.lookup.file_contents import FileContents
 from ledger.models import Entity, RecordFile
 from ledger.stream.record.item import RecordItem
 from mirror import config

@@ -10,7 +10,7 @@ from ledger.ingest.errors import IngestError
 from ledger.stream.block import block_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.blocks import LocalBlockFile
-from ledger.stream.source.verified import StreamFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 
 NO_HASH = "0" * 96

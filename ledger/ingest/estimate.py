@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ledger.ingest.batch import Batch, Persist
-from ledger.ingest.contents import FileContents
 from ledger.ingest.file_rows import FileRows
-from ledger.ingest.lookup import EntityLookup
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.file_contents import FileContents
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
@@ -18,7 +18,7 @@ from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.download import Layout
-from ledger.stream.source.verified import StreamFile
+from ledger.stream.source.stream_file import StreamFile
 
 SAMPLED = 50
 # Of a bucket: where it is looked into, and how many nodes are asked for files there.

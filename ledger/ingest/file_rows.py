@@ -13,7 +13,7 @@ from ledger.ingest.selection import InvalidFilter, Selection
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.verified import StreamFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.models import PassedOver
 from mirror.values import timestamp, transaction_types

@@ -22,17 +22,17 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest import stored_network
 from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
-from ledger.ingest.contents import FileContents
+from ledger.ingest.computed.balance_snapshots import Snapshots
 from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
-from ledger.ingest.lookup import EntityLookup
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.registry import start_work
-from ledger.ingest.snapshots import Snapshots
 from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.block.wrapped import require_majority
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import LocalRecordFile
-from ledger.stream.source.verified import StreamFile, VerifiedFile
+from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror import config
 from mirror.models import LOADER_LOCK
 

@@ -17,7 +17,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.source.local import LocalRecordFile, find_record_files
-from ledger.stream.source.verified import StreamFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.config import clock
 from mirror.config.errors import OperatorError

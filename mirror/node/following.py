@@ -12,10 +12,10 @@ from django.db import DatabaseError, connection
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
-from ledger.ingest.follow import Follow
+from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
+from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.source import names_public_bucket, open_download
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
@@ -102,7 +102,7 @@ def _follow(
         say(f"Following {download.bucket.location}.")
         with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
             lines = _Lines(say, report)
-            files = Follow(download, trust, report, stopping=stopping, start=first, until=last)
+            files = Follower(download, trust, report, stopping=stopping, start=first, until=last)
             pipeline = Pipeline(trust=trust, start=first, report=lines.show, progress=replace(before))
             try:
                 finished = pipeline.run(files.files())

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream.source.verified import StreamFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror.db import outage
 from mirror.db.partitions import create_ahead
 from mirror.node.postgres.server import Server

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.columns import text
+from ledger.handlers.columns import text
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import account_of, node_id_of
 from mirror.db.copy import columns_of, copy_rows

@@ -3,8 +3,8 @@
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch
+from ledger.ingest.computed.staking_rewards import compute_rewards
 from ledger.ingest.registry import at_start, handles
-from ledger.ingest.staking import compute_rewards
 from ledger.stream.record.item import RecordItem
 from mirror import config
 from mirror.values import timestamp

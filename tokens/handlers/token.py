@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from ledger.handlers.columns import keys, text
 from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.batch import Batch
-from ledger.ingest.columns import keys, text
 from ledger.ingest.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType

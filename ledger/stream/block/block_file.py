@@ -13,9 +13,9 @@ from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.block.record import record_items
 from ledger.stream.block.wrapped import read_wrapped
+from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.content import content_of
 from mirror.values import timestamp
 from mirror.values.hashes import SHA_384_LENGTH, sha384
 

@@ -1,10 +1,10 @@
 """Record files of every format by one call."""
 
+from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names, v1_v2, v5, v6
 from ledger.stream.record.reader import Reader
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.content import content_of
 
 _READERS = {
     **dict.fromkeys(v1_v2.VERSIONS, v1_v2.read),

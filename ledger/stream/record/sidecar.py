@@ -6,9 +6,9 @@ A compressed SidecarFile message with what contracts did, named and hashed by th
 from dataclasses import dataclass
 from typing import Any
 
+from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.source.content import content_of
 from mirror.values import hapi, timestamp
 from mirror.values.hapi import DecodeError
 from mirror.values.hashes import sha384

@@ -8,10 +8,10 @@ have to be exactly what every node writes: whatever is damaged in a file shows.
 from dataclasses import dataclass
 from typing import Any
 
+from ledger.stream.content import content_of
 from ledger.stream.record import names
 from ledger.stream.record.reader import Reader
 from ledger.stream.signature.node_key import SigningNode, verify
-from ledger.stream.source.content import content_of
 from mirror.values import hapi
 from mirror.values.hapi import DecodeError, HashObject, SignatureObject
 from mirror.values.hashes import SHA_384_LENGTH

@@ -18,8 +18,8 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import GCSStore, HTTPStore, LocalStore, ObjectStore, S3Store
 
+from ledger.stream.content import MAX_STORED
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.content import MAX_STORED
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, GCSConfig, RetryConfig, S3Config

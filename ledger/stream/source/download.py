@@ -16,7 +16,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.signature.quorum import Ballot, Electorate
 from ledger.stream.source.bucket import PAGE, Bucket
-from ledger.stream.source.verified import VerifiedFile, read_verified
+from ledger.stream.source.stream_file import VerifiedFile, read_verified
 from mirror.values import entity_id
 
 

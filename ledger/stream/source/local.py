@@ -21,7 +21,7 @@ from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import Ballot, Electorate
 from ledger.stream.source.blocks import LocalBlockFile, block_file, blocks_below
-from ledger.stream.source.verified import VerifiedFile, read_verified
+from ledger.stream.source.stream_file import VerifiedFile, read_verified
 
 _ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
 # The account of node 0 when the network began; node ids and accounts ran in step from there.

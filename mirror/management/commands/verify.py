@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from ledger.ingest import filters
 from ledger.ingest.errors import IngestError
 from ledger.ingest.trust import Trust
-from ledger.ingest.verification import Checked, Verification, moment, within
+from ledger.ingest.verify.verification import Checked, Verification, moment, within
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config

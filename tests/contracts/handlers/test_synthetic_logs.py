@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from contracts.handlers.synthetic_logs import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
-from ledger.ingest.addresses import EvmAddresses
+from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.stream.record.compose import TREASURY, account
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.contracts.compose import ContractStream, function_result, log

@@ -7,9 +7,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError, read_block_file
-from ledger.stream.source import content
-from ledger.stream.source.content import MAX_STORED
+from ledger.stream import StreamFileError, content, read_block_file
+from ledger.stream.content import MAX_STORED
 from tests.ledger.stream.block.blocks import NEWER, OLDER, OTHER, TOKEN, BlockFile, BlockStream, supply, topic
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError, read_record_file
+from ledger.stream import StreamFileError, content, read_record_file
+from ledger.stream.content import MAX_STORED
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.source import content
-from ledger.stream.source.content import MAX_STORED
 from mirror.values import wire
 from mirror.values.hapi import HashObject, RecordStreamFile
 from tests.ledger.stream.record.formats import TIME, record_v1_v2, record_v5, sound_files, transactions

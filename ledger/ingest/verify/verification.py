@@ -13,17 +13,17 @@ from django.db import connection
 
 from ledger.ingest.batch import Batch, Persist
 from ledger.ingest.chain import Position, block_number
-from ledger.ingest.comparison import differences
-from ledger.ingest.contents import FileContents
 from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
-from ledger.ingest.lookup import EntityLookup
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.trust import Trust
+from ledger.ingest.verify.comparison import differences
 from ledger.stream.block.wrapped import require_majority
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.local import LocalRecordFile
-from ledger.stream.source.verified import StreamFile, VerifiedFile
+from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.config.errors import OperatorError
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX

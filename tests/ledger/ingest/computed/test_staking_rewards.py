@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from ledger.ingest.staking import compute_rewards
+from ledger.ingest.computed.staking_rewards import compute_rewards
 from ledger.stream.record.compose import Block
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.ledger.compose import DAY, Stream, num, seconds

@@ -16,13 +16,13 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
-from ledger.ingest import follow as following
 from ledger.ingest import pipeline
 from ledger.ingest.errors import IngestError
-from ledger.ingest.follow import Follow
+from ledger.ingest.following import follower as following
+from ledger.ingest.following.configured_bucket import names_public_bucket
+from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.source import names_public_bucket
 from ledger.ingest.trust import Trust
 from ledger.stream.record.compose import Block, Composer, Layout
 from ledger.stream.record.names import signature_name
@@ -115,7 +115,7 @@ def follow(
 ) -> Progress:
     """Follow until everything the network has published is loaded, or `files` files of this run."""
     trust = Trust(network.book)
-    followed = Follow(source or download(str(network.folder)), trust, **options)
+    followed = Follower(source or download(str(network.folder)), trust, **options)
     enough = len(network.blocks) if files is None else files
 
     def seen(done: Progress) -> None:
@@ -414,7 +414,7 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
     network.signature(2, 1).write_bytes(network.signature(2, 0).read_bytes())
 
     with Reporting(source="a folder", following=True) as report:
-        follower = Follow(download(str(network.folder)), Trust(network.book), report)
+        follower = Follower(download(str(network.folder)), Trust(network.book), report)
         problems: list[Any] = []
 
         def stop() -> None:
@@ -434,7 +434,7 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
 
 def test_without_an_address_book_it_says_so_at_once(network: Network) -> None:
     network.happen(1)
-    followed = Follow(download(str(network.folder)), Trust())
+    followed = Follower(download(str(network.folder)), Trust())
 
     with pytest.raises(IngestError, match="no address book of the network demo is known"):
         Pipeline().run(followed.files())

@@ -19,7 +19,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.signature.quorum import Electorate
 from ledger.stream.source.download import Download, Listing, Published
-from ledger.stream.source.verified import VerifiedFile
+from ledger.stream.source.stream_file import VerifiedFile
 from mirror import config
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class _Wanted:
     file: Future[VerifiedFile]
 
 
-class Follow:
+class Follower:
     """The files of a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
 
     `stop()` or setting `stopping` ends it at the next file, from any thread or signal handler.
