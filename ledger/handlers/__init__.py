@@ -1,5 +1,5 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from ledger.handlers import allowance, consensus, crypto, every, file, schedule, system, util
+from ledger.handlers import account, allowance, file, prng, schedule, system, topic, transaction, transfer
 
-__all__ = ["allowance", "consensus", "crypto", "every", "file", "schedule", "system", "util"]
+__all__ = ["account", "allowance", "file", "prng", "schedule", "system", "topic", "transaction", "transfer"]

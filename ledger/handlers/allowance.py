@@ -1,9 +1,8 @@
-"""Allowances of hbar: what an owner lets a spender take, and what is left of it. Amounts in tinybars.
+"""Allowances of hbar: the amount in tinybars that an owner lets a spender take.
 
-Those of tokens and NFTs, which the same transactions grant, are with the tokens.
+Transfers lower them (`transfer.py`). Allowances of tokens and NFTs, which the same transactions grant, are in
+`tokens`.
 """
-
-from typing import Any
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
@@ -13,10 +12,10 @@ from mirror.values import entity_id
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
-def crypto_approve(item: RecordItem, batch: Batch) -> None:
-    """Hbar allowances are granted, or revoked by an amount of 0; the last entry of a pair counts.
+def approve_hbar_allowances(item: RecordItem, batch: Batch) -> None:
+    """Grant hbar allowances; an amount of 0 revokes. The last entry of an owner and spender counts.
 
-    Source: body.cryptoApproveAllowance.cryptoAllowances; no owner means the payer.
+    Source: body.cryptoApproveAllowance.cryptoAllowances; without an owner the payer grants.
     Rows: crypto_allowance version.
     """
     granted = set()
@@ -41,37 +40,3 @@ def crypto_approve(item: RecordItem, batch: Batch) -> None:
             amount_granted=allowance.amount,
             payer_account_id=item.payer_account_id,
         )
-
-
-@handles("CRYPTOTRANSFER")
-def requested_transfers(item: RecordItem, batch: Batch) -> None:
-    """The hbar transfers a body asks for; those out of an allowance lower it, the payer being the spender.
-
-    Source: body.cryptoTransfer.transfers.
-    Rows: crypto_allowance amount, silently; transaction.itemized_transfer, if wanted.
-    """
-    itemized: list[dict[str, Any]] | None = [] if batch.persist.itemized_transfers else None
-    for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
-        # BODY
-        spends = transfer.is_approval and transfer.amount < 0 and batch.persist.track_allowance
-        if not spends and itemized is None:
-            continue
-        account = batch.account(item, transfer.accountID, "account of a requested transfer")
-        if account is None:
-            continue
-        # ROWS
-        if itemized is not None:
-            batch.mention(account)
-            itemized.append(
-                {"amount": transfer.amount, "entity_id": account or None, "is_approval": transfer.is_approval}
-            )
-        if spends:
-            batch.upsert(
-                CryptoAllowance,
-                owner=account,
-                spender=item.payer_account_id,
-                amount=transfer.amount,
-                payer_account_id=item.payer_account_id,
-            )
-    if itemized:
-        batch.transaction["itemized_transfer"] = itemized

@@ -1,4 +1,4 @@
-"""File service: files and what transactions put into them."""
+"""Files (file service): created, appended to, updated, deleted."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 
 LAST_SYSTEM_FILE = 999
-# Without these no stream can be verified: they are kept whatever is configured.
+# No stream can be verified without these, so they are stored whatever is configured.
 ADDRESS_BOOKS = (101, 102)
 
 
@@ -22,7 +22,7 @@ def created_file(item: RecordItem, batch: Batch) -> int:
 
 @handles("FILECREATE")
 def file_create(item: RecordItem, batch: Batch) -> None:
-    """A new file. Source: body.fileCreate, receipt.fileID. Rows: entity version, file_data insert."""
+    """Create a file. Source: body.fileCreate, receipt.fileID. Rows: entity version, file_data insert."""
     body = item.body.fileCreate
     batch.change_entity(
         item,
@@ -43,7 +43,7 @@ def appended_file(item: RecordItem, batch: Batch) -> int:
 
 @handles("FILEAPPEND")
 def file_append(item: RecordItem, batch: Batch) -> None:
-    """More content at the end of a file; the entity does not change. Rows: file_data insert."""
+    """Append to a file; the entity does not change. Source: body.fileAppend. Rows: file_data insert."""
     _store_content(item, batch, item.body.fileAppend.contents)
 
 
@@ -54,7 +54,7 @@ def updated_file(item: RecordItem, batch: Batch) -> int:
 
 @handles("FILEUPDATE")
 def file_update(item: RecordItem, batch: Batch) -> None:
-    """What the body sets of a file; content, if not empty, replaces that of before.
+    """Change what the body sets of a file; content that is not empty replaces the old content.
 
     Source: body.fileUpdate. Rows: entity version, file_data insert (also of empty content).
     """
@@ -73,12 +73,12 @@ def deleted_file(item: RecordItem, batch: Batch) -> int:
 
 @handles("FILEDELETE")
 def file_delete(item: RecordItem, batch: Batch) -> None:
-    """A file is deleted; its content stays. Rows: entity version."""
+    """Delete a file; its content stays. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="FILE", deleted=True)
 
 
 def _columns(body: Any) -> dict[str, Any]:
-    """Expiration and key; the key of a file is a serialized KeyList, not a Key."""
+    """Return expiration and key; the key of a file is a serialized KeyList, not a Key."""
     columns: dict[str, Any] = {}
     if body.HasField("expirationTime"):
         columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
@@ -88,9 +88,9 @@ def _columns(body: Any) -> dict[str, Any]:
 
 
 def _store_content(item: RecordItem, batch: Batch, contents: bytes) -> None:
-    number = entity_id.decode(item.entity_id)[2]
-    kept = batch.persist.files or (batch.persist.system_files and number <= LAST_SYSTEM_FILE)
-    if kept or number in ADDRESS_BOOKS:
+    num = entity_id.decode(item.entity_id)[2]
+    wanted = batch.persist.files or (batch.persist.system_files and num <= LAST_SYSTEM_FILE)
+    if wanted or num in ADDRESS_BOOKS:
         batch.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
         batch.insert(
             FileData,

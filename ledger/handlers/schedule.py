@@ -1,4 +1,4 @@
-"""Schedule service: transactions that wait for signatures or a time."""
+"""Scheduled transactions (schedule service): created, signed, executed, deleted."""
 
 from typing import Any
 
@@ -21,13 +21,16 @@ _SIGNATURE_TYPES = {field.name: field.number for field in SignaturePair.DESCRIPT
 
 @names_entity("SCHEDULECREATE")
 def created_schedule(item: RecordItem, batch: Batch) -> int:
-    """Also present when an identical schedule existed and the transaction failed."""
+    """Return the schedule of the receipt; a failed transaction names the identical schedule that existed."""
     return entity_id.of_schedule(item.record.receipt.scheduleID)
 
 
 @handles("SCHEDULECREATE")
 def schedule_create(item: RecordItem, batch: Batch) -> None:
-    """A new schedule. Source: body.scheduleCreate, receipt.scheduleID. Rows: entity version, schedule."""
+    """Create a schedule.
+
+    Source: body.scheduleCreate, receipt.scheduleID. Rows: entity version, schedule upsert.
+    """
     # BODY
     body, at = item.body.scheduleCreate, item.consensus_timestamp
     columns = keys(body.adminKey.SerializeToString()) if body.HasField("adminKey") else {}
@@ -58,7 +61,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
 
 
 def _creator(item: RecordItem) -> int:
-    """The payer; for a schedule a contract created by an Ethereum transaction, that transaction's sender."""
+    """Return the payer; of a schedule that a contract created in an Ethereum transaction, its sender."""
     parent = item.parent
     if parent and parent.transaction_type == ETHEREUM_TRANSACTION:
         result = parent.function_result
@@ -74,7 +77,7 @@ def deleted_schedule(item: RecordItem, batch: Batch) -> int:
 
 @handles("SCHEDULEDELETE")
 def schedule_delete(item: RecordItem, batch: Batch) -> None:
-    """A schedule is deleted before it ran; its own row stays. Rows: entity version."""
+    """Delete a schedule that was not executed; its row in schedule stays. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="SCHEDULE", deleted=True)
 
 
@@ -85,9 +88,9 @@ def signed_schedule(item: RecordItem, batch: Batch) -> int:
 
 @every_item(Order.SCHEDULE_EXECUTION)
 def execution(item: RecordItem, batch: Batch) -> None:
-    """A scheduled transaction ran, whatever its result. Source: record.scheduleRef.
+    """Note that a scheduled transaction was executed, whatever its result. Source: record.scheduleRef.
 
-    Rows: schedule.executed_timestamp of a schedule that is stored.
+    Rows: schedule.executed_timestamp, if the schedule is stored.
     """
     if not batch.transaction["scheduled"]:
         return
@@ -99,9 +102,9 @@ def execution(item: RecordItem, batch: Batch) -> None:
 
 @every_item(Order.LOOKUPS)
 def signatures(item: RecordItem, batch: Batch) -> None:
-    """The signatures of successful transactions of the configured types, one per key prefix.
+    """Store the signatures of a successful transaction of a configured type, the first of each key prefix.
 
-    Rows: transaction_signature insert; `type` is the number of the signature's field.
+    Source: the signature map. Rows: transaction_signature insert; `type` is the signature's field number.
     """
     if item.transaction_type not in batch.persist.transaction_signatures or not item.successful:
         return
@@ -111,7 +114,7 @@ def signatures(item: RecordItem, batch: Batch) -> None:
             continue
         signature_type, signature = _signature(pair)
         if not signature_type:
-            batch.recoverable(item, f"its signature for key {pair.pubKeyPrefix.hex()} is of no known type")
+            batch.recoverable(item, f"its signature for key {pair.pubKeyPrefix.hex()} is of an unknown type")
             continue
         prefixes.add(pair.pubKeyPrefix)
         batch.insert(
@@ -125,15 +128,15 @@ def signatures(item: RecordItem, batch: Batch) -> None:
 
 
 def _signature(pair: Any) -> tuple[int, bytes]:
-    """(field number, signature); of an unknown type the only value of its unknown field. (0, b"") if none."""
+    """Return field number and signature; of a newer type, those of the one unknown field; else 0 and b""."""
     kind = pair.WhichOneof("signature")
     if kind:
         return _SIGNATURE_TYPES[kind], getattr(pair, kind)
-    found: dict[int, list[Any]] = {}
+    unknown: dict[int, list[Any]] = {}
     fields = UnknownFieldSet(pair)
     for index in range(len(fields)):
-        found.setdefault(fields[index].field_number, []).append(fields[index])
-    for number, values in found.items():
+        unknown.setdefault(fields[index].field_number, []).append(fields[index])
+    for number, values in unknown.items():
         if len(values) == 1 and values[0].wire_type == LENGTH_DELIMITED:
             return number, values[0].data
     return 0, b""

@@ -1,4 +1,4 @@
-"""Network administration: freeze, system delete and undelete."""
+"""Network administration: freezes and upgrades, system delete and undelete."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ def update_file(item: RecordItem, batch: Batch) -> int:
 
 @handles("FREEZE")
 def freeze(item: RecordItem, batch: Batch) -> None:
-    """A step of a freeze or upgrade. Source: body.freeze. Rows: network_freeze insert.
+    """Store one step of a freeze or upgrade. Source: body.freeze. Rows: network_freeze insert.
 
-    Before HAPI 0.14 a freeze had hours and minutes of its UTC day, and an end; steps without a time begin
-    and end at midnight.
+    Before HAPI 0.14 a freeze gave its start and end as hours and minutes of its UTC day; steps without a time
+    start and end at midnight.
     """
     # BODY
     body, at = item.body.freeze, item.consensus_timestamp
@@ -53,7 +53,7 @@ def system_deleted(item: RecordItem, batch: Batch) -> int:
 
 @handles("SYSTEMDELETE")
 def system_delete(item: RecordItem, batch: Batch) -> None:
-    """The network deletes a file or a contract. Rows: entity version."""
+    """Delete a file or contract on behalf of the network. Source: body.systemDelete. Rows: entity version."""
     _mark_deleted(item, batch, item.body.systemDelete, deleted=True)
 
 
@@ -64,7 +64,7 @@ def system_undeleted(item: RecordItem, batch: Batch) -> int:
 
 @handles("SYSTEMUNDELETE")
 def system_undelete(item: RecordItem, batch: Batch) -> None:
-    """The network takes a deletion of its own back. Rows: entity version."""
+    """Undo a system delete. Source: body.systemUndelete. Rows: entity version."""
     _mark_deleted(item, batch, item.body.systemUndelete, deleted=False)
 
 
@@ -74,7 +74,7 @@ def _mark_deleted(item: RecordItem, batch: Batch, body: Any, *, deleted: bool) -
 
 
 def _file_or_contract(body: Any, batch: Batch) -> int:
-    chosen = body.WhichOneof("id")
-    if chosen == "contractID":
+    kind = body.WhichOneof("id")
+    if kind == "contractID":
         return batch.lookup.contract(body.contractID)
-    return entity_id.of_file(body.fileID) if chosen == "fileID" else 0
+    return entity_id.of_file(body.fileID) if kind == "fileID" else 0

@@ -194,7 +194,7 @@ def test_a_signature_of_unknown_type_is_its_only_unknown_value(caplog: pytest.Lo
     load(stream.block())
 
     assert stored("transaction_signature", "public_key_prefix, signature, type") == [(b"a", b"new", 9)]
-    assert caplog.text.count("is of no known type") == 3
+    assert caplog.text.count("is of an unknown type") == 3
 
 
 def test_signatures_of_other_types_are_kept_if_wanted() -> None:

@@ -1,7 +1,6 @@
-"""Crypto service: accounts are created, updated, deleted, and move hbar.
+"""Accounts (crypto service): created, updated, deleted; live hashes.
 
-Transfers themselves are rows of every transaction (`every.py`), allowances have a module of their own, and
-the hooks that come with accounts are with the contracts.
+The hooks of accounts are in `contracts`.
 """
 
 from typing import Any
@@ -23,7 +22,7 @@ def created_account(item: RecordItem, batch: Batch) -> int:
 
 @handles("CRYPTOCREATEACCOUNT")
 def crypto_create(item: RecordItem, batch: Batch) -> None:
-    """A new account; its initial balance arrives with the transaction's transfers.
+    """Create an account; its initial balance arrives with the transaction's transfers.
 
     Source: body.cryptoCreateAccount, receipt.accountID, record.alias, record.evm_address (HIP-583).
     Rows: entity version.
@@ -67,7 +66,7 @@ def updated_account(item: RecordItem, batch: Batch) -> int:
 
 @handles("CRYPTOUPDATEACCOUNT")
 def crypto_update(item: RecordItem, batch: Batch) -> None:
-    """What the body sets of an account; everything else stays.
+    """Change what the body sets of an account.
 
     Source: body.cryptoUpdateAccount. Rows: entity version.
     """
@@ -107,8 +106,9 @@ def deleted_account(item: RecordItem, batch: Batch) -> int:
 
 @handles("CRYPTODELETE")
 def crypto_delete(item: RecordItem, batch: Batch) -> None:
-    """An account is deleted; `obtainer_id` received what it held. Source: body.cryptoDelete. Rows: entity
-    version.
+    """Delete an account; `obtainer_id` received its balance.
+
+    Source: body.cryptoDelete. Rows: entity version.
     """
     # BODY
     obtainer = batch.account(item, item.body.cryptoDelete.transferAccountID, "account that obtains the rest")
@@ -124,7 +124,7 @@ def live_hash_account(item: RecordItem, batch: Batch) -> int:
 
 @handles("CRYPTOADDLIVEHASH")
 def add_live_hash(item: RecordItem, batch: Batch) -> None:
-    """A hash attached to an account, if wanted. Source: body.cryptoAddLiveHash. Rows: live_hash insert."""
+    """Attach a hash to an account, if configured. Source: body.cryptoAddLiveHash. Rows: live_hash insert."""
     if batch.persist.claims:
         batch.insert(
             LiveHash,

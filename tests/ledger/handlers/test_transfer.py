@@ -1,4 +1,4 @@
-"""Hbar transfers and paid rewards of any transaction."""
+"""Hbar transfers and paid staking rewards."""
 
 import pytest
 

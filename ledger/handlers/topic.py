@@ -1,7 +1,7 @@
-"""Consensus service: topics and their messages.
+"""Topics (consensus service): created, updated, deleted, and their messages with running hashes.
 
-A topic's keys are in `topic`, what it shares with other entities in `entity`; its admin key is not repeated
-there.
+The keys of a topic are in `topic`, the admin key there alone; what it shares with other entities is in
+`entity`.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import FeeExemptKeyList
 
-# Running hashes of this version are the rule; the column then stays null.
+# The column is null for this version, which nearly all messages have.
 USUAL_RUNNING_HASH_VERSION = 3
 
 
@@ -26,8 +26,9 @@ def created_topic(item: RecordItem, batch: Batch) -> int:
 
 @handles("CONSENSUSCREATETOPIC")
 def topic_create(item: RecordItem, batch: Batch) -> None:
-    """A new topic. Source: body.consensusCreateTopic, receipt.topicID.
+    """Create a topic.
 
+    Source: body.consensusCreateTopic, receipt.topicID.
     Rows: entity version, topic version, custom_fee version (HIP-991).
     """
     # BODY
@@ -60,7 +61,7 @@ def updated_topic(item: RecordItem, batch: Batch) -> int:
 
 @handles("CONSENSUSUPDATETOPIC")
 def topic_update(item: RecordItem, batch: Batch) -> None:
-    """What the body sets of a topic; everything else stays. An empty list of keys or fees clears.
+    """Change what the body sets of a topic; an empty list of keys or fees clears the list.
 
     Source: body.consensusUpdateTopic. Rows: entity version, topic version, custom_fee version.
     """
@@ -94,19 +95,19 @@ def deleted_topic(item: RecordItem, batch: Batch) -> int:
 
 @handles("CONSENSUSDELETETOPIC")
 def topic_delete(item: RecordItem, batch: Batch) -> None:
-    """A topic is deleted; its keys stay. Rows: entity version."""
+    """Delete a topic; its keys stay. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=True)
 
 
 @names_entity("CONSENSUSSUBMITMESSAGE")
 def topic_of_message(item: RecordItem, batch: Batch) -> int:
-    """Kept also when the topic does not exist."""
+    """Return the topic of the body, whether or not it exists."""
     return entity_id.of_topic(item.body.consensusSubmitMessage.topicID)
 
 
 @handles("CONSENSUSSUBMITMESSAGE")
 def submit_message(item: RecordItem, batch: Batch) -> None:
-    """A message, or one chunk of a longer one, whether or not the topic is stored.
+    """Store a message, or one chunk of a longer one, whether or not the topic is stored.
 
     Source: body.consensusSubmitMessage, receipt (topicRunningHash, topicSequenceNumber).
     Rows: topic_message insert.
@@ -137,7 +138,7 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
 
 
 def _keys(body: Any) -> dict[str, bytes]:
-    """The keys of topic that a body sets."""
+    """Return the columns of the keys that a body sets."""
     return {
         column: getattr(body, name).SerializeToString()
         for column, name in (

@@ -1,4 +1,4 @@
-"""The transaction row and the lookup rows of any transaction."""
+"""The row of every transaction, and the rows by which it is found."""
 
 import hashlib
 

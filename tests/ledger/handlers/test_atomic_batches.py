@@ -1,51 +1,14 @@
-"""Pseudorandom numbers and atomic batches."""
-
-from typing import Any
+"""The transactions of an atomic batch."""
 
 import pytest
 
 from mirror.values.hapi import Key
-from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds
+from tests.ledger.compose import KEY, Stream, num, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, stored
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 BATCH_KEY = Key(**KEY)
-
-
-@pytest.mark.checklist("NET-03")
-@pytest.mark.parametrize(
-    ("body", "record", "expected"),
-    [
-        ({}, {"prng_bytes": bytes(48)}, (0, bytes(48), None)),
-        ({"range": 10}, {"prng_number": 7}, (10, None, 7)),
-        ({"range": 10}, {"prng_number": 0}, (10, None, 0)),
-    ],
-    ids=["bytes", "number", "zero"],
-)
-def test_random_bytes_or_a_number_are_stored(
-    body: dict[str, Any], record: dict[str, Any], expected: tuple[Any, ...]
-) -> None:
-    stream = Stream()
-    at = stream.happen("util_prng", body, record, payer=1001)
-
-    load(stream.block())
-
-    assert stored("prng", "range, prng_bytes, prng_number") == [expected]
-    assert stored("prng", "consensus_timestamp, payer_account_id") == [(at, 1001)]
-
-
-@pytest.mark.checklist("NET-03")
-@pytest.mark.parametrize(
-    ("record", "result"), [({}, 22), ({"prng_number": 7}, INSUFFICIENT_PAYER_BALANCE)], ids=["none", "failed"]
-)
-def test_without_a_number_there_is_no_row(record: dict[str, Any], result: int) -> None:
-    stream = Stream()
-    stream.happen("util_prng", {}, record, result=result)
-
-    load(stream.block())
-
-    assert stored("prng", "range") == []
 
 
 def inner(stream: Stream, batch: int | None, payer: int, valid_start: int, nonce: int = 0) -> int:
@@ -93,7 +56,7 @@ def test_an_inner_transaction_without_its_batch_is_stored(caplog: pytest.LogCapt
     load_in_any_batches(before, stream.block())
 
     assert stored("transaction", "type, inner_transactions") == [(14, None), (74, None)]
-    assert "the batch it belongs to is not in its file" in caplog.text
+    assert "the atomic batch it belongs to is not in its file" in caplog.text
 
 
 def test_transactions_of_a_failed_batch_change_nothing() -> None:

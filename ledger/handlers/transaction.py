@@ -1,0 +1,146 @@
+"""Rows of every transaction, whatever its type and result: its own row, and the rows by which it is found."""
+
+from typing import Any
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import Order, every_item
+from ledger.models import EntityTransaction, Transaction, TransactionHash
+from ledger.stream.record.item import RecordItem
+from mirror.values import entity_id
+from mirror.values.entity_id import ImpossibleId
+from mirror.values.transaction_types import NUMBERS
+
+ATOMIC_BATCH = NUMBERS["ATOMICBATCH"]
+CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
+CRYPTO_CREATE = NUMBERS["CRYPTOCREATEACCOUNT"]
+SUBMIT_MESSAGE = NUMBERS["CONSENSUSSUBMITMESSAGE"]
+# Their signed bytes are the only source of a node's certificates and endpoints.
+NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "NODEDELETE"))
+
+HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
+
+
+class AtomicBatches(dict[int, dict[str, Any]]):
+    """The transaction rows of the atomic batches in a file, by consensus timestamp."""
+
+
+@every_item(Order.TRANSACTION)
+def transaction(item: RecordItem, batch: Batch) -> None:
+    """Store the transaction. Source: body, record, receipt.status. Rows: transaction insert."""
+    # BODY
+    body, record = item.body, item.record
+    node = entity_id.of_account(body.nodeAccountID) if body.HasField("nodeAccountID") else 0
+    initial_balance = 0
+    if item.transaction_type == CRYPTO_CREATE:
+        initial_balance = body.cryptoCreateAccount.initialBalance
+    elif item.transaction_type == CONTRACT_CREATE:
+        initial_balance = body.contractCreateInstance.initialBalance
+    keep_bytes = item.transaction_type in NODE_TYPES
+    # ROWS
+    batch.transaction = batch.insert(
+        Transaction,
+        consensus_timestamp=item.consensus_timestamp,
+        type=item.transaction_type,
+        result=item.result,
+        payer_account_id=item.payer_account_id,
+        valid_start_ns=item.valid_start_ns,
+        valid_duration_seconds=(
+            body.transactionValidDuration.seconds if body.HasField("transactionValidDuration") else None
+        ),
+        node_account_id=node or None,
+        entity_id=item.entity_id or None,
+        initial_balance=_signed(initial_balance),
+        max_fee=_signed(body.transactionFee),
+        charged_tx_fee=_signed(record.transactionFee),
+        memo=item.memo,
+        transaction_hash=record.transactionHash,
+        transaction_bytes=item.transaction_bytes if keep_bytes or batch.persist.transaction_bytes else None,
+        transaction_record_bytes=(
+            item.record_bytes if keep_bytes or batch.persist.transaction_record_bytes else None
+        ),
+        scheduled=record.HasField("scheduleRef"),
+        nonce=body.transactionID.nonce,
+        parent_consensus_timestamp=item.parent_consensus_timestamp,
+        index=item.index,
+        max_custom_fees=_max_custom_fees(item, batch),
+        batch_key=body.batch_key.SerializeToString() if body.HasField("batch_key") else None,
+    )
+    if batch.mentioned is not None:
+        # Messages are found by their topic, so the topic gets no row of entity_transaction for each.
+        entity = 0 if item.transaction_type == SUBMIT_MESSAGE else item.entity_id
+        batch.mention(entity, node, item.payer_account_id)
+
+
+def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
+    """Return the fee limits of the body, without those that name an impossible account or token."""
+    limits = []
+    for limit in item.body.max_custom_fees:
+        entities = [entity_id.of_account(limit.account_id)]
+        entities += [entity_id.of_token(fee.denominating_token_id) for fee in limit.fees]
+        if not any(isinstance(entity, ImpossibleId) for entity in entities):
+            batch.mention(*entities)
+            limits.append(limit.SerializeToString())
+    return limits or None
+
+
+@every_item(Order.TRANSACTION)
+def inner_transactions(item: RecordItem, batch: Batch) -> None:
+    """List the transactions of an atomic batch (HIP-551), which follow it in the file.
+
+    A transaction of a batch has a batch key and nonce 0; the transactions it causes have other nonces.
+    Rows: transaction.inner_transactions of the atomic batch: payer and valid start of each.
+    """
+    if item.transaction_type == ATOMIC_BATCH:
+        batch.state(AtomicBatches)[item.consensus_timestamp] = batch.transaction
+    elif batch.transaction["batch_key"] is not None and batch.transaction["nonce"] == 0:
+        outer = batch.state(AtomicBatches).get(item.parent_consensus_timestamp or 0)
+        if outer is None:
+            batch.recoverable(item, "the atomic batch it belongs to is not in its file")
+            return
+        inner = outer.setdefault("inner_transactions", [])
+        inner += (item.payer_account_id, item.valid_start_ns)
+
+
+@every_item(Order.LOOKUPS)
+def transaction_hash(item: RecordItem, batch: Batch) -> None:
+    """Store where the transaction of a hash is. Source: record.transactionHash (SHA-384).
+
+    Rows: transaction_hash insert: the first 32 bytes, and the rest apart.
+    """
+    persist = batch.persist
+    if not persist.transaction_hash or item.transaction_type in persist.transaction_hash_exclusion:
+        return
+    digest = item.record.transactionHash
+    if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
+        return
+    batch.insert(
+        TransactionHash,
+        consensus_timestamp=item.consensus_timestamp,
+        hash=digest[:HASH_LENGTH],
+        hash_suffix=digest[HASH_LENGTH:] or None,
+        payer_account_id=item.payer_account_id,
+    )
+
+
+@every_item(Order.LOOKUPS)
+def entity_transactions(item: RecordItem, batch: Batch) -> None:
+    """Store which entities the transaction touches, if configured.
+
+    Source: `batch.mentioned`. Rows: entity_transaction insert per entity.
+    """
+    if not batch.mentioned:
+        return
+    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion):
+        batch.insert(
+            EntityTransaction,
+            consensus_timestamp=item.consensus_timestamp,
+            entity_id=entity,
+            payer_account_id=item.payer_account_id,
+            result=item.result,
+            type=item.transaction_type,
+        )
+
+
+def _signed(value: int) -> int:
+    """Return the signed number with the same 64 bits as an unsigned one, as a bigint column holds it."""
+    return value - (1 << 64) if value >= 1 << 63 else value

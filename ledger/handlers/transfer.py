@@ -1,0 +1,128 @@
+"""Hbar that moves: the transfers in records, the transfers that bodies request, and staking rewards.
+
+Amounts are in tinybars.
+"""
+
+from typing import Any
+
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import Order, every_item, handles
+from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
+from ledger.stream.record.item import RecordItem
+from mirror.values import entity_id
+from mirror.values.timestamp import NANOS_PER_DAY
+from mirror.values.transaction_types import NUMBERS
+
+CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
+
+# Until the end of 2019 records of failed transfers listed the transfers that were requested.
+SPURIOUS_TRANSFERS_BEFORE = 1_577_836_799_000_000_000
+
+
+@handles("CRYPTOTRANSFER")
+def requested_transfers(item: RecordItem, batch: Batch) -> None:
+    """Lower the allowances that requested transfers use up; the payer is the spender.
+
+    Source: body.cryptoTransfer.transfers.
+    Rows: crypto_allowance amount, silently; transaction.itemized_transfer, if configured.
+    """
+    itemized: list[dict[str, Any]] | None = [] if batch.persist.itemized_transfers else None
+    for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
+        # BODY
+        spends = transfer.is_approval and transfer.amount < 0 and batch.persist.track_allowance
+        if not spends and itemized is None:
+            continue
+        account = batch.account(item, transfer.accountID, "account of a requested transfer")
+        if account is None:
+            continue
+        # ROWS
+        if itemized is not None:
+            batch.mention(account)
+            itemized.append(
+                {"amount": transfer.amount, "entity_id": account or None, "is_approval": transfer.is_approval}
+            )
+        if spends:
+            batch.upsert(
+                CryptoAllowance,
+                owner=account,
+                spender=item.payer_account_id,
+                amount=transfer.amount,
+                payer_account_id=item.payer_account_id,
+            )
+    if itemized:
+        batch.transaction["itemized_transfer"] = itemized
+
+
+@every_item(Order.HBAR_TRANSFERS)
+def crypto_transfers(item: RecordItem, batch: Batch) -> None:
+    """Store the hbar that moved, fees included, whatever the result. Source: record.transferList.
+
+    Rows: crypto_transfer insert; entity balance, silently: a balance change starts no new version.
+    """
+    if not batch.persist.crypto_transfer_amounts:
+        return
+    at, payer = item.consensus_timestamp, item.payer_account_id
+    spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
+    requested = _approvals(item, spurious_time) if item.transaction_type == CRYPTO_TRANSFER else None
+    for transfer in item.record.transferList.accountAmounts:
+        account, amount = entity_id.of_account(transfer.accountID), transfer.amount
+        is_approval, errata = False, None
+        if requested and (account, amount) in requested:
+            is_approval = amount < 0 and requested[account, amount]
+            errata = "DELETE" if spurious_time else None
+        batch.insert(
+            CryptoTransfer,
+            entity_id=account,
+            consensus_timestamp=at,
+            amount=amount,
+            payer_account_id=payer,
+            is_approval=is_approval,
+            errata=errata,
+        )
+        if account:
+            batch.mention(account)
+            if batch.persist.track_balance and errata is None:
+                batch.upsert(Entity, id=account, balance=amount, balance_timestamp=at)
+
+
+def _approvals(item: RecordItem, spurious_time: bool) -> dict[tuple[int, int], bool] | None:
+    """Return is_approval of the requested transfers by account and amount; the first of equal ones counts.
+
+    None when it makes no difference, as for nearly all transactions.
+    """
+    transfers = item.body.cryptoTransfer.transfers.accountAmounts
+    if not spurious_time and not any(transfer.is_approval for transfer in transfers):
+        return None
+    approvals: dict[tuple[int, int], bool] = {}
+    for transfer in transfers:
+        if transfer.accountID.HasField("accountNum"):
+            key = (entity_id.of_account(transfer.accountID), transfer.amount)
+            approvals.setdefault(key, transfer.is_approval)
+    return approvals
+
+
+@every_item(Order.STAKING_REWARDS)
+def staking_rewards(item: RecordItem, batch: Batch) -> None:
+    """Store the staking rewards paid, whatever the result. Source: record.paid_staking_rewards.
+
+    Rows: staking_reward_transfer insert; entity version whose stake period starts yesterday (epoch days),
+    unless the transaction itself restarted the period.
+    """
+    at = item.consensus_timestamp
+    yesterday = at // NANOS_PER_DAY - 1
+    for reward in item.record.paid_staking_rewards:
+        account = entity_id.of_account(reward.accountID)
+        batch.insert(
+            StakingRewardTransfer,
+            account_id=account,
+            amount=reward.amount,
+            consensus_timestamp=at,
+            payer_account_id=item.payer_account_id,
+        )
+        if not account:
+            continue
+        batch.mention(account)
+        change = batch.latest(Entity, account)
+        started = change.columns.get("stake_period_start") if change and change.since == at else None
+        if started is None or started < yesterday:
+            batch.change_entity(item, id=account, stake_period_start=yesterday)
