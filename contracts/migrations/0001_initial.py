@@ -47,7 +47,7 @@ DROP TYPE hook_type;
                 ("gas_used", models.BigIntegerField(null=True)),
                 (
                     "consensus_timestamp",
-                    mirror.db.fields.NanosTimestampField(primary_key=True, serialize=False),
+                    mirror.db.fields.Int8Field(domain="nanos_timestamp", primary_key=True, serialize=False),
                 ),
                 ("amount", models.BigIntegerField(null=True)),
                 ("bloom", mirror.db.fields.BytesField(null=True)),

@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import EntityType
-from mirror.db.fields import BytesField, EnumField
 
 
 class ContractAction(models.Model):
@@ -15,21 +15,23 @@ class ContractAction(models.Model):
     pk = models.CompositePrimaryKey("consensus_timestamp", "index")
     call_depth = models.IntegerField()
     call_type = models.IntegerField(null=True)
-    caller = models.BigIntegerField(null=True)
-    caller_type = EnumField("entity_type", choices=EntityType, null=True, db_default=EntityType.CONTRACT)
-    consensus_timestamp = models.BigIntegerField()
-    gas = models.BigIntegerField()
-    gas_used = models.BigIntegerField()
+    caller = fields.EntityIdField(null=True)
+    caller_type = fields.EnumField(
+        "entity_type", choices=EntityType, null=True, db_default=EntityType.CONTRACT
+    )
+    consensus_timestamp = fields.ConsensusTimestampField()
+    gas = fields.NumberField()
+    gas_used = fields.NumberField()
     index = models.IntegerField()
-    input = BytesField(null=True)
-    recipient_account = models.BigIntegerField(null=True)
-    recipient_address = BytesField(null=True)
-    recipient_contract = models.BigIntegerField(null=True)
-    result_data = BytesField(null=True)
+    input = fields.BytesField(null=True)
+    recipient_account = fields.EntityIdField(null=True)
+    recipient_address = fields.BytesField(null=True)
+    recipient_contract = fields.EntityIdField(null=True)
+    result_data = fields.BytesField(null=True)
     result_data_type = models.IntegerField()
-    value = models.BigIntegerField()
+    value = fields.TinybarField()
     call_operation_type = models.IntegerField(null=True)
-    payer_account_id = models.BigIntegerField()
+    payer_account_id = fields.EntityIdField()
 
     class Meta:
         db_table = "contract_action"

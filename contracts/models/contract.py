@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.merge import MergeRule
 
 
@@ -14,10 +14,10 @@ class Contract(models.Model):
 
     merge = MergeRule(key=("id",), history=False)
 
-    id = models.BigIntegerField(primary_key=True)
-    file_id = models.BigIntegerField(null=True)
-    initcode = BytesField(null=True)
-    runtime_bytecode = BytesField(null=True)
+    id = fields.EntityIdField(primary_key=True)
+    file_id = fields.EntityIdField(null=True)
+    initcode = fields.BytesField(null=True)
+    runtime_bytecode = fields.BytesField(null=True)
 
     class Meta:
         db_table = "contract"

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import HookExtensionPoint, HookType
-from mirror.db.fields import BytesField, EnumField
 from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
 
@@ -15,19 +14,19 @@ from mirror.db.tables import KeylessTable
 class HookColumns(models.Model):
     """What a version of a hook says."""
 
-    contract_id = models.BigIntegerField(null=True)
-    created_timestamp = models.BigIntegerField(null=True)
-    hook_id = models.BigIntegerField()
-    owner_id = models.BigIntegerField()
-    timestamp_range = BigIntegerRangeField(null=True)
-    extension_point = EnumField(
+    contract_id = fields.EntityIdField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    hook_id = fields.IdentifierField()
+    owner_id = fields.EntityIdField()
+    timestamp_range = fields.ValidityField(null=True)
+    extension_point = fields.EnumField(
         "hook_extension_point",
         choices=HookExtensionPoint,
         db_default=HookExtensionPoint.ACCOUNT_ALLOWANCE_HOOK,
     )
-    type = EnumField("hook_type", choices=HookType, db_default=HookType.LAMBDA)
+    type = fields.EnumField("hook_type", choices=HookType, db_default=HookType.LAMBDA)
     deleted = models.BooleanField(db_default=False)
-    admin_key = BytesField(null=True)
+    admin_key = fields.KeyField(null=True)
 
     class Meta:
         abstract = True
@@ -122,12 +121,12 @@ class HookStorage(models.Model):
     )
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id", "key")
-    created_timestamp = models.BigIntegerField()
-    hook_id = models.BigIntegerField()
-    modified_timestamp = models.BigIntegerField()
-    owner_id = models.BigIntegerField()
-    key = BytesField()
-    value = BytesField()
+    created_timestamp = fields.ConsensusTimestampField()
+    hook_id = fields.IdentifierField()
+    modified_timestamp = fields.ConsensusTimestampField()
+    owner_id = fields.EntityIdField()
+    key = fields.BytesField()
+    value = fields.BytesField()
     deleted = models.BooleanField(db_default=False)
 
     class Meta:
@@ -138,12 +137,12 @@ class HookStorageChange(models.Model):
     """One hook storage slot read, and written unless `value_written` is null. Written with hook_storage."""
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id", "key", "consensus_timestamp")
-    consensus_timestamp = models.BigIntegerField()
-    hook_id = models.BigIntegerField()
-    owner_id = models.BigIntegerField()
-    key = BytesField()
-    value_read = BytesField()
-    value_written = BytesField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField()
+    hook_id = fields.IdentifierField()
+    owner_id = fields.EntityIdField()
+    key = fields.BytesField()
+    value_read = fields.BytesField()
+    value_written = fields.BytesField(null=True)
     deleted = models.BooleanField(db_default=False)
 
     class Meta:

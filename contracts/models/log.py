@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.indexes import Index
 
 
@@ -13,18 +13,18 @@ class ContractLog(models.Model):
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "index")
-    bloom = BytesField()
-    consensus_timestamp = models.BigIntegerField()
-    contract_id = models.BigIntegerField()
-    data = BytesField()
+    bloom = fields.BytesField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    contract_id = fields.EntityIdField()
+    data = fields.BytesField()
     index = models.IntegerField()
-    topic0 = BytesField(null=True)
-    topic1 = BytesField(null=True)
-    topic2 = BytesField(null=True)
-    topic3 = BytesField(null=True)
-    payer_account_id = models.BigIntegerField()
-    root_contract_id = models.BigIntegerField(null=True)
-    transaction_hash = BytesField(null=True)
+    topic0 = fields.BytesField(null=True)
+    topic1 = fields.BytesField(null=True)
+    topic2 = fields.BytesField(null=True)
+    topic3 = fields.BytesField(null=True)
+    payer_account_id = fields.EntityIdField()
+    root_contract_id = fields.EntityIdField(null=True)
+    transaction_hash = fields.HashField(null=True)
     transaction_index = models.IntegerField(null=True)
 
     class Meta:

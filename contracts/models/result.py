@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from mirror.db.fields import BytesField, NanosTimestampField
+from mirror.db import fields
 from mirror.db.indexes import HashIndex, Index
 from mirror.db.tables import KeylessTable
 
@@ -15,25 +15,25 @@ class ContractResult(models.Model):
     one.
     """
 
-    function_parameters = BytesField()
-    gas_limit = models.BigIntegerField()
-    function_result = BytesField(null=True)
-    gas_used = models.BigIntegerField(null=True)
-    consensus_timestamp = NanosTimestampField(primary_key=True)
-    amount = models.BigIntegerField(null=True)
-    bloom = BytesField(null=True)
-    call_result = BytesField(null=True)
-    contract_id = models.BigIntegerField()
-    created_contract_ids = ArrayField(models.BigIntegerField(), null=True)
+    function_parameters = fields.BytesField()
+    gas_limit = fields.NumberField()
+    function_result = fields.BytesField(null=True)
+    gas_used = fields.NumberField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp", primary_key=True)
+    amount = fields.TinybarField(null=True)
+    bloom = fields.BytesField(null=True)
+    call_result = fields.BytesField(null=True)
+    contract_id = fields.EntityIdField()
+    created_contract_ids = ArrayField(fields.EntityIdField(), null=True)
     error_message = models.TextField(null=True)
-    payer_account_id = models.BigIntegerField()
-    sender_id = models.BigIntegerField(null=True)
-    failed_initcode = BytesField(null=True)
-    transaction_hash = BytesField(null=True)
+    payer_account_id = fields.EntityIdField()
+    sender_id = fields.EntityIdField(null=True)
+    failed_initcode = fields.BytesField(null=True)
+    transaction_hash = fields.HashField(null=True)
     transaction_index = models.IntegerField(null=True)
-    transaction_result = models.SmallIntegerField()
+    transaction_result = fields.TransactionResultField()
     transaction_nonce = models.IntegerField(db_default=0)
-    gas_consumed = models.BigIntegerField(null=True)
+    gas_consumed = fields.NumberField(null=True)
 
     class Meta:
         db_table = "contract_result"
@@ -51,10 +51,10 @@ class ContractTransaction(models.Model):
     """One contract's, or the payer's, part in one contract transaction. Written with contract_result."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "entity_id")
-    consensus_timestamp = models.BigIntegerField()
-    entity_id = models.BigIntegerField()
-    contract_ids = ArrayField(models.BigIntegerField())
-    payer_account_id = models.BigIntegerField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    entity_id = fields.EntityIdField()
+    contract_ids = ArrayField(fields.EntityIdField())
+    payer_account_id = fields.EntityIdField()
 
     class Meta:
         db_table = "contract_transaction"
@@ -67,11 +67,11 @@ class ContractTransactionHash(KeylessTable, models.Model):
     """
 
     pk = models.CompositePrimaryKey("hash", "consensus_timestamp")
-    consensus_timestamp = models.BigIntegerField()
-    hash = BytesField()
-    payer_account_id = models.BigIntegerField()
-    entity_id = models.BigIntegerField()
-    transaction_result = models.SmallIntegerField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    hash = fields.HashField()
+    payer_account_id = fields.EntityIdField()
+    entity_id = fields.EntityIdField()
+    transaction_result = fields.TransactionResultField()
 
     class Meta:
         db_table = "contract_transaction_hash"

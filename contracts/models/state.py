@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.merge import Change, MergeRule
 
@@ -24,11 +24,11 @@ class ContractState(models.Model):
     merge = StateRule(key=("contract_id", "slot"), fixed=frozenset({"created_timestamp"}), history=False)
 
     pk = models.CompositePrimaryKey("contract_id", "slot")
-    contract_id = models.BigIntegerField()
-    created_timestamp = models.BigIntegerField()
-    modified_timestamp = models.BigIntegerField()
-    slot = BytesField()
-    value = BytesField(null=True)
+    contract_id = fields.EntityIdField()
+    created_timestamp = fields.ConsensusTimestampField()
+    modified_timestamp = fields.ConsensusTimestampField()
+    slot = fields.BytesField()
+    value = fields.BytesField(null=True)
 
     class Meta:
         db_table = "contract_state"
@@ -41,12 +41,12 @@ class ContractStateChange(models.Model):
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "contract_id", "slot")
-    consensus_timestamp = models.BigIntegerField()
-    contract_id = models.BigIntegerField()
-    payer_account_id = models.BigIntegerField()
-    slot = BytesField()
-    value_read = BytesField()
-    value_written = BytesField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField()
+    contract_id = fields.EntityIdField()
+    payer_account_id = fields.EntityIdField()
+    slot = fields.BytesField()
+    value_read = fields.BytesField()
+    value_written = fields.BytesField(null=True)
     migration = models.BooleanField(db_default=False)
 
     class Meta:

@@ -1,8 +1,8 @@
 """Allowances of hbar."""
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
@@ -11,12 +11,12 @@ from mirror.db.tables import KeylessTable
 class CryptoAllowanceColumns(models.Model):
     """What a version of an hbar allowance says."""
 
-    amount_granted = models.BigIntegerField()
-    owner = models.BigIntegerField()
-    payer_account_id = models.BigIntegerField()
-    spender = models.BigIntegerField()
-    timestamp_range = BigIntegerRangeField()
-    amount = models.BigIntegerField(db_default=0)
+    amount_granted = fields.TinybarField()
+    owner = fields.EntityIdField()
+    payer_account_id = fields.EntityIdField()
+    spender = fields.EntityIdField()
+    timestamp_range = fields.ValidityField()
+    amount = fields.TinybarField(db_default=0)
 
     class Meta:
         abstract = True

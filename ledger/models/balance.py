@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField, TinybarField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import MonthlyPartitions
 
@@ -18,9 +18,9 @@ class AccountBalance(MonthlyPartitions, models.Model):
     compared = None
 
     pk = models.CompositePrimaryKey("account_id", "consensus_timestamp")
-    consensus_timestamp = NanosTimestampField()
-    balance = TinybarField()
-    account_id = EntityIdField()
+    consensus_timestamp = fields.SnapshotTimestampField(domain="nanos_timestamp")
+    balance = fields.TinybarField(domain="hbar_tinybars")
+    account_id = fields.EntityIdField(domain="entity_id")
 
     class Meta:
         db_table = "account_balance"
@@ -32,15 +32,15 @@ class AccountBalanceFile(models.Model):
     # Computed from other tables, not from one transaction.
     compared = None
 
-    consensus_timestamp = models.BigIntegerField(primary_key=True)
-    count = models.BigIntegerField()
-    load_start = models.BigIntegerField()
-    load_end = models.BigIntegerField()
+    consensus_timestamp = fields.SnapshotTimestampField(primary_key=True)
+    count = fields.NumberField()
+    load_start = fields.MillisecondsField()
+    load_end = fields.MillisecondsField()
     file_hash = models.CharField(max_length=96, null=True)
     name = models.CharField(max_length=250)
-    bytes = BytesField(null=True)
+    bytes = fields.BytesField(null=True)
     time_offset = models.IntegerField(db_default=0)
-    node_id = models.BigIntegerField()
+    node_id = fields.IdentifierField()
     synthetic = models.BooleanField(db_default=False)
 
     class Meta:

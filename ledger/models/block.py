@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import Compared
 
@@ -14,31 +14,31 @@ class RecordFile(models.Model):
     compared = Compared("consensus_end", without=frozenset({"load_start", "load_end", "node_id", "bytes"}))
 
     name = models.CharField(max_length=250)
-    load_start = models.BigIntegerField()
-    load_end = models.BigIntegerField()
-    hash = models.CharField(max_length=96)
+    load_start = fields.MillisecondsField()
+    load_end = fields.MillisecondsField()
+    hash = fields.HexField(max_length=96)
     prev_hash = models.CharField(max_length=96)
-    consensus_start = models.BigIntegerField()
-    consensus_end = models.BigIntegerField(primary_key=True)
-    count = models.BigIntegerField()
+    consensus_start = fields.ConsensusTimestampField()
+    consensus_end = fields.BlockTimestampField(primary_key=True)
+    count = fields.NumberField()
     digest_algorithm = models.IntegerField()
     hapi_version_major = models.IntegerField(null=True)
     hapi_version_minor = models.IntegerField(null=True)
     hapi_version_patch = models.IntegerField(null=True)
     version = models.IntegerField()
     file_hash = models.CharField(max_length=96)
-    bytes = BytesField(null=True)
-    index = models.BigIntegerField()
-    gas_used = models.BigIntegerField(null=True, db_default=-1)
-    logs_bloom = BytesField(null=True)
+    bytes = fields.BytesField(null=True)
+    index = fields.IdentifierField()
+    gas_used = fields.NumberField(null=True, db_default=-1)
+    logs_bloom = fields.BytesField(null=True)
     size = models.IntegerField(null=True)
     sidecar_count = models.IntegerField(db_default=0)
-    node_id = models.BigIntegerField()
+    node_id = fields.IdentifierField()
     software_version_major = models.IntegerField(null=True)
     software_version_minor = models.IntegerField(null=True)
     software_version_patch = models.IntegerField(null=True)
-    round_start = models.BigIntegerField(null=True)
-    round_end = models.BigIntegerField(null=True)
+    round_start = fields.IdentifierField(null=True)
+    round_end = fields.IdentifierField(null=True)
 
     class Meta:
         db_table = "record_file"
@@ -54,11 +54,11 @@ class SidecarFile(models.Model):
     compared = Compared("consensus_end", without=frozenset({"bytes"}))
 
     pk = models.CompositePrimaryKey("consensus_end", "id")
-    bytes = BytesField(null=True)
+    bytes = fields.BytesField(null=True)
     count = models.IntegerField(null=True)
-    consensus_end = models.BigIntegerField()
+    consensus_end = fields.BlockTimestampField()
     hash_algorithm = models.IntegerField()
-    hash = BytesField()
+    hash = fields.HashField()
     id = models.IntegerField()
     name = models.CharField(max_length=250)
     size = models.IntegerField(null=True)

@@ -1,8 +1,8 @@
 """Custom fees of tokens (HIP-18) and of topics (HIP-991)."""
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
@@ -14,7 +14,7 @@ class CustomFeeColumns(models.Model):
     fixed_fees = models.JSONField(null=True)
     fractional_fees = models.JSONField(null=True)
     royalty_fees = models.JSONField(null=True)
-    timestamp_range = BigIntegerRangeField()
+    timestamp_range = fields.ValidityField()
 
     class Meta:
         abstract = True
@@ -30,7 +30,7 @@ class CustomFee(CustomFeeColumns):
         key=("entity_id",), replaced=frozenset({"fixed_fees", "fractional_fees", "royalty_fees"})
     )
 
-    entity_id = models.BigIntegerField(primary_key=True)
+    entity_id = fields.EntityIdField(primary_key=True)
 
     class Meta:
         db_table = "custom_fee"
@@ -40,7 +40,7 @@ class CustomFeeHistory(KeylessTable, CustomFeeColumns):
     """An earlier fee schedule. Written when TOKENFEESCHEDULEUPDATE or CONSENSUSUPDATETOPIC replaces it."""
 
     pk = models.CompositePrimaryKey("entity_id", "timestamp_range")
-    entity_id = models.BigIntegerField()
+    entity_id = fields.EntityIdField()
 
     class Meta:
         db_table = "custom_fee_history"

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import EntityType
-from mirror.db.fields import BytesField, EnumField
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
@@ -41,33 +40,33 @@ def _balance(kind: str, balance: str, change: str) -> str:
 class EntityColumns(models.Model):
     """What a version of an entity says, besides its id."""
 
-    auto_renew_account_id = models.BigIntegerField(null=True)
-    auto_renew_period = models.BigIntegerField(null=True)
-    created_timestamp = models.BigIntegerField(null=True)
+    auto_renew_account_id = fields.EntityIdField(null=True)
+    auto_renew_period = fields.NumberField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
     deleted = models.BooleanField(null=True)
-    expiration_timestamp = models.BigIntegerField(null=True)
-    key = BytesField(null=True)
+    expiration_timestamp = fields.NanosTimestampField(null=True)
+    key = fields.KeyField(null=True)
     memo = models.TextField(db_default="")
-    num = models.BigIntegerField()
-    public_key = models.CharField(null=True)
-    proxy_account_id = models.BigIntegerField(null=True)
-    realm = models.BigIntegerField()
-    shard = models.BigIntegerField()
+    num = fields.IdentifierField()
+    public_key = fields.HexField(null=True)
+    proxy_account_id = fields.EntityIdField(null=True)
+    realm = fields.IdentifierField()
+    shard = fields.IdentifierField()
     receiver_sig_required = models.BooleanField(null=True)
     max_automatic_token_associations = models.IntegerField(null=True)
-    timestamp_range = BigIntegerRangeField()
-    type = EnumField("entity_type", choices=EntityType, db_default=EntityType.UNKNOWN)
-    alias = BytesField(null=True)
-    ethereum_nonce = models.BigIntegerField(null=True, db_default=0)
-    evm_address = BytesField(null=True)
+    timestamp_range = fields.ValidityField()
+    type = fields.EnumField("entity_type", choices=EntityType, db_default=EntityType.UNKNOWN)
+    alias = fields.AliasField(null=True)
+    ethereum_nonce = fields.NumberField(null=True, db_default=0)
+    evm_address = fields.BytesField(null=True)
     decline_reward = models.BooleanField(db_default=False)
-    staked_account_id = models.BigIntegerField(null=True)
-    staked_node_id = models.BigIntegerField(null=True, db_default=-1)
-    stake_period_start = models.BigIntegerField(null=True, db_default=-1)
-    obtainer_id = models.BigIntegerField(null=True)
+    staked_account_id = fields.EntityIdField(null=True)
+    staked_node_id = fields.IdentifierField(null=True, db_default=-1)
+    stake_period_start = fields.EpochDayField(null=True, db_default=-1)
+    obtainer_id = fields.EntityIdField(null=True)
     permanent_removal = models.BooleanField(null=True)
-    balance = models.BigIntegerField(null=True)
-    balance_timestamp = models.BigIntegerField(null=True)
+    balance = fields.TinybarField(null=True)
+    balance_timestamp = fields.ConsensusTimestampField(null=True)
 
     class Meta:
         abstract = True
@@ -127,7 +126,7 @@ class Entity(EntityColumns):
         },
     )
 
-    id = models.BigIntegerField(primary_key=True)
+    id = fields.EntityIdField(primary_key=True)
 
     class Meta:
         db_table = "entity"
@@ -152,7 +151,7 @@ class EntityHistory(KeylessTable, EntityColumns):
     """One past version of an entity, over the time it was valid. Written when a transaction replaces it."""
 
     pk = models.CompositePrimaryKey("id", "timestamp_range")
-    id = models.BigIntegerField()
+    id = fields.EntityIdField()
 
     class Meta:
         db_table = "entity_history"
@@ -172,12 +171,12 @@ class EntityHistory(KeylessTable, EntityColumns):
 class EntityStakeColumns(models.Model):
     """Staking figures of an account, besides its id."""
 
-    end_stake_period = models.BigIntegerField()
-    pending_reward = models.BigIntegerField()
-    staked_node_id_start = models.BigIntegerField()
-    staked_to_me = models.BigIntegerField()
-    stake_total_start = models.BigIntegerField()
-    timestamp_range = BigIntegerRangeField()
+    end_stake_period = fields.EpochDayField()
+    pending_reward = fields.TinybarField()
+    staked_node_id_start = fields.IdentifierField()
+    staked_to_me = fields.TinybarField()
+    stake_total_start = fields.TinybarField()
+    timestamp_range = fields.ValidityField()
 
     class Meta:
         abstract = True
@@ -189,7 +188,7 @@ class EntityStake(EntityStakeColumns):
     Written once per staking period, after NODESTAKEUPDATE.
     """
 
-    id = models.BigIntegerField(primary_key=True)
+    id = fields.EntityIdField(primary_key=True)
 
     class Meta:
         db_table = "entity_stake"
@@ -199,7 +198,7 @@ class EntityStakeHistory(KeylessTable, EntityStakeColumns):
     """The figures of an earlier staking period. Written when NODESTAKEUPDATE ends the next one."""
 
     pk = models.CompositePrimaryKey("id", "timestamp_range")
-    id = models.BigIntegerField()
+    id = fields.EntityIdField()
 
     class Meta:
         db_table = "entity_stake_history"
@@ -217,11 +216,11 @@ class EntityTransaction(models.Model):
     """
 
     pk = models.CompositePrimaryKey("entity_id", "consensus_timestamp")
-    consensus_timestamp = models.BigIntegerField()
-    entity_id = models.BigIntegerField()
-    payer_account_id = models.BigIntegerField()
-    result = models.SmallIntegerField()
-    type = models.SmallIntegerField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    entity_id = fields.EntityIdField()
+    payer_account_id = fields.EntityIdField()
+    result = fields.TransactionResultField()
+    type = fields.TransactionTypeField()
 
     class Meta:
         db_table = "entity_transaction"

@@ -2,17 +2,17 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField
+from mirror.db import fields
 from mirror.db.indexes import Index
 
 
 class FileData(models.Model):
     """The bytes one transaction put into a file. Written by FILECREATE, FILEUPDATE and FILEAPPEND."""
 
-    file_data = BytesField(null=True)
-    consensus_timestamp = NanosTimestampField(primary_key=True)
-    entity_id = EntityIdField()
-    transaction_type = models.SmallIntegerField()
+    file_data = fields.TextBytesField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp", primary_key=True)
+    entity_id = fields.EntityIdField(domain="entity_id")
+    transaction_type = fields.TransactionTypeField()
 
     class Meta:
         db_table = "file_data"

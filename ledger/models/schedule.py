@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.merge import MergeRule
 
@@ -30,13 +30,13 @@ class Schedule(models.Model):
         history=False,
     )
 
-    consensus_timestamp = models.BigIntegerField()
-    creator_account_id = models.BigIntegerField()
-    executed_timestamp = models.BigIntegerField(null=True)
-    payer_account_id = models.BigIntegerField()
-    schedule_id = models.BigIntegerField(primary_key=True)
-    transaction_body = BytesField()
-    expiration_time = models.BigIntegerField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField()
+    creator_account_id = fields.EntityIdField()
+    executed_timestamp = fields.ConsensusTimestampField(null=True)
+    payer_account_id = fields.EntityIdField()
+    schedule_id = fields.ScheduleIdField(primary_key=True)
+    transaction_body = fields.BytesField()
+    expiration_time = fields.NanosTimestampField(null=True)
     wait_for_expiry = models.BooleanField(db_default=False)
 
     class Meta:

@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
-from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField
+from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
@@ -12,12 +12,12 @@ from mirror.db.tables import KeylessTable
 class TopicColumns(models.Model):
     """What a version of a topic says, besides its id."""
 
-    admin_key = BytesField(null=True)
-    created_timestamp = models.BigIntegerField(null=True)
-    fee_exempt_key_list = BytesField(null=True)
-    fee_schedule_key = BytesField(null=True)
-    submit_key = BytesField(null=True)
-    timestamp_range = BigIntegerRangeField()
+    admin_key = fields.KeyField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    fee_exempt_key_list = fields.BytesField(null=True)
+    fee_schedule_key = fields.KeyField(null=True)
+    submit_key = fields.KeyField(null=True)
+    timestamp_range = fields.ValidityField()
 
     class Meta:
         abstract = True
@@ -31,7 +31,7 @@ class Topic(TopicColumns):
 
     merge = MergeRule(key=("id",), fixed=frozenset({"created_timestamp"}))
 
-    id = models.BigIntegerField(primary_key=True)
+    id = fields.EntityIdField(primary_key=True)
 
     class Meta:
         db_table = "topic"
@@ -41,7 +41,7 @@ class TopicHistory(KeylessTable, TopicColumns):
     """Earlier keys of a topic. Written when CONSENSUSUPDATETOPIC or CONSENSUSDELETETOPIC replaces them."""
 
     pk = models.CompositePrimaryKey("id", "timestamp_range")
-    id = models.BigIntegerField()
+    id = fields.EntityIdField()
 
     class Meta:
         db_table = "topic_history"
@@ -56,17 +56,17 @@ class TopicMessage(KeylessTable, models.Model):
     """One message, or one chunk of a longer one. Written by CONSENSUSSUBMITMESSAGE."""
 
     pk = models.CompositePrimaryKey("topic_id", "sequence_number")
-    consensus_timestamp = NanosTimestampField()
-    message = BytesField()
-    running_hash = BytesField()
-    sequence_number = models.BigIntegerField()
+    consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp")
+    message = fields.TextBytesField()
+    running_hash = fields.HashField()
+    sequence_number = fields.NumberField()
     running_hash_version = models.SmallIntegerField(null=True)
     chunk_num = models.IntegerField(null=True)
     chunk_total = models.IntegerField(null=True)
-    payer_account_id = EntityIdField(null=True)
-    valid_start_timestamp = NanosTimestampField(null=True)
-    topic_id = models.BigIntegerField()
-    initial_transaction_id = BytesField(null=True)
+    payer_account_id = fields.EntityIdField(domain="entity_id", null=True)
+    valid_start_timestamp = fields.NanosTimestampField(domain="nanos_timestamp", null=True)
+    topic_id = fields.EntityIdField()
+    initial_transaction_id = fields.BytesField(null=True)
 
     class Meta:
         db_table = "topic_message"
@@ -87,8 +87,8 @@ class TopicMessageLookup(models.Model):
     pk = models.CompositePrimaryKey("topic_id", "partition")
     partition = models.TextField()
     sequence_number_range = BigIntegerRangeField()
-    timestamp_range = BigIntegerRangeField()
-    topic_id = models.BigIntegerField()
+    timestamp_range = fields.NanosTimestampRangeField()
+    topic_id = fields.EntityIdField()
 
     class Meta:
         db_table = "topic_message_lookup"

@@ -3,8 +3,8 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import ErrataType
-from mirror.db.fields import BytesField, EntityIdField, EnumField, TinybarField
 from mirror.db.indexes import HashIndex, Index
 from mirror.db.tables import Compared, HashPartitions, KeylessTable
 
@@ -14,31 +14,31 @@ class Transaction(models.Model):
 
     compared = Compared(completed_column="nft_transfer")
 
-    consensus_timestamp = models.BigIntegerField(primary_key=True)
-    type = models.SmallIntegerField()
-    result = models.SmallIntegerField()
-    payer_account_id = EntityIdField()
-    valid_start_ns = models.BigIntegerField()
-    valid_duration_seconds = models.BigIntegerField(null=True)
-    node_account_id = EntityIdField(null=True)
-    entity_id = EntityIdField(null=True)
-    initial_balance = models.BigIntegerField(null=True, db_default=0)
-    max_fee = TinybarField(null=True)
-    charged_tx_fee = models.BigIntegerField(null=True)
-    memo = BytesField(null=True)
-    transaction_hash = BytesField(null=True)
-    transaction_bytes = BytesField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
+    type = fields.TransactionTypeField()
+    result = fields.TransactionResultField()
+    payer_account_id = fields.EntityIdField(domain="entity_id")
+    valid_start_ns = fields.NanosTimestampField()
+    valid_duration_seconds = fields.NumberField(null=True)
+    node_account_id = fields.EntityIdField(domain="entity_id", null=True)
+    entity_id = fields.EntityIdField(domain="entity_id", null=True)
+    initial_balance = fields.TinybarField(null=True, db_default=0)
+    max_fee = fields.TinybarField(domain="hbar_tinybars", null=True)
+    charged_tx_fee = fields.TinybarField(null=True)
+    memo = fields.TextBytesField(null=True)
+    transaction_hash = fields.HashField(null=True)
+    transaction_bytes = fields.BytesField(null=True)
     scheduled = models.BooleanField(db_default=False)
     nonce = models.IntegerField(db_default=0)
-    parent_consensus_timestamp = models.BigIntegerField(null=True)
-    errata = EnumField("errata_type", choices=ErrataType, null=True)
+    parent_consensus_timestamp = fields.ConsensusTimestampField(null=True)
+    errata = fields.EnumField("errata_type", choices=ErrataType, null=True)
     index = models.IntegerField(null=True)
     nft_transfer = models.JSONField(null=True)
     itemized_transfer = models.JSONField(null=True)
-    transaction_record_bytes = BytesField(null=True)
-    max_custom_fees = ArrayField(BytesField(), null=True)
-    batch_key = BytesField(null=True)
-    inner_transactions = ArrayField(models.BigIntegerField(), null=True)
+    transaction_record_bytes = fields.BytesField(null=True)
+    max_custom_fees = ArrayField(fields.BytesField(), null=True)
+    batch_key = fields.KeyField(null=True)
+    inner_transactions = fields.InnerTransactionsField(models.BigIntegerField(), null=True)
 
     class Meta:
         db_table = "transaction"
@@ -61,10 +61,10 @@ class TransactionHash(KeylessTable, HashPartitions, models.Model):
     compared = Compared(found_by="substring(hash from 1 for 32)")
 
     pk = models.CompositePrimaryKey("hash", "consensus_timestamp")
-    consensus_timestamp = models.BigIntegerField()
-    hash = BytesField()
-    payer_account_id = models.BigIntegerField(null=True)
-    hash_suffix = BytesField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField()
+    hash = fields.HashField()
+    payer_account_id = fields.EntityIdField(null=True)
+    hash_suffix = fields.BytesField(null=True)
 
     class Meta:
         db_table = "transaction_hash"
@@ -81,10 +81,10 @@ class TransactionSignature(KeylessTable, models.Model):
     """One signature collected by a schedule. Written by SCHEDULECREATE and SCHEDULESIGN."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "public_key_prefix")
-    consensus_timestamp = models.BigIntegerField()
-    public_key_prefix = BytesField()
-    entity_id = models.BigIntegerField(null=True)
-    signature = BytesField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    public_key_prefix = fields.BytesField()
+    entity_id = fields.EntityIdField(null=True)
+    signature = fields.BytesField()
     type = models.SmallIntegerField(null=True)
 
     class Meta:

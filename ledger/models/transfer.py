@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import ErrataType
-from mirror.db.fields import EntityIdField, EnumField, NanosTimestampField, TinybarField
 from mirror.db.indexes import Index
 from mirror.db.tables import KeylessTable
 
@@ -15,12 +15,12 @@ class CryptoTransfer(KeylessTable, models.Model):
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "entity_id", "amount")
-    entity_id = EntityIdField()
-    consensus_timestamp = NanosTimestampField()
-    amount = TinybarField()
-    payer_account_id = models.BigIntegerField()
+    entity_id = fields.EntityIdField(domain="entity_id")
+    consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp")
+    amount = fields.TinybarField(domain="hbar_tinybars")
+    payer_account_id = fields.EntityIdField()
     is_approval = models.BooleanField(null=True)
-    errata = EnumField("errata_type", choices=ErrataType, null=True)
+    errata = fields.EnumField("errata_type", choices=ErrataType, null=True)
 
     class Meta:
         db_table = "crypto_transfer"
@@ -41,10 +41,10 @@ class NonFeeTransfer(KeylessTable, models.Model):
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "payer_account_id", "amount")
-    entity_id = EntityIdField(null=True)
-    consensus_timestamp = NanosTimestampField()
-    amount = TinybarField()
-    payer_account_id = models.BigIntegerField()
+    entity_id = fields.EntityIdField(domain="entity_id", null=True)
+    consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp")
+    amount = fields.TinybarField(domain="hbar_tinybars")
+    payer_account_id = fields.EntityIdField()
     is_approval = models.BooleanField(null=True)
 
     class Meta:
@@ -58,10 +58,10 @@ class StakingRewardTransfer(models.Model):
     """One staking reward paid to an account. Written by any transaction whose record lists paid rewards."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "account_id")
-    account_id = models.BigIntegerField()
-    amount = models.BigIntegerField()
-    consensus_timestamp = models.BigIntegerField()
-    payer_account_id = models.BigIntegerField()
+    account_id = fields.EntityIdField()
+    amount = fields.TinybarField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    payer_account_id = fields.EntityIdField()
 
     class Meta:
         db_table = "staking_reward_transfer"

@@ -2,14 +2,14 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField, NanosTimestampField
+from mirror.db import fields
 
 
 class LiveHash(models.Model):
     """A hash attached to an account. Written by CRYPTOADDLIVEHASH, which networks no longer accept."""
 
-    livehash = BytesField(null=True)
-    consensus_timestamp = NanosTimestampField(primary_key=True)
+    livehash = fields.BytesField(null=True)
+    consensus_timestamp = fields.ConsensusTimestampField(domain="nanos_timestamp", primary_key=True)
 
     class Meta:
         db_table = "live_hash"
@@ -19,12 +19,12 @@ class LiveHash(models.Model):
 class NetworkFreeze(models.Model):
     """One step of a network freeze or upgrade. Written by FREEZE."""
 
-    consensus_timestamp = models.BigIntegerField(primary_key=True)
-    end_time = models.BigIntegerField(null=True)
-    file_hash = BytesField()
-    file_id = models.BigIntegerField(null=True)
-    payer_account_id = models.BigIntegerField()
-    start_time = models.BigIntegerField()
+    consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
+    end_time = fields.NanosTimestampField(null=True)
+    file_hash = fields.BytesField()
+    file_id = fields.EntityIdField(null=True)
+    payer_account_id = fields.EntityIdField()
+    start_time = fields.NanosTimestampField()
     type = models.SmallIntegerField()
 
     class Meta:
@@ -34,11 +34,11 @@ class NetworkFreeze(models.Model):
 class Prng(models.Model):
     """A pseudorandom number, or 48 pseudorandom bytes when `range` is 0. Written by UTILPRNG."""
 
-    consensus_timestamp = models.BigIntegerField(primary_key=True)
+    consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
     range = models.IntegerField()
-    prng_bytes = BytesField(null=True)
+    prng_bytes = fields.BytesField(null=True)
     prng_number = models.IntegerField(null=True)
-    payer_account_id = models.BigIntegerField()
+    payer_account_id = fields.EntityIdField()
 
     class Meta:
         db_table = "prng"

@@ -1,25 +1,23 @@
-"""What kind each column is, and which columns an index finds."""
+"""The columns of a table: of which kind each is, what it is called, and which of them an index finds."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
 from django.db import models
 from django.db.models import F, Field
 from django.db.models.expressions import OrderBy
 
 from mirror.admin.byte_kinds import Alias, Hash, Hex, Key, TextBytes
 from mirror.admin.kinds import (
-    RESULT,
-    TRANSACTION_TYPE,
     Between,
     Boolean,
     Choice,
     Code,
     Day,
     Entity,
-    Exact,
     Hbar,
     HexText,
     InnerTransactions,
@@ -27,165 +25,64 @@ from mirror.admin.kinds import (
     Kind,
     Milliseconds,
     Moment,
+    Named,
     Number,
+    Result,
     Several,
+    Text,
     Time,
 )
-from mirror.db import indexes
-from mirror.db.fields import BytesField, EnumField
+from mirror.db import fields, indexes
 from mirror.db.tables import KeylessTable
+from mirror.values import result_codes, transaction_types
 
-ENTITY, TOKEN, SCHEDULE = Entity(), Entity("tokens_token"), Entity("ledger_schedule")
-TIME, OF_TRANSACTION = Time(), Time("ledger_transaction")
-OF_BLOCK, OF_SNAPSHOT = Time("ledger_recordfile"), Time("ledger_accountbalancefile")
-OF_ADDRESS_BOOK = Time("network_addressbook")
-NUMBER, CODE, HBAR, KEY, HEX = Number(), Code(), Hbar(), Key(), Hex()
+ENTITY, TOKEN, NUMBER = Entity(), Entity("tokens_token"), Number()
+TIME, OF_BLOCK = Time(), Time("ledger_recordfile")
 
-
-def _each(kind: Kind, names: str) -> dict[str, Kind]:
-    return dict.fromkeys(names.split(), kind)
-
-
-# Columns of one name are of one kind in every table, except where `table.column` says otherwise. Whole
-# numbers of 64 bits are all named here: nothing else tells an id from a time or an amount.
-_KINDS: dict[str, Kind] = {
-    **_each(
-        ENTITY,
-        """account_id auto_renew_account_id call_data_id caller collector_account_id contract_id
-        creator_account_id delegating_spender entity_id file_id id node_account_id obtainer_id owner owner_id
-        payer_account_id proxy_account_id receiver_account_id recipient_account recipient_contract
-        root_contract_id sender_account_id sender_id spender staked_account_id topic_id
-        treasury_account_id""",
-    ),
-    "token_id": TOKEN,
-    "schedule_id": SCHEDULE,
-    **_each(
-        OF_TRANSACTION,
-        """balance_timestamp consensus_start consensus_timestamp created_timestamp executed_timestamp
-        modified_timestamp parent_consensus_timestamp start_consensus_timestamp""",
-    ),
-    **_each(
-        TIME,
-        """end_consensus_timestamp end_time expiration_time expiration_timestamp staking_period start_time
-        valid_start_ns valid_start_timestamp""",
-    ),
-    "consensus_end": OF_BLOCK,
-    "load_start": Milliseconds(),
-    "load_end": Milliseconds(),
-    **_each(
-        Day(),
-        "end_stake_period epoch_day stake_period_start",
-    ),
-    **_each(
-        HBAR,
-        """amount amount_granted balance charged_tx_fee initial_balance max_fee max_gas_allowance max_stake
-        max_stake_rewarded max_staking_reward_rate_per_hbar max_total_reward min_stake pending_reward
-        reserved_staking_rewards reward_balance_threshold reward_rate stake stake_not_rewarded stake_rewarded
-        stake_total stake_total_start staked_to_me staking_reward_rate staking_start_threshold
-        unreserved_staking_reward_balance""",
-    ),
-    **_each(
-        NUMBER,
-        """auto_renew_period count decimals ethereum_nonce gas gas_consumed gas_limit gas_used initial_supply
-        max_supply node_reward_fee_denominator node_reward_fee_numerator nonce serial_number sequence_number
-        staking_period_duration staking_periods_stored staking_reward_fee_denominator
-        staking_reward_fee_numerator total_supply valid_duration_seconds""",
-    ),
-    **_each(
-        CODE,
-        """hook_id index node_id num realm round_end round_start shard staked_node_id
-        staked_node_id_start""",
-    ),
-    **_each(
-        KEY,
-        """admin_key batch_key fee_schedule_key freeze_key kyc_key metadata_key pause_key submit_key
-        supply_key wipe_key""",
-    ),
-    **_each(
-        TextBytes(),
-        "file_data memo message metadata",
-    ),
-    **_each(
-        Hash(),
-        "hash transaction_hash running_hash",
-    ),
-    "alias": Alias(),
-    "result": RESULT,
-    "transaction_result": RESULT,
-    "timestamp_range": Between(OF_TRANSACTION),
-    "sequence_number_range": Between(NUMBER),
-    "contract_ids": Several(ENTITY),
-    "created_contract_ids": Several(ENTITY),
-    "effective_payer_account_ids": Several(ENTITY),
-    "inner_transactions": InnerTransactions(),
-    "max_custom_fees": Several(HEX),
-    "types": Several(CODE),
-    "name": Exact("the whole name"),
-    # Exceptions
-    "account_balance.consensus_timestamp": OF_SNAPSHOT,
-    "account_balance_file.consensus_timestamp": OF_SNAPSHOT,
-    "address_book.start_consensus_timestamp": OF_ADDRESS_BOOK,
-    "address_book_entry.consensus_timestamp": OF_ADDRESS_BOOK,
-    "address_book_service_endpoint.consensus_timestamp": OF_ADDRESS_BOOK,
-    "assessed_custom_fee.amount": NUMBER,
-    "contract_action.value": HBAR,
-    "entity.key": KEY,
-    "entity.public_key": HexText("hex, its beginning suffices"),
-    "entity_history.key": KEY,
-    "entity_transaction.type": TRANSACTION_TYPE,
-    "ethereum_transaction.max_gas_allowance": HBAR,
-    "file_data.transaction_type": TRANSACTION_TYPE,
-    "reconciliation_job.consensus_timestamp": TIME,
-    "record_file.hash": HexText("hex, its beginning suffices"),
-    "sidecar_file.id": CODE,
-    "token_balance.consensus_timestamp": OF_SNAPSHOT,
-    "topic_message_lookup.timestamp_range": Between(TIME),
-    "transaction.type": TRANSACTION_TYPE,
-    **_each(
-        NUMBER,
-        """token_account.balance token_account_history.balance token_balance.balance token_airdrop.amount
-        token_airdrop_history.amount token_allowance.amount token_allowance.amount_granted
-        token_allowance_history.amount token_allowance_history.amount_granted
-        token_transfer.amount""",
-    ),
+_KINDS: dict[Any, Kind] = {
+    fields.NumberField: NUMBER,
+    fields.TinybarField: Hbar(),
+    fields.EntityIdField: ENTITY,
+    fields.TokenIdField: TOKEN,
+    fields.ScheduleIdField: Entity("ledger_schedule"),
+    fields.NanosTimestampField: TIME,
+    fields.ConsensusTimestampField: Time("ledger_transaction"),
+    fields.BlockTimestampField: OF_BLOCK,
+    fields.SnapshotTimestampField: Time("ledger_accountbalancefile"),
+    fields.AddressBookTimestampField: Time("network_addressbook"),
+    fields.MillisecondsField: Milliseconds(),
+    fields.EpochDayField: Day(),
+    fields.TransactionTypeField: Named(transaction_types.name, transaction_types.NAMES, "CRYPTOTRANSFER"),
+    fields.TransactionResultField: Result(result_codes.name, result_codes.NAMES, "SUCCESS"),
+    fields.HexField: HexText(),
+    fields.BytesField: Hex(),
+    fields.HashField: Hash(),
+    fields.KeyField: Key(),
+    fields.AliasField: Alias(),
+    fields.TextBytesField: TextBytes(),
+    fields.NanosTimestampRangeField: Between(TIME),
+    fields.ValidityField: Between(Time("ledger_transaction")),
+    fields.InnerTransactionsField: InnerTransactions(),
+    BigIntegerRangeField: Between(NUMBER),
+    models.IntegerField: Code(),
+    models.BooleanField: Boolean(),
+    models.JSONField: Json(),
+    models.DateTimeField: Moment(),
+    models.CharField: Text(),
+    models.TextField: Text(),
 }
-
-_OF_CLASS: tuple[tuple[Any, Kind], ...] = (
-    (BytesField, HEX),
-    (models.BooleanField, Boolean()),
-    (models.JSONField, Json()),
-    (models.DateTimeField, Moment()),
-    (models.CharField, Kind()),
-    (models.TextField, Kind()),
-)
-
+"""The kind of each class of field, and of those derived from it."""
 
 _ACRONYMS = frozenset({"evm", "hapi", "ip", "kyc", "nft", "utc"})
 
 
-class UnknownColumn(LookupError):
-    """A 64 bit number, array or range that no line here explains."""
-
-
 @cache
 def kind(field: "Field[Any, Any]") -> Kind:
-    """Errors: UnknownColumn."""
-    exception = _KINDS.get(f"{field.model._meta.db_table}.{field.name}")
-    if exception:
-        return exception
-    named = _KINDS.get(field.name)
-    # A name can stand for bytes or a number in one table and for text in another: text has its own kind.
-    is_text = isinstance(field, models.CharField | models.TextField)
-    if named and not (is_text and not isinstance(named, Exact)):
-        return named
-    if isinstance(field, EnumField):
+    if isinstance(field, fields.EnumField):
         return Choice(tuple(value for value, _ in field.choices or ()))
-    for cls, of_class in _OF_CLASS:
-        if isinstance(field, cls):
-            return of_class
-    if isinstance(field, models.IntegerField) and not isinstance(field, models.BigIntegerField):
-        return CODE
-    raise UnknownColumn(f"{field.model._meta.db_table}.{field.name}")
+    if type(field) is ArrayField:
+        return Several(kind(field.base_field))
+    return next(_KINDS[cls] for cls in type(field).__mro__ if cls in _KINDS)
 
 
 def label(field: "Field[Any, Any]") -> str:

@@ -1,7 +1,7 @@
 """Kinds of column: how people read a value on a page, and how they write it in a search or an address.
 
-Columns name their kind in `mirror.admin.columns`. A page shows `html` (wrapped in a link to `href`);
-addresses carry `text`; `lookup` reads what people type.
+The class of a model's field decides on the kind (`mirror.admin.columns`). A page shows `html` (as a
+link to `href`); addresses carry `text`; `lookup` reads what people type.
 """
 
 import json
@@ -18,7 +18,6 @@ from psycopg.types.range import Range
 from mirror import config
 from mirror.db.sql import MAX_INT64, MIN_INT64
 from mirror.values import entity_id, result_codes, timestamp, transaction_id
-from mirror.values import transaction_types as types
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TINYBARS = 100_000_000
@@ -35,7 +34,7 @@ class Unreadable(ValueError):
 
 
 class Kind:
-    """Text, shown as it is. `example` is what can be typed; a kind without one can't be searched for."""
+    """A kind without any markup. `example` is what can be typed; without one it can't be searched for."""
 
     example = ""
 
@@ -54,11 +53,8 @@ class Kind:
         raise Unreadable(text)
 
 
-class Exact(Kind):
-    """Text that can be searched for as a whole."""
-
-    def __init__(self, example: str) -> None:
-        self.example = example
+class Text(Kind):
+    example = "the whole text"
 
     def lookup(self, text: str) -> Lookup:
         return {"exact": text}
@@ -78,10 +74,9 @@ class Choice(Kind):
 
 
 class HexText(Kind):
-    """Hex kept as text, found by how it begins. Source: record_file.hash, entity.public_key."""
+    """Hex kept as text, found by how it begins."""
 
-    def __init__(self, example: str) -> None:
-        self.example = example
+    example = "hex, its beginning suffices"
 
     def html(self, value: str, full: bool) -> str:
         return format_html("<code>{}</code>", value if full else cut(value, SHORT))
@@ -351,7 +346,3 @@ def _page(name: str, key: str | None) -> str:
 
 def cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
-
-
-TRANSACTION_TYPE = Named(types.name, types.NAMES, "CRYPTOTRANSFER")
-RESULT = Result(result_codes.name, result_codes.NAMES, "SUCCESS")

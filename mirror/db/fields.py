@@ -1,42 +1,115 @@
-"""Columns whose PostgreSQL type Django has no field for: domains, enums, and bytes with a readable text form.
+"""Fields whose class says what a column holds: an entity id, a time, an amount, a key.
 
-Values are plain: int for the domains, str for enums, bytes for bytea. Ranges and arrays are Django's own
-(`BigIntegerRangeField` is int8range and reads as `psycopg.types.range.Range`).
+The class decides how people read and write the values (`mirror.admin.kinds`). Migrations need only the type
+of the column, so there a field goes by the name of a class that has no other meaning: Django's own, or
+`Int8Field`, `EnumField` and `BytesField`. Values are plain: int for whole numbers and domains, str for enums,
+bytes for bytea. Ranges read as `psycopg.types.range.Range`.
 """
 
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-
 # Django's fields take their type arguments from the type checker only, so a base can't be given any.
-class _DomainField(models.BigIntegerField):  # type: ignore[type-arg]
-    """A bigint under the name of a domain."""
 
-    domain = ""
-
-    def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        return self.domain
+# WHOLE NUMBERS
 
 
-class NanosTimestampField(_DomainField):
-    """Nanoseconds since the epoch, as domain nanos_timestamp."""
+class Int8Field(models.BigIntegerField):  # type: ignore[type-arg]
+    """A bigint, under the name of a domain where `domain` says so."""
 
-    domain = "nanos_timestamp"
+    def __init__(self, *args: Any, domain: str = "", **options: Any) -> None:
+        self.domain = domain
+        super().__init__(*args, **options)
+
+    def deconstruct(self) -> Any:
+        name, _, args, options = super().deconstruct()
+        if self.domain:
+            return name, "mirror.db.fields.Int8Field", args, options | {"domain": self.domain}
+        return name, "django.db.models.BigIntegerField", args, options
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
+        return self.domain or super().db_type(connection)
 
 
-class EntityIdField(_DomainField):
-    """An entity id in its 64 bit form (`mirror.values.entity_id`), as domain entity_id."""
-
-    domain = "entity_id"
+class NumberField(Int8Field):
+    """How many, how much of a token, or how long: no identifier."""
 
 
-class TinybarField(_DomainField):
-    """An amount of tinybars, as domain hbar_tinybars; in some tables the name of an amount of tokens too."""
+class IdentifierField(Int8Field):
+    """A number that tells one thing from others and is no entity id, such as a node's."""
 
-    domain = "hbar_tinybars"
+
+class TinybarField(Int8Field):
+    """An amount of tinybars."""
+
+
+class EntityIdField(Int8Field):
+    """An entity id in its 64-bit form (`mirror.values.entity_id`)."""
+
+
+class TokenIdField(EntityIdField):
+    """The entity id of a token."""
+
+
+class ScheduleIdField(EntityIdField):
+    """The entity id of a schedule."""
+
+
+class NanosTimestampField(Int8Field):
+    """Nanoseconds since the epoch."""
+
+
+class ConsensusTimestampField(NanosTimestampField):
+    """The consensus timestamp of a transaction."""
+
+
+class BlockTimestampField(NanosTimestampField):
+    """The end of a block, which is the key of record_file."""
+
+
+class SnapshotTimestampField(NanosTimestampField):
+    """The time of a balance snapshot, which is the key of account_balance_file."""
+
+
+class AddressBookTimestampField(NanosTimestampField):
+    """The time from which an address book is valid, which is the key of address_book."""
+
+
+class MillisecondsField(Int8Field):
+    """Milliseconds since the epoch."""
+
+
+class EpochDayField(Int8Field):
+    """Days since the epoch; -1 stands for none."""
+
+
+class _Meaning:
+    """A mixin for fields that differ from another class in meaning alone: migrations name that class."""
+
+    migrated_as = ""
+
+    def deconstruct(self) -> Any:
+        name, _, args, options = super().deconstruct()  # type: ignore[misc]
+        return name, self.migrated_as, args, options
+
+
+class TransactionTypeField(_Meaning, models.SmallIntegerField):  # type: ignore[type-arg]
+    """A transaction type by its number (`mirror.values.transaction_types`)."""
+
+    migrated_as = "django.db.models.SmallIntegerField"
+
+
+class TransactionResultField(_Meaning, models.SmallIntegerField):  # type: ignore[type-arg]
+    """A response code by its number (`mirror.values.result_codes`)."""
+
+    migrated_as = "django.db.models.SmallIntegerField"
+
+
+# TEXT AND BYTES
 
 
 class EnumField(models.CharField):  # type: ignore[type-arg]
@@ -58,8 +131,16 @@ class EnumField(models.CharField):  # type: ignore[type-arg]
         return self.enum
 
 
-class BytesField(models.BinaryField):  # type: ignore[type-arg]
+class HexField(_Meaning, models.CharField):  # type: ignore[type-arg]
+    """Bytes kept as lower-case hex."""
+
+    migrated_as = "django.db.models.CharField"
+
+
+class BytesField(_Meaning, models.BinaryField):  # type: ignore[type-arg]
     """bytea. As text (in an admin address, in a serialized key) it is hex without a prefix."""
+
+    migrated_as = "mirror.db.fields.BytesField"
 
     def value_to_string(self, obj: models.Model) -> str:
         value = self.value_from_object(obj)
@@ -74,7 +155,42 @@ class BytesField(models.BinaryField):  # type: ignore[type-arg]
         return value
 
 
-@EntityIdField.register_lookup
+class HashField(BytesField):
+    """A hash."""
+
+
+class KeyField(BytesField):
+    """A key as the network serializes it (`mirror.values.keys`)."""
+
+
+class AliasField(BytesField):
+    """An account's alias (`mirror.values.alias`)."""
+
+
+class TextBytesField(BytesField):
+    """Bytes that people usually mean as text, such as a memo; they need not be valid UTF-8."""
+
+
+# RANGES AND ARRAYS
+
+
+class NanosTimestampRangeField(_Meaning, BigIntegerRangeField):
+    """From one time up to, but without, another; both in nanoseconds since the epoch."""
+
+    migrated_as = "django.contrib.postgres.fields.ranges.BigIntegerRangeField"
+
+
+class ValidityField(NanosTimestampRangeField):
+    """When a version of a row was valid: from the transaction that wrote it to the one that replaced it."""
+
+
+class InnerTransactionsField(_Meaning, ArrayField):  # type: ignore[type-arg]
+    """The transactions of a batch, as flat pairs of payer and valid start."""
+
+    migrated_as = "django.contrib.postgres.fields.ArrayField"
+
+
+@Int8Field.register_lookup
 class NotEqual(models.Lookup):
     """`entity_id__ne`: the operator <>, which an index predicate has where ~Q would say NOT (... = ...)."""
 

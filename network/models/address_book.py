@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db.fields import BytesField, EntityIdField, NanosTimestampField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import KeylessTable
 
@@ -16,11 +16,11 @@ class AddressBook(models.Model):
     # Computed from other tables, not from one transaction.
     compared = None
 
-    start_consensus_timestamp = NanosTimestampField(primary_key=True)
-    end_consensus_timestamp = NanosTimestampField(null=True)
-    file_id = EntityIdField()
+    start_consensus_timestamp = fields.AddressBookTimestampField(domain="nanos_timestamp", primary_key=True)
+    end_consensus_timestamp = fields.NanosTimestampField(domain="nanos_timestamp", null=True)
+    file_id = fields.EntityIdField(domain="entity_id")
     node_count = models.IntegerField(null=True)
-    file_data = BytesField()
+    file_data = fields.TextBytesField()
 
     class Meta:
         db_table = "address_book"
@@ -33,14 +33,14 @@ class AddressBookEntry(models.Model):
     compared = None
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id")
-    consensus_timestamp = NanosTimestampField()
+    consensus_timestamp = fields.AddressBookTimestampField(domain="nanos_timestamp")
     memo = models.CharField(max_length=128, null=True)
     public_key = models.CharField(max_length=1024, null=True)
-    node_id = models.BigIntegerField()
-    node_account_id = EntityIdField()
-    node_cert_hash = BytesField(null=True)
+    node_id = fields.IdentifierField()
+    node_account_id = fields.EntityIdField(domain="entity_id")
+    node_cert_hash = fields.BytesField(null=True)
     description = models.CharField(max_length=100, null=True)
-    stake = models.BigIntegerField(null=True)
+    stake = fields.TinybarField(null=True)
 
     class Meta:
         db_table = "address_book_entry"
@@ -60,9 +60,9 @@ class AddressBookServiceEndpoint(KeylessTable, models.Model):
     compared = None
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id", "ip_address_v4", "domain_name", "port")
-    consensus_timestamp = models.BigIntegerField()
+    consensus_timestamp = fields.AddressBookTimestampField()
     ip_address_v4 = models.CharField(max_length=15, db_default="")
-    node_id = models.BigIntegerField()
+    node_id = fields.IdentifierField()
     port = models.IntegerField()
     domain_name = models.CharField(max_length=253, db_default="")
 

@@ -1,9 +1,8 @@
 """Consensus nodes."""
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
@@ -12,13 +11,13 @@ from mirror.db.tables import KeylessTable
 class NodeColumns(models.Model):
     """What a version of a node says, besides its id."""
 
-    admin_key = BytesField(null=True)
-    created_timestamp = models.BigIntegerField(null=True)
+    admin_key = fields.KeyField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
     deleted = models.BooleanField(db_default=False)
-    timestamp_range = BigIntegerRangeField()
+    timestamp_range = fields.ValidityField()
     decline_reward = models.BooleanField(db_default=False)
     grpc_proxy_endpoint = models.JSONField(null=True)
-    account_id = models.BigIntegerField(null=True)
+    account_id = fields.EntityIdField(null=True)
 
     class Meta:
         abstract = True
@@ -43,7 +42,7 @@ class Node(NodeColumns):
         },
     )
 
-    node_id = models.BigIntegerField(primary_key=True)
+    node_id = fields.IdentifierField(primary_key=True)
 
     class Meta:
         db_table = "node"
@@ -53,7 +52,7 @@ class NodeHistory(KeylessTable, NodeColumns):
     """An earlier version of a node. Written when NODEUPDATE or NODEDELETE replaces it."""
 
     pk = models.CompositePrimaryKey("node_id", "timestamp_range")
-    node_id = models.BigIntegerField()
+    node_id = fields.IdentifierField()
 
     class Meta:
         db_table = "node_history"

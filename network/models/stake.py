@@ -2,30 +2,31 @@
 
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.indexes import Index
 
 
 class NetworkStake(models.Model):
     """The whole network in one staking period. Written by NODESTAKEUPDATE."""
 
-    consensus_timestamp = models.BigIntegerField(primary_key=True)
-    epoch_day = models.BigIntegerField()
-    max_staking_reward_rate_per_hbar = models.BigIntegerField()
-    node_reward_fee_denominator = models.BigIntegerField()
-    node_reward_fee_numerator = models.BigIntegerField()
-    stake_total = models.BigIntegerField()
-    staking_period = models.BigIntegerField()
-    staking_period_duration = models.BigIntegerField()
-    staking_periods_stored = models.BigIntegerField()
-    staking_reward_fee_denominator = models.BigIntegerField()
-    staking_reward_fee_numerator = models.BigIntegerField()
-    staking_reward_rate = models.BigIntegerField()
-    staking_start_threshold = models.BigIntegerField()
-    max_stake_rewarded = models.BigIntegerField(db_default=0)
-    max_total_reward = models.BigIntegerField(db_default=0)
-    reserved_staking_rewards = models.BigIntegerField(db_default=0)
-    reward_balance_threshold = models.BigIntegerField(db_default=0)
-    unreserved_staking_reward_balance = models.BigIntegerField(db_default=0)
+    consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
+    epoch_day = fields.EpochDayField()
+    max_staking_reward_rate_per_hbar = fields.TinybarField()
+    node_reward_fee_denominator = fields.NumberField()
+    node_reward_fee_numerator = fields.NumberField()
+    stake_total = fields.TinybarField()
+    staking_period = fields.NanosTimestampField()
+    staking_period_duration = fields.NumberField()
+    staking_periods_stored = fields.NumberField()
+    staking_reward_fee_denominator = fields.NumberField()
+    staking_reward_fee_numerator = fields.NumberField()
+    staking_reward_rate = fields.TinybarField()
+    staking_start_threshold = fields.TinybarField()
+    max_stake_rewarded = fields.TinybarField(db_default=0)
+    max_total_reward = fields.TinybarField(db_default=0)
+    reserved_staking_rewards = fields.TinybarField(db_default=0)
+    reward_balance_threshold = fields.TinybarField(db_default=0)
+    unreserved_staking_reward_balance = fields.TinybarField(db_default=0)
 
     class Meta:
         db_table = "network_stake"
@@ -35,16 +36,16 @@ class NodeStake(models.Model):
     """One node in one staking period. Written by NODESTAKEUPDATE."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id")
-    consensus_timestamp = models.BigIntegerField()
-    epoch_day = models.BigIntegerField()
-    node_id = models.BigIntegerField()
-    reward_rate = models.BigIntegerField()
-    stake = models.BigIntegerField()
-    stake_rewarded = models.BigIntegerField()
-    staking_period = models.BigIntegerField()
-    max_stake = models.BigIntegerField()
-    min_stake = models.BigIntegerField()
-    stake_not_rewarded = models.BigIntegerField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    epoch_day = fields.EpochDayField()
+    node_id = fields.IdentifierField()
+    reward_rate = fields.TinybarField()
+    stake = fields.TinybarField()
+    stake_rewarded = fields.TinybarField()
+    staking_period = fields.NanosTimestampField()
+    max_stake = fields.TinybarField()
+    min_stake = fields.TinybarField()
+    stake_not_rewarded = fields.TinybarField()
 
     class Meta:
         db_table = "node_stake"

@@ -1,10 +1,9 @@
 """Airdrops."""
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import AirdropState
-from mirror.db.fields import EnumField
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
@@ -13,13 +12,13 @@ from mirror.db.tables import KeylessTable
 class TokenAirdropColumns(models.Model):
     """What a version of an airdrop says."""
 
-    amount = models.BigIntegerField(null=True)
-    receiver_account_id = models.BigIntegerField()
-    sender_account_id = models.BigIntegerField()
-    serial_number = models.BigIntegerField()
-    state = EnumField("airdrop_state", choices=AirdropState, db_default=AirdropState.PENDING)
-    timestamp_range = BigIntegerRangeField()
-    token_id = models.BigIntegerField()
+    amount = fields.NumberField(null=True)
+    receiver_account_id = fields.EntityIdField()
+    sender_account_id = fields.EntityIdField()
+    serial_number = fields.NumberField()
+    state = fields.EnumField("airdrop_state", choices=AirdropState, db_default=AirdropState.PENDING)
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
 
     class Meta:
         abstract = True

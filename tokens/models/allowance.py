@@ -1,8 +1,8 @@
 """Allowances of tokens."""
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
@@ -11,13 +11,13 @@ from mirror.db.tables import KeylessTable
 class TokenAllowanceColumns(models.Model):
     """What a version of a token allowance says."""
 
-    amount_granted = models.BigIntegerField()
-    owner = models.BigIntegerField()
-    payer_account_id = models.BigIntegerField()
-    spender = models.BigIntegerField()
-    timestamp_range = BigIntegerRangeField()
-    token_id = models.BigIntegerField()
-    amount = models.BigIntegerField(db_default=0)
+    amount_granted = fields.NumberField()
+    owner = fields.EntityIdField()
+    payer_account_id = fields.EntityIdField()
+    spender = fields.EntityIdField()
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
+    amount = fields.NumberField(db_default=0)
 
     class Meta:
         abstract = True
@@ -63,11 +63,11 @@ class NftAllowanceColumns(models.Model):
     """What a version of an allowance for all serials says."""
 
     approved_for_all = models.BooleanField()
-    owner = models.BigIntegerField()
-    payer_account_id = models.BigIntegerField()
-    spender = models.BigIntegerField()
-    timestamp_range = BigIntegerRangeField()
-    token_id = models.BigIntegerField()
+    owner = fields.EntityIdField()
+    payer_account_id = fields.EntityIdField()
+    spender = fields.EntityIdField()
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
 
     class Meta:
         abstract = True

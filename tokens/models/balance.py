@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from mirror.db.fields import EntityIdField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import MonthlyPartitions
 
@@ -17,10 +17,10 @@ class TokenBalance(MonthlyPartitions, models.Model):
     compared = None
 
     pk = models.CompositePrimaryKey("account_id", "token_id", "consensus_timestamp")
-    consensus_timestamp = models.BigIntegerField()
-    account_id = EntityIdField()
-    balance = models.BigIntegerField()
-    token_id = EntityIdField()
+    consensus_timestamp = fields.SnapshotTimestampField()
+    account_id = fields.EntityIdField(domain="entity_id")
+    balance = fields.NumberField()
+    token_id = fields.TokenIdField(domain="entity_id")
 
     class Meta:
         db_table = "token_balance"

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
-from mirror.db.fields import BytesField
+from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
@@ -14,15 +13,15 @@ from mirror.db.tables import KeylessTable
 class NftColumns(models.Model):
     """What a version of a serial says."""
 
-    account_id = models.BigIntegerField(null=True)
-    created_timestamp = models.BigIntegerField(null=True)
+    account_id = fields.EntityIdField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
     deleted = models.BooleanField(null=True, db_default=False)
-    metadata = BytesField(null=True)
-    serial_number = models.BigIntegerField()
-    token_id = models.BigIntegerField()
-    delegating_spender = models.BigIntegerField(null=True)
-    spender = models.BigIntegerField(null=True)
-    timestamp_range = BigIntegerRangeField()
+    metadata = fields.TextBytesField(null=True)
+    serial_number = fields.NumberField()
+    token_id = fields.TokenIdField()
+    delegating_spender = fields.EntityIdField(null=True)
+    spender = fields.EntityIdField(null=True)
+    timestamp_range = fields.ValidityField()
 
     class Meta:
         abstract = True

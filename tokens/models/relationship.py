@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
 from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
@@ -14,16 +14,16 @@ from mirror.db.tables import KeylessTable
 class TokenAccountColumns(models.Model):
     """What a version of a relationship says."""
 
-    account_id = models.BigIntegerField()
+    account_id = fields.EntityIdField()
     associated = models.BooleanField(db_default=False)
     automatic_association = models.BooleanField(null=True)
-    created_timestamp = models.BigIntegerField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
     freeze_status = models.SmallIntegerField(null=True)
     kyc_status = models.SmallIntegerField(null=True)
-    timestamp_range = BigIntegerRangeField()
-    token_id = models.BigIntegerField()
-    balance = models.BigIntegerField(db_default=0)
-    balance_timestamp = models.BigIntegerField(null=True)
+    timestamp_range = fields.ValidityField()
+    token_id = fields.TokenIdField()
+    balance = fields.NumberField(db_default=0)
+    balance_timestamp = fields.ConsensusTimestampField(null=True)
 
     class Meta:
         abstract = True

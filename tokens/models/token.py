@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.contrib.postgres.fields import BigIntegerRangeField
 from django.db import models
 
+from mirror.db import fields
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
-from mirror.db.fields import BytesField, EntityIdField, EnumField
 from mirror.db.indexes import GinIndex, GistIndex, Index
 from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
@@ -18,31 +17,33 @@ _SUPPLY = added_up("e.total_supply", "s.total_supply")
 class TokenColumns(models.Model):
     """What a version of a token says, besides its id."""
 
-    created_timestamp = models.BigIntegerField()
-    decimals = models.BigIntegerField()
+    created_timestamp = fields.ConsensusTimestampField()
+    decimals = fields.NumberField()
     freeze_default = models.BooleanField(db_default=False)
-    freeze_key = BytesField(null=True)
-    initial_supply = models.BigIntegerField()
-    kyc_key = BytesField(null=True)
+    freeze_key = fields.KeyField(null=True)
+    initial_supply = fields.NumberField()
+    kyc_key = fields.KeyField(null=True)
     name = models.CharField(max_length=100)
-    supply_key = BytesField(null=True)
+    supply_key = fields.KeyField(null=True)
     symbol = models.CharField(max_length=100)
-    total_supply = models.BigIntegerField(db_default=0)
-    treasury_account_id = EntityIdField()
-    wipe_key = BytesField(null=True)
-    max_supply = models.BigIntegerField(db_default=9223372036854775807)
-    supply_type = EnumField("token_supply_type", choices=TokenSupplyType, db_default=TokenSupplyType.INFINITE)
-    type = EnumField("token_type", choices=TokenType, db_default=TokenType.FUNGIBLE_COMMON)
-    fee_schedule_key = BytesField(null=True)
-    pause_key = BytesField(null=True)
-    pause_status = EnumField(
+    total_supply = fields.NumberField(db_default=0)
+    treasury_account_id = fields.EntityIdField(domain="entity_id")
+    wipe_key = fields.KeyField(null=True)
+    max_supply = fields.NumberField(db_default=9223372036854775807)
+    supply_type = fields.EnumField(
+        "token_supply_type", choices=TokenSupplyType, db_default=TokenSupplyType.INFINITE
+    )
+    type = fields.EnumField("token_type", choices=TokenType, db_default=TokenType.FUNGIBLE_COMMON)
+    fee_schedule_key = fields.KeyField(null=True)
+    pause_key = fields.KeyField(null=True)
+    pause_status = fields.EnumField(
         "token_pause_status", choices=TokenPauseStatus, db_default=TokenPauseStatus.NOT_APPLICABLE
     )
-    timestamp_range = BigIntegerRangeField()
+    timestamp_range = fields.ValidityField()
     freeze_status = models.SmallIntegerField()
     kyc_status = models.SmallIntegerField()
-    metadata = BytesField(null=True)
-    metadata_key = BytesField(null=True)
+    metadata = fields.TextBytesField(null=True)
+    metadata_key = fields.KeyField(null=True)
 
     class Meta:
         abstract = True
@@ -89,7 +90,7 @@ class Token(TokenColumns):
         required="created_timestamp",
     )
 
-    token_id = EntityIdField(primary_key=True)
+    token_id = fields.TokenIdField(domain="entity_id", primary_key=True)
 
     class Meta:
         db_table = "token"
@@ -102,7 +103,7 @@ class TokenHistory(KeylessTable, TokenColumns):
     """An earlier version of a token. Written when a transaction replaces it."""
 
     pk = models.CompositePrimaryKey("token_id", "timestamp_range")
-    token_id = EntityIdField()
+    token_id = fields.TokenIdField(domain="entity_id")
 
     class Meta:
         db_table = "token_history"

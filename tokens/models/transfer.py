@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from mirror.db.fields import EntityIdField, TinybarField
+from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import Compared, KeylessTable
 
@@ -17,11 +17,11 @@ class TokenTransfer(KeylessTable, models.Model):
     compared = Compared(completed_rows=True)
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "token_id", "account_id", "amount")
-    token_id = EntityIdField()
-    account_id = EntityIdField()
-    consensus_timestamp = models.BigIntegerField()
-    amount = TinybarField()
-    payer_account_id = models.BigIntegerField()
+    token_id = fields.TokenIdField(domain="entity_id")
+    account_id = fields.EntityIdField(domain="entity_id")
+    consensus_timestamp = fields.ConsensusTimestampField()
+    amount = fields.NumberField(domain="hbar_tinybars")
+    payer_account_id = fields.EntityIdField()
     is_approval = models.BooleanField(null=True)
 
     class Meta:
@@ -42,12 +42,12 @@ class AssessedCustomFee(KeylessTable, models.Model):
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "collector_account_id", "amount")
-    amount = models.BigIntegerField()
-    collector_account_id = models.BigIntegerField()
-    consensus_timestamp = models.BigIntegerField()
-    token_id = models.BigIntegerField(null=True)
-    effective_payer_account_ids = ArrayField(models.BigIntegerField())
-    payer_account_id = models.BigIntegerField()
+    amount = fields.NumberField()
+    collector_account_id = fields.EntityIdField()
+    consensus_timestamp = fields.ConsensusTimestampField()
+    token_id = fields.TokenIdField(null=True)
+    effective_payer_account_ids = ArrayField(fields.EntityIdField())
+    payer_account_id = fields.EntityIdField()
 
     class Meta:
         db_table = "assessed_custom_fee"
