@@ -1,20 +1,17 @@
-"""The one import of the HAPI protobuf classes, which come compiled with the Python SDK.
+"""The HAPI protobuf classes of records and blocks, which come compiled with the Python SDK.
 
-Importing the SDK itself would start its network client code, so a bare package of that name is registered
-first; only the generated message modules below it are loaded.
-
-`parse` reads a message that may hold text which is not UTF-8: the compiled classes refuse such a message as
-a whole, although only one memo is bad.
+Importing the SDK itself would start its network client, so a bare package of that name is registered first
+and only the generated modules below it are loaded. No other module imports them.
 """
 
-# ruff: noqa: E402  (the bare package has to be registered before the imports below it)
+# ruff: noqa: E402, F401  (the bare package comes before the imports, which are for other modules)
 
 import sys
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 
 from mirror.values import wire
 
@@ -29,66 +26,50 @@ if SDK not in sys.modules:
     _package.__spec__ = _spec
     sys.modules[SDK] = _package
 
+from hiero_sdk_python.hapi.block.stream.block_item_pb2 import BlockItem
+from hiero_sdk_python.hapi.block.stream.block_pb2 import Block
+from hiero_sdk_python.hapi.block.stream.block_proof_pb2 import BlockProof
+from hiero_sdk_python.hapi.block.stream.input.event_metadata_pb2 import EventHeader
+from hiero_sdk_python.hapi.block.stream.input.round_header_pb2 import RoundHeader
+from hiero_sdk_python.hapi.block.stream.output.block_footer_pb2 import BlockFooter
+from hiero_sdk_python.hapi.block.stream.output.block_header_pb2 import BlockHeader
+from hiero_sdk_python.hapi.block.stream.output.state_changes_pb2 import StateChange, StateChanges
+from hiero_sdk_python.hapi.block.stream.output.transaction_output_pb2 import TransactionOutput
+from hiero_sdk_python.hapi.block.stream.output.transaction_result_pb2 import TransactionResult
+from hiero_sdk_python.hapi.block.stream.record_file_item_pb2 import RecordFileItem
+from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import EvmTraceData
+from hiero_sdk_python.hapi.block.stream.trace.trace_data_pb2 import TraceData
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     AccountAmount,
     AccountID,
     ContractID,
     CurrentAndNextFeeSchedule,
     FileID,
-    HookCall,
     HookEntityId,
     HookId,
     Key,
     KeyList,
     NftTransfer,
-    NodeAddress,
     NodeAddressBook,
     PendingAirdropId,
-    PendingAirdropValue,
     ScheduleID,
     SemanticVersion,
-    ServiceEndpoint,
     ServicesConfigurationList,
-    Setting,
     SignatureMap,
     SignaturePair,
-    StakingInfo,
     ThresholdKey,
     TokenAssociation,
     TokenID,
     TokenTransferList,
-    TokenType,
     TopicID,
     TransactionID,
     TransferList,
 )
-from hiero_sdk_python.hapi.services.consensus_create_topic_pb2 import ConsensusCreateTopicTransactionBody
-from hiero_sdk_python.hapi.services.consensus_delete_topic_pb2 import ConsensusDeleteTopicTransactionBody
-from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
-    ConsensusMessageChunkInfo,
-    ConsensusSubmitMessageTransactionBody,
-)
-from hiero_sdk_python.hapi.services.consensus_update_topic_pb2 import ConsensusUpdateTopicTransactionBody
-from hiero_sdk_python.hapi.services.contract_call_pb2 import ContractCallTransactionBody
-from hiero_sdk_python.hapi.services.contract_create_pb2 import ContractCreateTransactionBody
-from hiero_sdk_python.hapi.services.contract_delete_pb2 import ContractDeleteTransactionBody
 from hiero_sdk_python.hapi.services.contract_types_pb2 import (
     ContractFunctionResult,
     ContractLoginfo,
-    ContractNonceInfo,
-)
-from hiero_sdk_python.hapi.services.contract_update_pb2 import ContractUpdateTransactionBody
-from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
-    CryptoAllowance,
-    CryptoApproveAllowanceTransactionBody,
-    NftAllowance,
-    TokenAllowance,
 )
 from hiero_sdk_python.hapi.services.crypto_create_pb2 import CryptoCreateTransactionBody
-from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import (
-    CryptoDeleteAllowanceTransactionBody,
-    NftRemoveAllowance,
-)
 from hiero_sdk_python.hapi.services.crypto_delete_pb2 import CryptoDeleteTransactionBody
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.crypto_update_pb2 import CryptoUpdateTransactionBody
@@ -97,19 +78,14 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import (
     CustomFee,
     CustomFeeLimit,
     FeeExemptKeyList,
-    FixedCustomFee,
     FixedFee,
     FractionalFee,
     RoyaltyFee,
 )
-from hiero_sdk_python.hapi.services.duration_pb2 import Duration
-from hiero_sdk_python.hapi.services.ethereum_transaction_pb2 import EthereumTransactionBody
-from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate, ExchangeRateSet
-from hiero_sdk_python.hapi.services.file_append_pb2 import FileAppendTransactionBody
-from hiero_sdk_python.hapi.services.file_create_pb2 import FileCreateTransactionBody
-from hiero_sdk_python.hapi.services.file_delete_pb2 import FileDeleteTransactionBody
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransactionBody
 from hiero_sdk_python.hapi.services.freeze_pb2 import FreezeTransactionBody
+from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import SchedulableTransactionBody
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
@@ -132,112 +108,14 @@ from hiero_sdk_python.hapi.streams.record_stream_file_pb2 import (
 from hiero_sdk_python.hapi.streams.sidecar_file_pb2 import SidecarFile, TransactionSidecarRecord
 from hiero_sdk_python.hapi.streams.signature_file_pb2 import SignatureFile, SignatureObject
 
-__all__ = [
-    "AccountAmount",
-    "AccountID",
-    "AssessedCustomFee",
-    "ConsensusCreateTopicTransactionBody",
-    "ConsensusDeleteTopicTransactionBody",
-    "ConsensusMessageChunkInfo",
-    "ConsensusSubmitMessageTransactionBody",
-    "ConsensusUpdateTopicTransactionBody",
-    "ContractAction",
-    "ContractActions",
-    "ContractBytecode",
-    "ContractCallTransactionBody",
-    "ContractCreateTransactionBody",
-    "ContractDeleteTransactionBody",
-    "ContractFunctionResult",
-    "ContractID",
-    "ContractLoginfo",
-    "ContractNonceInfo",
-    "ContractStateChange",
-    "ContractStateChanges",
-    "ContractUpdateTransactionBody",
-    "CryptoAllowance",
-    "CryptoApproveAllowanceTransactionBody",
-    "CryptoCreateTransactionBody",
-    "CryptoDeleteAllowanceTransactionBody",
-    "CryptoDeleteTransactionBody",
-    "CryptoTransferTransactionBody",
-    "CryptoUpdateTransactionBody",
-    "CurrentAndNextFeeSchedule",
-    "CustomFee",
-    "CustomFeeLimit",
-    "DecodeError",
-    "Duration",
-    "EthereumTransactionBody",
-    "ExchangeRate",
-    "ExchangeRateSet",
-    "FeeExemptKeyList",
-    "FileAppendTransactionBody",
-    "FileCreateTransactionBody",
-    "FileDeleteTransactionBody",
-    "FileID",
-    "FileUpdateTransactionBody",
-    "FixedCustomFee",
-    "FixedFee",
-    "FractionalFee",
-    "FreezeTransactionBody",
-    "HashObject",
-    "HookCall",
-    "HookEntityId",
-    "HookId",
-    "Key",
-    "KeyList",
-    "Message",
-    "NftAllowance",
-    "NftRemoveAllowance",
-    "NftTransfer",
-    "NodeAddress",
-    "NodeAddressBook",
-    "PendingAirdropId",
-    "PendingAirdropRecord",
-    "PendingAirdropValue",
-    "RecordStreamFile",
-    "RecordStreamItem",
-    "RoyaltyFee",
-    "SchedulableTransactionBody",
-    "ScheduleID",
-    "SemanticVersion",
-    "ServiceEndpoint",
-    "ServicesConfigurationList",
-    "Setting",
-    "SidecarFile",
-    "SidecarMetadata",
-    "SignatureFile",
-    "SignatureMap",
-    "SignatureObject",
-    "SignaturePair",
-    "SignedTransaction",
-    "StakingInfo",
-    "StorageChange",
-    "ThresholdKey",
-    "Timestamp",
-    "TokenAllowance",
-    "TokenAssociation",
-    "TokenID",
-    "TokenTransferList",
-    "TokenType",
-    "TopicID",
-    "Transaction",
-    "TransactionBody",
-    "TransactionID",
-    "TransactionReceipt",
-    "TransactionRecord",
-    "TransactionSidecarRecord",
-    "TransferList",
-    "parse",
-]
-
 _TEXT, _MESSAGE = 9, 11  # field types of a descriptor: string, message
 _MAX_DEPTH = 100  # nesting the compiled classes accept
 
 
 def parse(message_class: Any, data: bytes) -> Any:
-    """The message in `data`. Text that is not UTF-8 reads with U+FFFD in place of the bad bytes.
+    """Return the message in `data`, with U+FFFD in place of bytes that are not UTF-8.
 
-    Errors: DecodeError when `data` is not such a message.
+    The compiled classes refuse a whole message for one bad memo. Errors: DecodeError for any other bytes.
     """
     try:
         return message_class.FromString(data)
@@ -248,7 +126,7 @@ def parse(message_class: Any, data: bytes) -> Any:
 
 
 def _with_valid_text(descriptor: Any, data: bytes, depth: int) -> bytes:
-    """The same message with every string field made valid UTF-8; other bytes are kept as they are."""
+    """Return the message with valid UTF-8 in every string field and all other bytes as they are."""
     if depth == 0:
         raise DecodeError("messages are nested too deep")
     out = bytearray()

@@ -5,25 +5,21 @@ As in the Ethereum yellow paper: keccak-256 of the emitting address and of each 
 
 from collections.abc import Iterable
 
-from mirror.values.hashes import keccak256
+from eth_bloom.bloom import BloomFilter
+
+from mirror.values import hashes  # noqa: F401  (chooses the keccak that the filter hashes with)
 
 BLOOM_LENGTH = 256
-_TOPIC_LENGTH = 32
-_BITS = 8 * BLOOM_LENGTH
 
 
 def of_log(address: bytes, topics: Iterable[bytes]) -> bytes:
-    """The 256 bytes of one log; topics may lack their leading zeros, `address` has 20 bytes."""
-    bloom = 0
-    for entry in (address, *(topic.rjust(_TOPIC_LENGTH, b"\0") for topic in topics)):
-        digest = keccak256(entry)
-        for start in (0, 2, 4):
-            bloom |= 1 << int.from_bytes(digest[start : start + 2], "big") % _BITS
-    return bloom.to_bytes(BLOOM_LENGTH, "big")
+    """Return the 256 bytes of one log; topics may lack their leading zeros, `address` has 20 bytes."""
+    bloom = BloomFilter.from_iterable([address, *(topic.rjust(32, b"\0") for topic in topics)])
+    return int(bloom).to_bytes(BLOOM_LENGTH, "big")
 
 
 def union(blooms: Iterable[bytes]) -> bytes:
-    """The filter of all the logs the given filters are of."""
+    """Return the filter of all the logs that the given filters are of."""
     united = 0
     for bloom in blooms:
         united |= int.from_bytes(bloom, "big")

@@ -16,8 +16,7 @@ from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion
 from mirror.values import hapi, timestamp, wire
-from mirror.values.hapi import DecodeError, SignedTransaction, TransactionBody
-from mirror.values.hapi_blocks import Block, BlockItem
+from mirror.values.hapi import Block, BlockItem, DecodeError, SignedTransaction, TransactionBody
 from mirror.values.hashes import SHA_384_LENGTH
 
 _ITEMS = Block.ITEMS_FIELD_NUMBER

@@ -27,8 +27,7 @@ from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
 from ledger.stream.signature.node_key import verify
 from ledger.stream.signature.quorum import Electorate, NoConsensus
 from mirror.values import hapi, timestamp, wire
-from mirror.values.hapi import DecodeError, RecordStreamFile, RecordStreamItem
-from mirror.values.hapi_blocks import RecordFileItem
+from mirror.values.hapi import DecodeError, RecordFileItem, RecordStreamFile, RecordStreamItem
 from mirror.values.hashes import SHA_384_LENGTH, sha384
 
 _OBJECT_STREAM_VERSION = 1

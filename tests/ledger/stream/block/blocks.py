@@ -11,14 +11,15 @@ import zstandard
 from ledger.stream import read_block_file
 from ledger.stream.block.items import read_items
 from ledger.stream.record.compose import timestamp
-from mirror.values.hapi import SignedTransaction, TransactionBody
-from mirror.values.hapi_blocks import (
+from mirror.values.hapi import (
     Block,
     BlockHeader,
     BlockItem,
+    SignedTransaction,
     StateChange,
     StateChanges,
     TraceData,
+    TransactionBody,
     TransactionOutput,
     TransactionResult,
 )

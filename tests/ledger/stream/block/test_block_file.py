@@ -3,8 +3,7 @@
 import pytest
 
 from ledger.stream import StreamFileError, read_block_file
-from mirror.values.hapi import Transaction
-from mirror.values.hapi_blocks import Block
+from mirror.values.hapi import Block, Transaction
 from mirror.values.hashes import sha384
 from tests.ledger.stream.block.blocks import (
     FAILED,

@@ -14,7 +14,7 @@ from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.source.blocks import blocks_below
 from mirror.values import log_bloom
 from mirror.values.entity_id import long_zero, of_contract
-from mirror.values.hapi_blocks import Block
+from mirror.values.hapi import Block
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
 
 pytestmark = needs_fixtures

@@ -10,11 +10,11 @@ from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, NoConsensus, electorate
 from mirror.values.hapi import (
+    Block,
     ContractBytecode,
     SidecarFile,
     TransactionSidecarRecord,
 )
-from mirror.values.hapi_blocks import Block
 from mirror.values.hashes import sha384
 from tests.ledger.stream.block.blocks import BlockFile, of_items
 from tests.ledger.stream.block.wrapped import (
