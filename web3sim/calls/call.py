@@ -33,8 +33,8 @@ from web3sim.engine.interface import (
 )
 from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
+from web3sim.state.ledger import LedgerState
 from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
-from web3sim.state.reader import LedgerState
 from web3sim.system_contracts.contracts import NetworkContracts
 
 log = logging.getLogger("mirror.web3")

@@ -111,7 +111,8 @@ class EngineComputation(CancunComputation):
         """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
         self.equip(Stack(), bytearray())
         if self.state.tracer is not None:
-            run_traced(self, self.state.tracer)
+            self.sampler = Sampler(self, self.state, self.state.tracer)
+            run_traced(self, self.state, self.sampler)
             return
         opcodes = self.opcodes
         operations = OPERATIONS_PER_DEADLINE_CHECK
@@ -145,13 +146,6 @@ class EngineComputation(CancunComputation):
         """Copied once, not twice as the library does: call data may be megabytes."""
         with self._memory.read(start_position, size) as view:
             return bytes(view)
-
-    def memory_size(self) -> int:
-        return len(self._memory)
-
-    def stack_values(self) -> list[int | bytes]:
-        """Bottom first, as the library has them: numbers or their bytes, whatever was pushed."""
-        return self._stack.values  # type: ignore[attr-defined, no-any-return]
 
     # FRAMES
 

@@ -25,7 +25,7 @@ from web3sim.engine.interface import (
     SystemContracts,
     Tracer,
 )
-from web3sim.engine.ledger import LedgerComputation
+from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
 

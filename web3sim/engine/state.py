@@ -1,4 +1,4 @@
-"""The state a computation runs on: Cancun's, over the accounts of one call, in two profiles."""
+"""The state a computation runs on: Cancun's, over the accounts of one call."""
 
 import time
 
@@ -9,7 +9,6 @@ from eth_typing import Address, BlockNumber, Hash32
 
 from web3sim.engine.accounts import Accounts
 from web3sim.engine.interface import (
-    AccountKind,
     AccountRecord,
     BlockEnvironment,
     CallRequest,
@@ -22,9 +21,6 @@ from web3sim.engine.interface import (
 _BLOCK_HASH_WINDOW = 256
 # What a call may spend on translation whatever it does, in operations: a millisecond or two.
 TRANSLATION_ALLOWANCE = 15_000
-# Numbers of long-zero addresses: up to these they are the network's own.
-_LAST_SYSTEM_ACCOUNT = 750
-_LAST_NON_USER_ACCOUNT = 1000
 
 
 class EngineState(CancunState):
@@ -97,33 +93,3 @@ class EngineState(CancunState):
 
     def set_transient_storage(self, address: Address, slot: int, value: bytes) -> None:
         self.accounts.set_transient_storage(address, slot, value)
-
-
-class LedgerState(EngineState):
-    """Cancun with what a ledger network changes about accounts and blocks."""
-
-    def get_ancestor_hash(self, block_number: int) -> Hash32:
-        """Any block up to the current one, without a window."""
-        if block_number > self.block_number or self.block_number == 0:
-            return Hash32(b"")
-        return Hash32(self.accounts.block_hash(block_number))
-
-    def is_network_owned(self, address: Address) -> bool:
-        """Token or schedule: neither holds hbar."""
-        record = self.before(address)
-        return record is not None and record.kind in (AccountKind.TOKEN, AccountKind.SCHEDULE)
-
-
-def long_zero_number(address: Address) -> int | None:
-    """The entity number in a long-zero address; None for any other address."""
-    return int.from_bytes(address[12:], "big") if not any(address[:12]) else None
-
-
-def is_system_account(address: Address) -> bool:
-    number = long_zero_number(address)
-    return number is not None and number <= _LAST_SYSTEM_ACCOUNT
-
-
-def is_non_user_account(address: Address) -> bool:
-    number = long_zero_number(address)
-    return number is not None and number <= _LAST_NON_USER_ACCOUNT

@@ -1,18 +1,16 @@
 """Telling a tracer each executed operation."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from eth.abc import MessageAPI
 from eth.exceptions import Halt, InvalidInstruction, Revert, VMError
 from eth.vm import mnemonics
+from eth.vm.computation import BaseComputation
 from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.stack import to_int
 
 from web3sim.engine.interface import Step, Tracer
-
-if TYPE_CHECKING:
-    from web3sim.engine.computation import EngineComputation
+from web3sim.engine.state import EngineState
 
 _WORD = 32
 # What a call with value hands on beyond what it pays for.
@@ -22,9 +20,8 @@ _STIPEND = 2_300
 class Sampler:
     """Makes the steps of one frame."""
 
-    def __init__(self, computation: "EngineComputation", tracer: Tracer) -> None:
-        self._computation = computation
-        self._tracer = tracer
+    def __init__(self, computation: BaseComputation, state: EngineState, tracer: Tracer) -> None:
+        self._computation, self._state, self._tracer = computation, state, tracer
         self._meter = computation.get_gas_meter()
         self._pending = False
 
@@ -32,7 +29,7 @@ class Sampler:
         """An operation is about to run."""
         self._pc, self._operation, self._gas = pc, operation, self._meter.gas_remaining
         self._pending = True
-        self._computation.state.opening = operation
+        self._state.opening = operation
 
     def opens_frame(self, message: MessageAPI) -> None:
         """The operation has paid for a frame, which is next."""
@@ -64,22 +61,21 @@ class Sampler:
     def _stack(self) -> Sequence[int]:
         if not self._tracer.wants_stack:
             return ()
-        return [to_int(value) for value in self._computation.stack_values()]
+        return [to_int(value) for value in self._computation._stack.values]  # type: ignore[attr-defined]
 
     def _memory(self) -> Sequence[bytes]:
         if not self._tracer.wants_memory:
             return ()
-        memory = self._computation.memory_read_bytes(0, self._computation.memory_size())
+        memory = self._computation.memory_read_bytes(0, len(self._computation._memory))
         return [memory[start : start + _WORD] for start in range(0, len(memory), _WORD)]
 
     def _storage(self) -> Mapping[int, int]:
-        return self._computation.state.accounts.written_slots() if self._tracer.wants_storage else {}
+        return self._state.accounts.written_slots() if self._tracer.wants_storage else {}
 
 
-def run_traced(computation: "EngineComputation", tracer: Tracer) -> None:
+def run_traced(computation: BaseComputation, state: EngineState, sampler: Sampler) -> None:
     """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
-    sampler = computation.sampler = Sampler(computation, tracer)
-    opcodes, code, state = computation.opcodes, computation.code, computation.state
+    opcodes, code = computation.opcodes, computation.code
     pc = 0
     for opcode in code:
         operation = opcodes.get(opcode)

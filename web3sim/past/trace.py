@@ -16,10 +16,10 @@ from web3sim.calls.call import DATABASE_FAILURES, Answer, Problem, without_datab
 from web3sim.engine import registry
 from web3sim.engine.interface import CallResult, DeadlinePassed, NotSupported, Status
 from web3sim.past import transactions
-from web3sim.past.opcode_entries import Emit, OpcodeEntries
+from web3sim.past.opcodes import Emit, OpcodeEntries
 from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
-from web3sim.state.tables import ADDRESS_LENGTH
+from web3sim.state.tables.interface import ADDRESS_LENGTH
 
 # The engine that tells a tracer what it does.
 _TRACING = "pyevm"

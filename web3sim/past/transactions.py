@@ -19,8 +19,8 @@ from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, C
 from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.database import Reading
-from web3sim.state.reader import LedgerState
-from web3sim.state.tables import ADDRESS_LENGTH
+from web3sim.state.ledger import LedgerState
+from web3sim.state.tables.interface import ADDRESS_LENGTH
 from web3sim.system_contracts.contracts import NetworkContracts
 
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]

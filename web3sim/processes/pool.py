@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from mirror import config
-from web3sim.processes.process import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, Worker
+from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
 
 __all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_up_soon"]
 
@@ -33,8 +33,8 @@ class Pool:
         self._size, self._patient = size, patient
         self._starter = starter or Starter()
         self._lock = threading.Lock()
-        self._idle: list[Worker] = []
-        self._busy: set[Worker] = set()
+        self._idle: list[WorkerProcess] = []
+        self._busy: set[WorkerProcess] = set()
         self._starting = 0
         # Those who wait, each by what wakes it, the first to come first.
         self._turns: deque[threading.Condition] = deque()
@@ -56,7 +56,7 @@ class Pool:
         self.release(worker, usable=not ends)
         return answer, None
 
-    def _ask(self, asked: Any, deadline: float) -> tuple[Worker, Any, bool]:
+    def _ask(self, asked: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
         message = pickle.dumps(asked)
         while time.monotonic() < deadline:
@@ -92,7 +92,7 @@ class Pool:
                 worker.kill()
             self._starter.close()
 
-    def _acquire(self, deadline: float) -> Worker:
+    def _acquire(self, deadline: float) -> WorkerProcess:
         with self._lock:
             # Nobody overtakes: whoever waits would wait for ever.
             if self._turns or not self._is_free():
@@ -116,7 +116,7 @@ class Pool:
     def _is_free(self) -> bool:
         return bool(self._idle) or len(self._busy) + self._starting < self._size
 
-    def _begun(self, worker: Worker) -> Worker:
+    def _begun(self, worker: WorkerProcess) -> WorkerProcess:
         worker.begin()
         self._busy.add(worker)
         self._wake_next()
@@ -153,7 +153,7 @@ class Pool:
             raise Unanswered("all processes are busy with long calls")
         return min(left, LOOK_SECONDS)
 
-    def release(self, worker: Worker, *, usable: bool) -> None:
+    def release(self, worker: WorkerProcess, *, usable: bool) -> None:
         """Let others have a process, or end it."""
         if not usable:
             worker.close()
@@ -164,7 +164,7 @@ class Pool:
             self._wake_next()
 
 
-def _lost(worker: Worker, error: OSError) -> Unanswered:
+def _lost(worker: WorkerProcess, error: OSError) -> Unanswered:
     why = "took too long" if isinstance(error, TimeoutError) else "died"
     log.warning("event=call_lost worker=%d reason=%s", worker.pid, why)
     return Unanswered(why)
@@ -173,9 +173,9 @@ def _lost(worker: Worker, error: OSError) -> Unanswered:
 class Pieces:
     """The pieces of a long answer. Errors while they are read: Unanswered."""
 
-    def __init__(self, pool: Pool, worker: Worker, last: float) -> None:
+    def __init__(self, pool: Pool, worker: WorkerProcess, last: float) -> None:
         self._pool, self._last = pool, last
-        self._worker: Worker | None = worker
+        self._worker: WorkerProcess | None = worker
 
     def __iter__(self) -> Self:
         return self

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from web3sim.engine.interface import DeadlinePassed
-from web3sim.processes.messages import receive, send
+from web3sim.processes.channel import receive, send
 
 log = logging.getLogger("mirror.web3")
 
@@ -65,7 +65,7 @@ def main(descriptor: int) -> None:
 def _collect() -> None:
     """Let go of copies that have ended, and say which ones died."""
     from mirror.processes import deaths
-    from web3sim.processes.process import ENDED_ON_PURPOSE
+    from web3sim.processes.starter import ENDED_ON_PURPOSE
 
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:

@@ -77,10 +77,10 @@ class Caches:
     code: contract id -> runtime code. slots: (time, contract id, slot) -> value. used_slots: contract id ->
     slots it used lately. batches: (time, contract id) -> None while the values of those are kept.
     used_entities: what was called, an id or address -> the contracts and tokens it used lately, likewise.
-    entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what
-    web3sim.state.tables answers. blocks: how a block was asked for -> StoredBlock or None. block_hashes: the
-    first of 256 numbers -> the hashes of these blocks, one after the other; like code, they never change.
-    system_files: the name of what one of them says -> its number.
+    entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what the tables answer.
+    blocks: how a block was asked for -> StoredBlock or None. block_hashes: the first of 256 numbers -> the
+    hashes of these blocks, one after the other; like code, they never change. system_files: the name of what
+    one of them says -> its number.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mirror.values import entity_id
 from web3sim.engine.interface import AccountKind, Address
-from web3sim.state.reader import LedgerState
+from web3sim.state.ledger import LedgerState
 
 # The treasury, 0.0.2, pays for calls that name no sender.
 _TREASURY_NUM = 2

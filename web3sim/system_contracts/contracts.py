@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from web3sim.engine.interface import AccountKind, Address, Halt, NotSupported, SystemAnswer, SystemCall
+from web3sim.state.ledger import LedgerState
 from web3sim.state.proxies import (
     ACCOUNT_SERVICE,
     REDIRECT_FOR_ACCOUNT,
@@ -12,7 +13,6 @@ from web3sim.state.proxies import (
     TOKEN_SERVICE,
     proxy_code,
 )
-from web3sim.state.reader import LedgerState
 from web3sim.system_contracts import functions, hts
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at
 

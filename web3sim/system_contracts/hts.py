@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from mirror.db.sql import MAX_INT64
 from mirror.values.result_codes import NAMES
 from web3sim.engine.interface import Address, SystemAnswer
-from web3sim.state.reader import LedgerState
-from web3sim.state.tables import Nft, Token
+from web3sim.state.ledger import LedgerState
+from web3sim.state.tables.interface import Nft, Token
 from web3sim.system_contracts.abi import address_at, number_at, one_string, word_of, word_of_address
 
 # From the canonical price of a query, whatever it answers.

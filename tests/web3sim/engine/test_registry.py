@@ -18,7 +18,7 @@ def test_an_unknown_engine_is_named_with_those_there_are():
 
 def test_the_library_comes_with_the_first_engine_and_hashes_with_pysha3():
     program = (
-        "import sys; from web3sim.engine import registry, seam\n"
+        "import sys; from web3sim.engine import interface, registry\n"
         "assert not {'eth', 'pyrevm', 'py_ecc'} & set(sys.modules), 'too early'\n"
         "registry.engine('pyevm')\n"
         "from eth_hash.auto import keccak\n"

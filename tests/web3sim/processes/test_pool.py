@@ -18,10 +18,10 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
 from web3sim.processes import pool as workers
-from web3sim.processes import process as worker_processes
-from web3sim.processes.messages import send
+from web3sim.processes import starter
+from web3sim.processes.channel import send
 from web3sim.processes.pool import Pieces, Pool, Unanswered
-from web3sim.processes.process import Worker
+from web3sim.processes.starter import WorkerProcess
 
 WORD_42 = (42).to_bytes(32, "big")
 FEW, LOOPS, DEEP = 5001, 5002, 5003
@@ -42,13 +42,13 @@ def ledger(ledger_tables: None) -> Build:
 def _no_call_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine any call takes as long as only long ones should."""
     for name in ("_LONG_PROCESSOR_SECONDS", "_LONG_SECONDS"):
-        monkeypatch.setattr(worker_processes, name, float("inf"))
+        monkeypatch.setattr(starter, name, float("inf"))
 
 
 @pytest.fixture
 def much_work_is_long(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From now on calls are long that take much of a processor's time."""
-    return lambda: monkeypatch.setattr(worker_processes, "_LONG_PROCESSOR_SECONDS", 0.25)
+    return lambda: monkeypatch.setattr(starter, "_LONG_PROCESSOR_SECONDS", 0.25)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_an_endless_loop_ends_at_its_deadline(pool, engine):
 
 
 def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool, monkeypatch):
-    monkeypatch.setattr(worker_processes, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(starter, "_GRACE_SECONDS", 0.0)
     ask(pool)
     (first,) = running(pool)
     os.kill(first, signal.SIGSTOP)
@@ -176,13 +176,13 @@ def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_do
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     # A stopped process takes as long as the test wants.
     os.kill(first, signal.SIGSTOP)
-    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", 0.0)
+    monkeypatch.setattr(starter, "_LONG_SECONDS", 0.0)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask, pool)
         wait_until(lambda: priority(first) == usual + 10)
         os.kill(first, signal.SIGCONT)
         assert call.result().result == WORD_42
-    monkeypatch.setattr(worker_processes, "_LONG_SECONDS", float("inf"))
+    monkeypatch.setattr(starter, "_LONG_SECONDS", float("inf"))
     assert [ask(pool).result for _ in range(3)] == [WORD_42] * 3
     assert running(pool) == [first]
     assert priority(first) == usual
@@ -294,12 +294,12 @@ def test_pieces_end_in_time_also_if_they_are_taken_slowly():
     with theirs:
         send(theirs, b"first")
         send(theirs, b"second")
-        pool, worker = Pool(1, 0), Worker(ours, process.pid)
+        pool, worker = Pool(1, 0), WorkerProcess(ours, process.pid)
         assert next(Pieces(pool, worker, soon())) == b"first"
         # The second piece is there, but whoever reads comes too late.
         with pytest.raises(Unanswered):
             next(Pieces(pool, worker, soon(-10)))
-    assert process.wait(PATIENCE_SECONDS) == -worker_processes.ENDED_ON_PURPOSE
+    assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
 
 def test_a_call_without_time_is_not_begun(pool):

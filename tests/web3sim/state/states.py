@@ -4,8 +4,8 @@ from mirror.values import entity_id
 from web3sim.engine.interface import AccountRecord
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
-from web3sim.state.reader import LedgerState
-from web3sim.state.tables import Token
+from web3sim.state.ledger import LedgerState
+from web3sim.state.tables.interface import Token
 
 SOME_BLOCK = StoredBlock(number=10, hash=bytes(range(48)), consensus_start=0, consensus_end=0)
 

@@ -9,8 +9,8 @@ from tests.web3sim.state.states import at, current, long_zero
 from web3sim.state import cache
 from web3sim.state.blocks import block_at, block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
-from web3sim.state.reader import LedgerState
-from web3sim.state.tables import Token
+from web3sim.state.ledger import LedgerState
+from web3sim.state.tables.interface import Token
 
 
 def read_everything(state: LedgerState) -> None:

@@ -2,7 +2,7 @@
 
 from tests.web3sim.state.states import current, long_zero
 from web3sim.engine.interface import AccountKind
-from web3sim.engine.ledger import TOKEN_CREATIONS
+from web3sim.engine.ledger.computation import TOKEN_CREATIONS
 from web3sim.state.proxies import proxy_code
 from web3sim.system_contracts import functions
 from web3sim.system_contracts.contracts import NetworkContracts

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.interface import Profile
-from web3sim.engine.ledger import LedgerComputation
+from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.plain import PlainEngine
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.operations import Instructions

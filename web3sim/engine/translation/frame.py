@@ -1,14 +1,14 @@
 """The frame that translated code runs in, and the way from there to the library's own operations."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from eth.exceptions import FullStack
 from eth.vm import opcode_values as op
 from eth.vm.stack import Stack
 
-if TYPE_CHECKING:
-    from web3sim.engine.computation import EngineComputation
-    from web3sim.engine.translation.programs import Program
+from web3sim.engine.computation import EngineComputation
+from web3sim.engine.state import EngineState
+from web3sim.engine.translation.operations import Instructions
 
 STACK_LIMIT = 1024
 # Gas between two looks at the clock: some milliseconds.
@@ -46,6 +46,21 @@ class LongData:
         return bytes(self.data[place]).ljust(place.stop - place.start, b"\0")
 
 
+class RunningProgram(Protocol):
+    """The translated code of a frame, as far as the frame and the operations called from it use it."""
+
+    raw: bytes
+    instructions: Instructions
+    #: Conditional jump -> whether it was taken last.
+    taken: dict[int, bool]
+
+    def __contains__(self, position: object, /) -> bool:
+        """Return whether translated code begins at a position."""
+
+    def due(self, position: int, state: EngineState) -> bool:
+        """Return whether code should be translated at a position now; otherwise note the arrival there."""
+
+
 class Frame:
     """A frame of the call while it runs. Of `data` 32 bytes can be read at any offset.
 
@@ -58,7 +73,7 @@ class Frame:
         "storage_address", "data", "size", "static", "checkpoint", "shared",
     )  # fmt: skip
 
-    def __init__(self, computation: "EngineComputation", program: "Program"):
+    def __init__(self, computation: EngineComputation, program: RunningProgram):
         message: Any = computation.msg
         self.computation, self.message, self.program = computation, message, program
         self.meter = computation._gas_meter

@@ -19,7 +19,7 @@ from web3sim.engine.state import EngineState
 from web3sim.engine.translation.frame import Frame, interpret
 from web3sim.engine.translation.operations import Instructions
 from web3sim.engine.translation.runtime import NAMES
-from web3sim.engine.translation.source import Code, trace_source
+from web3sim.engine.translation.source import CodeProfile, trace_source
 
 Trace = Callable[[list[int], bytearray, int, Frame], tuple[int, int]]
 
@@ -96,7 +96,7 @@ class Program(dict[int, Trace]):
     def _translate(self, position: int, frame: Frame) -> Trace:
         # The second half of the characters is for short traces: code with many paths has more than enough.
         short = 2 * self.characters < self.allowance
-        code = Code(self.raw, self.instructions, self.destinations, self.taken, self, short)
+        code = CodeProfile(self.raw, self.instructions, self.destinations, self.taken, self, short)
         source = trace_source(code, position)
         self.characters -= len(source)
         frame.state.translatable -= len(source) * OPERATIONS_PER_CHARACTER

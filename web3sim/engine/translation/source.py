@@ -48,7 +48,7 @@ _COPIES = {op.CALLDATACOPY: "CD", op.CODECOPY: "CC", op.RETURNDATACOPY: "CR", op
 
 
 @dataclass
-class Code:
+class CodeProfile:
     """What there is to know of a code: `taken` says which way a conditional jump went last.
 
     Jumps back to positions in `traced` end a trace, since others begin there; with `short` it ends at all of
@@ -63,7 +63,7 @@ class Code:
     short: bool = False
 
 
-def trace_source(code: Code, start: int) -> str:
+def trace_source(code: CodeProfile, start: int) -> str:
     """The source of the trace that starts at a position."""
     first = _Trace(code, start, None)
     first.translate()
@@ -75,7 +75,7 @@ def trace_source(code: Code, start: int) -> str:
 
 
 class _Trace(Writer):
-    def __init__(self, code: Code, start: int, repeats: Loop | None):
+    def __init__(self, code: CodeProfile, start: int, repeats: Loop | None):
         super().__init__(start, repeats)
         self.code = code
         # What is known of memory: words at constant offsets, and its least length; and of the frame.

@@ -11,7 +11,7 @@ from web3sim.engine.code import jump_destinations
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.translation.operations import Instructions
 from web3sim.engine.translation.runtime import NAMES
-from web3sim.engine.translation.source import CHARACTER_LIMIT, INSTRUCTION_LIMIT, Code, trace_source
+from web3sim.engine.translation.source import CHARACTER_LIMIT, INSTRUCTION_LIMIT, CodeProfile, trace_source
 
 INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
 ATTRIBUTES = {
@@ -23,7 +23,7 @@ ATTRIBUTES = {
 def _sources(raw: bytes, taken=None) -> list[str]:
     """The traces from the start and from each jump destination."""
     places = frozenset(place for place, marked in enumerate(jump_destinations(raw)) if marked)
-    known = Code(raw, INSTRUCTIONS, places, taken or {})
+    known = CodeProfile(raw, INSTRUCTIONS, places, taken or {})
     return [trace_source(known, place) for place in sorted({0, *places})]
 
 
@@ -63,7 +63,7 @@ def test_a_trace_that_comes_back_to_its_entry_is_a_loop_with_the_stack_in_locals
     counted_down = code(100) + code("JUMPDEST", 1, "SWAP1", "SUB", "DUP1", 2, "JUMPI", "STOP")
     places = frozenset({2})
 
-    source = trace_source(Code(counted_down, INSTRUCTIONS, places, {}), 2)
+    source = trace_source(CodeProfile(counted_down, INSTRUCTIONS, places, {}), 2)
 
     assert "while g >= x.checkpoint" in source
     assert source.index("i1 = s[-1]") < source.index("while")
@@ -105,7 +105,7 @@ def _wide() -> bytes:
 )
 def test_a_trace_is_short_whatever_the_code(raw):
     places = frozenset(place for place, marked in enumerate(jump_destinations(raw)) if marked)
-    known = Code(raw, INSTRUCTIONS, places, {})
+    known = CodeProfile(raw, INSTRUCTIONS, places, {})
     for start in [0, *random.Random(2).sample(range(len(raw)), min(len(raw), 200))]:
         source = trace_source(known, start)
         # The last exit writes the whole stack.

@@ -8,8 +8,8 @@ from web3sim.engine.interface import AccountKind, AccountRecord, NotSupported
 from web3sim.state import cache
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
+from web3sim.state.ledger import LedgerState
 from web3sim.state.proxies import proxy_code
-from web3sim.state.reader import LedgerState
 
 EVM_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
 OTHER_ADDRESS = bytes.fromhex("d85bf2d38617f0bcd3320841419a798f7a81e38f")

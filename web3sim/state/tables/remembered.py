@@ -11,7 +11,7 @@ from mirror import config
 from web3sim.engine.interface import AccountKind, Address
 from web3sim.state.cache import Absent, ExpiringCache, caches
 from web3sim.state.database import Reading
-from web3sim.state.tables import Entity, SlotKey, Tables
+from web3sim.state.tables.interface import Entity, SlotKey, Tables
 
 # How an entity is asked for: by its own address, or by its encoded id.
 EntityKey = Address | int

@@ -8,7 +8,7 @@ from mirror import config
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.state.database import Reading
-from web3sim.state.tables import Nft, Token, token_of
+from web3sim.state.tables.interface import Nft, Token, token_of
 
 # How far back the last snapshot may lie, and from it a balance's last row: a snapshot only has what changed.
 REACH = 31 * NANOS_PER_DAY
@@ -31,7 +31,7 @@ def newest(table: str, columns: str, condition: str) -> str:
 
 
 class HistoricalTokens:
-    """The part of web3sim.state.tables.Tables that is about tokens, just after `time` (ns)."""
+    """The part of web3sim.state.tables.interface.Tables that is about tokens, just after `time` (ns)."""
 
     def __init__(self, time: int, reading: Reading) -> None:
         self.reading = reading

@@ -12,10 +12,10 @@ import pytest
 from tests.e2e.life import Life
 from tests.ledger.ingest.load import load, stored
 from web3sim.state.blocks import block_hashes, find_block, parse_block
-from web3sim.state.current import CurrentTables
 from web3sim.state.database import Reading
-from web3sim.state.historical import HistoricalTables
-from web3sim.state.tables import Tables
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.historical.accounts import HistoricalTables
+from web3sim.state.tables.interface import Tables
 
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "1"))
 TRANSACTIONS = 250

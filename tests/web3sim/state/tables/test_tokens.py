@@ -4,7 +4,7 @@ import pytest
 
 from tests.build import START, insert, time_range
 from tests.web3sim.state.states import at, current, long_zero, token
-from web3sim.state.tables import Nft, Token
+from web3sim.state.tables.interface import Nft, Token
 
 TOKEN, OWNER, SPENDER, OTHER, TREASURY = 3001, 2001, 2002, 2003, 1001
 UNIQUE = "NON_FUNGIBLE_UNIQUE"

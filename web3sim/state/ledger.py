@@ -7,12 +7,12 @@ from mirror.values import entity_id
 from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
-from web3sim.state.current import CurrentTables
 from web3sim.state.database import Reading
-from web3sim.state.historical import HistoricalTables
 from web3sim.state.proxies import proxy_code
-from web3sim.state.remembered import EntityKey, RememberedTables
-from web3sim.state.tables import Entity, Nft, Tables, Token
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.historical.accounts import HistoricalTables
+from web3sim.state.tables.interface import Entity, Nft, Tables, Token
+from web3sim.state.tables.remembered import EntityKey, RememberedTables
 
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000

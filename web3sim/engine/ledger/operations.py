@@ -13,14 +13,14 @@ from eth_typing import Address
 
 from web3sim.engine import interface
 from web3sim.engine.halts import RuleBroken
-from web3sim.engine.state import LedgerState, is_non_user_account, is_system_account
+from web3sim.engine.ledger.state import LedgerEngineState, is_non_user_account, is_system_account
 
 _WORD = 32
 
 
-def _state(computation: ComputationAPI) -> LedgerState:
+def _state(computation: ComputationAPI) -> LedgerEngineState:
     state = computation.state
-    assert isinstance(state, LedgerState)
+    assert isinstance(state, LedgerEngineState)
     return state
 
 
@@ -100,7 +100,7 @@ def _selfdestruct(computation: ComputationAPI) -> None:
 
 
 def _why_not_destroyed(
-    state: LedgerState, address: Address, beneficiary: Address, balance: int
+    state: LedgerEngineState, address: Address, beneficiary: Address, balance: int
 ) -> interface.Halt | None:
     missing = not state.account_exists(beneficiary)
     if missing or is_system_account(beneficiary) or state.is_network_owned(beneficiary):

@@ -1,7 +1,6 @@
-"""What the tables answer about one state, the current one or that at a time, and in which form.
+"""The questions that the tables answer about one state, now or at a time, and the rows they answer with.
 
-`web3sim.state.current` and `web3sim.state.historical` read them, `web3sim.state.reader` makes of them what
-the EVM sees.
+The modules beside this one read the tables; `web3sim.state.ledger` turns the rows into what the EVM sees.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

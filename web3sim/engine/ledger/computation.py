@@ -12,8 +12,9 @@ from eth_typing import Address
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.halts import RuleBroken
 from web3sim.engine.interface import AccountKind, Halt, SystemAnswer, SystemCall, SystemContracts
-from web3sim.engine.ledger_operations import LEDGER_OPERATIONS
-from web3sim.engine.state import EngineState, LedgerState, is_system_account, long_zero_number
+from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
+from web3sim.engine.ledger.state import LedgerEngineState, is_system_account, long_zero_number
+from web3sim.engine.state import EngineState
 
 # Contracts older than the rule about delegate calls to system contracts, by entity number.
 _GRANDFATHERED = frozenset({1_062_787, 1_461_860})
@@ -31,10 +32,10 @@ TOKEN_CREATIONS = frozenset(
 class LedgerComputation(EngineComputation):
     """Cancun with the rules of a ledger network."""
 
-    state_class = LedgerState
+    state_class = LedgerEngineState
     opcodes: dict[int, OpcodeAPI] = EngineComputation.opcodes | LEDGER_OPERATIONS
 
-    state: LedgerState
+    state: LedgerEngineState
 
     @classmethod
     def apply_message(
@@ -44,7 +45,7 @@ class LedgerComputation(EngineComputation):
         transaction_context: TransactionContextAPI,
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
-        assert isinstance(state, LedgerState)
+        assert isinstance(state, LedgerEngineState)
         broken = None if message.is_create else _why_not_sent(state, message)
         if broken is not None:
             # Nothing moves; the frame that would have received the value halts.
@@ -121,7 +122,7 @@ class LedgerComputation(EngineComputation):
             self.add_log_entry(Address(log.address), topics, log.data)
 
 
-def _why_not_sent(state: LedgerState, message: MessageAPI) -> Halt | None:
+def _why_not_sent(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
     """The rule that forbids a message to carry its value; None when it has none, or may."""
     if not (message.should_transfer_value and message.value):
         return None
@@ -140,7 +141,7 @@ def _why_not_sent(state: LedgerState, message: MessageAPI) -> Halt | None:
     return Halt.INVALID_SIGNATURE if signature_required and recipient != message.sender else None
 
 
-def _may_delegate(state: LedgerState, message: MessageAPI) -> bool:
+def _may_delegate(state: LedgerEngineState, message: MessageAPI) -> bool:
     """Whether a system contract answers: to plain calls, and to delegate calls of proxy code."""
     if message.storage_address == message.code_address:
         return True
@@ -152,7 +153,7 @@ def _may_delegate(state: LedgerState, message: MessageAPI) -> bool:
     return caller.entity_id in _GRANDFATHERED
 
 
-def _with_account_code(state: LedgerState, message: MessageAPI) -> MessageAPI:
+def _with_account_code(state: LedgerEngineState, message: MessageAPI) -> MessageAPI:
     """The message with the code of an account's proxy, where an account without code is called through it."""
     if message.is_create or message.code or state.system is None:
         return message

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
-from web3sim.state.tables import Entities, Entity, Nft, SlotKey, Token, entities_of, token_of
+from web3sim.state.tables.interface import Entities, Entity, Nft, SlotKey, Token, entities_of, token_of
 
 SLOT_LENGTH = 32
 
@@ -12,7 +12,7 @@ _ENTITY = "id, type::text, evm_address, alias, balance, ethereum_nonce, receiver
 
 
 class CurrentTables:
-    """See web3sim.state.tables.Tables."""
+    """See web3sim.state.tables.interface.Tables."""
 
     time = None
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from mirror import config
 from mirror.values.ethereum import created_address
 from web3sim.engine.interface import Address
-from web3sim.state.current import CurrentTables
-from web3sim.state.historical_tokens import HistoricalTokens, newest
-from web3sim.state.tables import Entities, Entity, SlotKey, entities_of
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.historical.tokens import HistoricalTokens, newest
+from web3sim.state.tables.interface import Entities, Entity, SlotKey, entities_of
 
 # A contract's own.
 _FIRST_NONCE = 1
@@ -15,7 +15,7 @@ _FIRST_STEP = 16
 
 
 class HistoricalTables(HistoricalTokens):
-    """The state just after `time` (ns); see web3sim.state.tables.Tables."""
+    """The state just after `time` (ns); see web3sim.state.tables.interface.Tables."""
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
         # Indexes: entity__evm_address and entity__alias, entity_history__evm_address and

@@ -20,7 +20,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from mirror import config
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
-from web3sim.processes.messages import Inbox, receive, send
+from web3sim.processes.channel import Inbox, receive, send
 
 log = logging.getLogger("mirror.web3")
 
@@ -42,7 +42,7 @@ class Unanswered(Exception):
     """A call that came to no answer: no process was free in time, or its process was killed or died."""
 
 
-class Worker:
+class WorkerProcess:
     """One process, as its web server process sees it."""
 
     def __init__(self, connection: socket.socket, pid: int) -> None:
@@ -135,7 +135,7 @@ class Starter:
         self._pauses = Pauses()
         self._began = self._due = 0.0
 
-    def worker(self) -> Worker:
+    def worker(self) -> WorkerProcess:
         """A new process that is ready. Errors: Unanswered."""
         with self._lock:
             ours, theirs = socket.socketpair()
@@ -143,7 +143,7 @@ class Starter:
                 with theirs:
                     self._hand_over(theirs)
                 ours.settimeout(START_SECONDS)
-                return Worker(ours, pickle.loads(receive(ours)))
+                return WorkerProcess(ours, pickle.loads(receive(ours)))
             except Unanswered:
                 ours.close()
                 raise

@@ -1,0 +1,40 @@
+"""The state a computation runs on by the rules of a ledger network."""
+
+from eth_typing import Address, Hash32
+
+from web3sim.engine.interface import AccountKind
+from web3sim.engine.state import EngineState
+
+# The last numbers of the network's own accounts, by their long-zero addresses.
+_LAST_SYSTEM_ACCOUNT = 750
+_LAST_NON_USER_ACCOUNT = 1000
+
+
+class LedgerEngineState(EngineState):
+    """Cancun's state with what a ledger network changes about accounts and blocks."""
+
+    def get_ancestor_hash(self, block_number: int) -> Hash32:
+        """Any block up to the current one, without a window."""
+        if block_number > self.block_number or self.block_number == 0:
+            return Hash32(b"")
+        return Hash32(self.accounts.block_hash(block_number))
+
+    def is_network_owned(self, address: Address) -> bool:
+        """Token or schedule: neither holds hbar."""
+        record = self.before(address)
+        return record is not None and record.kind in (AccountKind.TOKEN, AccountKind.SCHEDULE)
+
+
+def long_zero_number(address: Address) -> int | None:
+    """The entity number in a long-zero address; None for any other address."""
+    return int.from_bytes(address[12:], "big") if not any(address[:12]) else None
+
+
+def is_system_account(address: Address) -> bool:
+    number = long_zero_number(address)
+    return number is not None and number <= _LAST_SYSTEM_ACCOUNT
+
+
+def is_non_user_account(address: Address) -> bool:
+    number = long_zero_number(address)
+    return number is not None and number <= _LAST_NON_USER_ACCOUNT
