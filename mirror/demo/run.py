@@ -193,7 +193,7 @@ def live(say: Say) -> None:
                 yield publisher.publish(network, block)
             block = next_block(network, _LIVE_TPS)
             if block.number % _BLOCKS_REMEMBERED == 0:
-                forget(network)
+                forget(network.world)
             yield publisher.publish(network, block)
             publisher.forget(_KEPT_BLOCKS)
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from eth_bloom.bloom import BloomFilter
+
 from ledger.stream.record.compose import ComposedTransaction, account
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Execution, Log, Request, execute
@@ -17,14 +19,14 @@ from mirror.demo.network import Network
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
 from mirror.demo.world.world import World
-from mirror.values import entity_id, log_bloom
+from mirror.values import entity_id
 from mirror.values.hapi import ContractID, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # Tinybars; 852 tinycents at 12 cents for an hbar.
 GAS_PRICE = 71
 
-_NO_BLOOM = bytes(log_bloom.BLOOM_LENGTH)
+NO_BLOOM = bytes(256)
 
 
 @cache
@@ -127,7 +129,7 @@ class Run:
         result: dict[str, Any] = {
             "gasUsed": done.gas_used,
             "errorMessage": self.error,
-            "bloom": self._bloom(),
+            "bloom": self._bloom(self.logs),
             "sender_id": account(self.sender.number),
         }
         if self.contract is not None:
@@ -138,7 +140,7 @@ class Run:
                 "logInfo": [
                     {
                         "contractID": contract_id(log.contract),
-                        "bloom": self._bloom_of(log),
+                        "bloom": self._bloom([log]),
                         "topic": log.topics,
                         "data": log.data,
                     }
@@ -226,7 +228,7 @@ class Run:
             record={
                 "contractCreateResult": {
                     "contractID": contract_id(child.number),
-                    "bloom": _NO_BLOOM,
+                    "bloom": NO_BLOOM,
                     "evm_address": {"value": child.address},
                     "sender_id": account(self.sender.number),
                 }
@@ -289,11 +291,8 @@ class Run:
     def _log(self, log: Log) -> LogEntry:
         return LogEntry(self._number(log.address), log.topics, log.data)
 
-    def _bloom(self) -> bytes:
-        if not self.logs:
-            return _NO_BLOOM
-        return log_bloom.union(map(self._bloom_of, self.logs))
-
-    def _bloom_of(self, log: LogEntry) -> bytes:
-        """By the address that Ethereum tools know the contract by, and look for in the bloom."""
-        return log_bloom.of_log(self.network.world.accounts[log.contract].address, log.topics)
+    def _bloom(self, logs: Iterable[LogEntry]) -> bytes:
+        """Return the bloom filter of logs, with the addresses that Ethereum tools know their contracts by."""
+        accounts = self.network.world.accounts
+        entries = (entry for log in logs for entry in (accounts[log.contract].address, *log.topics))
+        return int(BloomFilter.from_iterable(entries)).to_bytes(len(NO_BLOOM), "big")

@@ -1,4 +1,7 @@
-"""The compiled contracts of the simulated network; their sources are in `contracts/`, one folder up."""
+"""The compiled contracts of the simulated network, and the data that calls them.
+
+Their sources are in `mirror/demo/contracts`.
+"""
 
 import json
 from dataclasses import dataclass
@@ -6,14 +9,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from eth_abi.abi import encode
+
+from mirror.values.hashes import keccak256
+
 FOLDER = Path(__file__).parents[1] / "contracts"
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """`creation` is the init code, to which constructor arguments are appended; `runtime` what it leaves.
+    """A compiled contract.
 
-    `selectors` maps signatures to the four bytes calls begin with, in hex.
+    `creation` is its init code without constructor arguments, `runtime` the code that is deployed, and
+    `selectors` maps the signature of a function to its selector in hex.
     """
 
     name: str
@@ -22,24 +30,32 @@ class Compiled:
     abi: list[dict[str, Any]]
     selectors: dict[str, str]
 
+    def arguments(self, *values: object) -> bytes:
+        """Encode constructor arguments."""
+        parameters = [
+            parameter for entry in self.abi if entry["type"] == "constructor" for parameter in entry["inputs"]
+        ]
+        return encode([parameter["type"] for parameter in parameters], values)
+
 
 @cache
 def compiled(name: str) -> Compiled:
-    """A contract by its Solidity name. Errors: KeyError."""
-    given = _file()["contracts"][name]
-    return Compiled(
-        name,
-        bytes.fromhex(given["creation"]),
-        bytes.fromhex(given["runtime"]),
-        given["abi"],
-        given["selectors"],
-    )
+    """Return a contract by its Solidity name. Errors: KeyError."""
+    contract = _file()["contracts"][name]
+    creation, runtime = bytes.fromhex(contract["creation"]), bytes.fromhex(contract["runtime"])
+    return Compiled(name, creation, runtime, contract["abi"], contract["selectors"])
 
 
 @cache
 def kinds() -> dict[bytes, str]:
-    """The Solidity name of a contract by its runtime code."""
-    return {bytes.fromhex(given["runtime"]): name for name, given in _file()["contracts"].items()}
+    """Map the runtime code of each contract to its Solidity name."""
+    return {bytes.fromhex(contract["runtime"]): name for name, contract in _file()["contracts"].items()}
+
+
+def call_data(signature: str, *arguments: object) -> bytes:
+    """Return the data that calls a function such as `transfer(address,uint256)`."""
+    types = signature[signature.index("(") + 1 : -1]
+    return keccak256(signature.encode())[:4] + encode(types.split(",") if types else (), arguments)
 
 
 @cache

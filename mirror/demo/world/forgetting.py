@@ -7,7 +7,6 @@ live goes on with less: what can still change, and the last of what can't.
 from collections.abc import Callable
 from typing import TypeVar
 
-from mirror.demo.network import Network
 from mirror.demo.world.files import APPEND, File
 from mirror.demo.world.tokens import Tokens
 from mirror.demo.world.world import World
@@ -18,9 +17,8 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-def forget(network: Network) -> None:
+def forget(world: World) -> None:
     """Forget what is over and nobody comes back to."""
-    world = network.world
     _forget_tokens(world.tokens)
     _forget_contracts(world)
     _keep_last(world.topics, lambda topic: topic.deleted)

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mirror.demo.evm import abi
-from mirror.demo.evm.solidity import compiled
+from mirror.demo.evm.solidity import call_data, compiled
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.contracts import Contract
@@ -96,15 +95,15 @@ def made_up(network: Network, contract: Contract, signature: str) -> Iterator[As
         "address": addresses,
         "uint256": [0, 1, 2, 10**6],
         "bool": [True],
-        "bytes32": [7],
-        "bytes4": [0x80AC58CD << 224],
+        "bytes32": [(7).to_bytes(32, "big")],
+        "bytes4": [bytes.fromhex("80ac58cd")],
         "bytes": [b""],
     }
     types = [name for name in signature.partition("(")[2].rstrip(")").split(",") if name]
     for arguments in itertools.product(*(pools[name] for name in types)):
         for sender in addresses:
             for value in (0, HBAR):
-                yield Asked(sender, contract.address, abi.call_data(signature, *arguments), value)
+                yield Asked(sender, contract.address, call_data(signature, *arguments), value)
 
 
 def successful_calls(network: Network) -> dict[tuple[str, str], Asked]:

@@ -3,7 +3,7 @@
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
 from mirror.demo.actions.contracts.sending import call, ethereum_sender, play, receiver_of_money, some
-from mirror.demo.evm import abi
+from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Action, Network
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.contracts import Contract
@@ -47,7 +47,7 @@ def come_out_of_turn(network: Network) -> bool:
     sender, coin = ethereum_sender(network), some(network, "Coin")
     if sender is None or coin is None:
         return False
-    data = abi.call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
+    data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
     sending.out_of_turn(network, sender, network.world.accounts[coin.number], data)
     return True
 
@@ -155,7 +155,7 @@ def _make_locker(network: Network, factory: Contract) -> bool:
         case 0:
             result = call(network, sender, factory, 1_200_000, "makeMany(uint256)", 2)
         case 1 | 2:
-            salt = network.choose.getrandbits(256)
+            salt = network.choose.getrandbits(256).to_bytes(32, "big")
             result = call(network, sender, factory, 500_000, "makeAt(bytes32)", salt, value=money)
         case _:
             result = call(network, sender, factory, 500_000, "make()", value=money)

@@ -1,8 +1,9 @@
 """Coins (ERC-20) and the exchange that trades them for hbars."""
 
+from eth_abi.abi import encode
+
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
 from mirror.demo.actions.contracts.sending import call, play
-from mirror.demo.evm import abi
 from mirror.demo.network import Action, Network
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
@@ -86,7 +87,7 @@ def _overspend(network: Network, coin: Contract) -> bool:
 
 def coins_of(coin: Contract, holder: Account) -> int:
     """What somebody has of a coin, by its storage."""
-    slot = keccak256(abi.encode(holder.address, _COIN_BALANCES))
+    slot = keccak256(encode(("address", "uint256"), (holder.address, _COIN_BALANCES)))
     stored = coin.slots.get(int.from_bytes(slot, "big"))
     return stored.value if stored else 0
 

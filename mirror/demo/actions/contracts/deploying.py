@@ -5,7 +5,7 @@ from typing import Any
 from ledger.stream.record.compose import account
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts import sending
-from mirror.demo.evm import abi, hooks
+from mirror.demo.evm import hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
@@ -46,7 +46,7 @@ def deploy(network: Network) -> bool:
     owner = network.person(at_least=300 * HBAR, settled=True)
     if kind is None or owner is None:
         return False
-    creation, arguments = compiled(kind).creation, _arguments(network, kind)
+    creation, arguments = compiled(kind).creation, compiled(kind).arguments(*_arguments(network, kind))
     by_ethereum = sending.signs_ethereum(owner) and kind != _DELETABLE
     file = None
     if len(creation) + len(arguments) > _INLINE_BYTES:
@@ -67,7 +67,7 @@ def deploy_in_vain(network: Network) -> bool:
     owner = network.person()
     if owner is None:
         return False
-    creation = compiled("Counter").creation + abi.encode(1)
+    creation = compiled("Counter").creation + compiled("Counter").arguments(1)
     gas = intrinsic_gas(creation, creates=True) + network.choose.randrange(20_000, 60_000)
     _create(network, owner, "Counter", file=None, creation=creation, arguments=b"", gas=gas)
     return True
@@ -161,21 +161,21 @@ def _wanted(network: Network) -> str | None:
     return network.choose.choice(kinds) if kinds else None
 
 
-def _arguments(network: Network, kind: str) -> bytes:
+def _arguments(network: Network, kind: str) -> tuple[object, ...]:
     """Constructor arguments."""
     contracts, choose = network.world.contracts, network.choose
     made = contracts.made[kind]
     if kind == "Coin":
-        return abi.encode(*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
+        return (*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
     if kind == "Collectible":
         turn, place = divmod(made, len(_COLLECTIONS))
         name, symbol, address = _COLLECTIONS[place]
-        return abi.encode(people.numbered(name, turn), symbol, address)
+        return (people.numbered(name, turn), symbol, address)
     if kind == "Counter":
-        return abi.encode(choose.randrange(100))
+        return (choose.randrange(100),)
     if kind == "Exchange":
-        return abi.encode(choose.choice(contracts.of("Coin")).address)
-    return b""
+        return (choose.choice(contracts.of("Coin")).address,)
+    return ()
 
 
 def _create(

@@ -5,13 +5,13 @@ from typing import Any
 from ledger.stream.record.compose import account
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts.deploying import changeable
-from mirror.demo.evm import abi, hooks
+from mirror.demo.evm import hooks
 from mirror.demo.evm.hooks import CALLS, HOOK_CONTRACT, LIMIT
-from mirror.demo.evm.run import contract_id
+from mirror.demo.evm.run import NO_BLOOM, contract_id
+from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Action, Network
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
-from mirror.values import log_bloom
 
 _MOST_HOOKS = 60
 _GAS = 80_000
@@ -124,7 +124,7 @@ def collect(network: Network) -> bool:
     if limit is None or not limit.value:
         return False
     amount = network.choose.randrange(1, min(int.from_bytes(limit.value, "big"), owner.balance // 20) + 1)
-    data = abi.call_data("permits(address,uint256)", taker.address, amount)
+    data = call_data("permits(address,uint256)", taker.address, amount)
     called = {"hook_id": hook.hook_id, "evm_hook_call": {"data": data, "gas_limit": _GAS}}
     parent = network.submit(
         "cryptoTransfer",
@@ -164,7 +164,7 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any)
             "contractCallResult": {
                 "contractID": called,
                 "contractCallResult": done.output,
-                "bloom": bytes(log_bloom.BLOOM_LENGTH),
+                "bloom": NO_BLOOM,
                 "gasUsed": done.gas_used,
                 "sender_id": account(payer.number),
             }

@@ -6,10 +6,10 @@ from typing import Any
 
 from ledger.stream.record.compose import FEE_COLLECTOR, TREASURY, transfer_list
 from mirror.demo.actions.accounts import people
-from mirror.demo.evm import abi
 from mirror.demo.evm.ethereum import EthereumTransaction, SignedTransaction
 from mirror.demo.evm.execution import Request
 from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
+from mirror.demo.evm.solidity import call_data
 from mirror.demo.keys.wallet import EcdsaWallet
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR, Account
@@ -200,7 +200,7 @@ def call(
     contract: Contract,
     gas: int,
     signature: str,
-    *arguments: abi.Argument,
+    *arguments: object,
     value: int = 0,
     around: Sequence[Account] = (),
 ) -> Result | None:
@@ -208,7 +208,7 @@ def call(
     if not can_pay(sender, gas, value):
         return None
     called = network.world.accounts[contract.number]
-    data = abi.call_data(signature, *arguments)
+    data = call_data(signature, *arguments)
     return send(network, sender, called, data, gas=gas, value=value, around=around)
 
 

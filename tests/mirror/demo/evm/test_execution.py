@@ -5,15 +5,15 @@ import os
 from pathlib import Path
 
 import pytest
+import rlp
+from eth_abi.abi import encode
 
-from mirror.demo.evm import abi, execution
+from mirror.demo.evm import execution
 from mirror.demo.evm.execution import CREATE, CREATE2, Request, execute
-from mirror.demo.evm.solidity import compiled
+from mirror.demo.evm.solidity import call_data, compiled
 from mirror.demo.evm.state import Place, Slot
-from mirror.values import rlp
 from mirror.values.entity_id import long_zero
 from mirror.values.hashes import keccak256
-from mirror.values.rlp import Element
 
 CASES = Path(os.environ.get("MIRROR_EVM_CASES", "../shared/conformance/evm"))
 PLACE = Place(block_number=5, timestamp=1_700_000_000, gas_price=71)
@@ -52,17 +52,24 @@ class Slate:
                     self.slots[address, slot] = change.written
 
     def create(self, name, *arguments, at=CONTRACT, value=0):
-        data = compiled(name).creation + abi.encode(*arguments)
+        data = compiled(name).creation + compiled(name).arguments(*arguments)
         done = execute(Request(ADA, data, 2_000_000, value, created=at), PLACE, self)
         assert done.successful
         self.take(done)
         return done
 
     def call(self, signature, *arguments, sender=ADA, to=CONTRACT, value=0, gas=1_000_000):
-        request = Request(sender, abi.call_data(signature, *arguments), gas, value, to)
+        request = Request(sender, call_data(signature, *arguments), gas, value, to)
         done = execute(request, PLACE, self)
         self.take(done)
         return done
+
+
+def words(*values):
+    """ABI words of numbers and addresses."""
+    return b"".join(
+        value.rjust(32, b"\0") if isinstance(value, bytes) else value.to_bytes(32, "big") for value in values
+    )
 
 
 def number(text):
@@ -137,9 +144,7 @@ def test_a_published_case_gives_its_status_output_gas_logs_and_storage(codes, ca
 
 
 def created_address(creator, nonce):
-    digits = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
-    pair = rlp.encode(Element(False, creator)) + rlp.encode(Element(False, digits))
-    return keccak256(rlp.encode(Element(True, pair)))[12:]
+    return keccak256(rlp.encode([creator, nonce]))[12:]
 
 
 def test_a_creation_leaves_the_runtime_code_and_what_the_constructor_stored():
@@ -150,10 +155,10 @@ def test_a_creation_leaves_the_runtime_code_and_what_the_constructor_stored():
     assert done.codes == {CONTRACT: compiled("Coin").runtime}
     assert done.nonces == {CONTRACT: 1}
     assert done.gas_used == done.frames[0].gas_used + execution.intrinsic_gas(
-        compiled("Coin").creation + abi.encode("Demo Coin", "DMO", 5_000), creates=True
+        compiled("Coin").creation + compiled("Coin").arguments("Demo Coin", "DMO", 5_000), creates=True
     )
-    assert ledger.call("balanceOf(address)", ADA).output == abi.encode(5_000)
-    assert ledger.call("name()").output == abi.encode(32) + abi.encode("Demo Coin")[32:]
+    assert ledger.call("balanceOf(address)", ADA).output == words(5_000)
+    assert ledger.call("name()").output == encode(["string"], ["Demo Coin"])
 
 
 def test_a_transfer_tells_what_it_read_wrote_and_logged():
@@ -162,13 +167,13 @@ def test_a_transfer_tells_what_it_read_wrote_and_logged():
 
     done = ledger.call("transfer(address,uint256)", BOB, 7)
 
-    of_ada, of_bob = (int.from_bytes(keccak256(abi.encode(holder, 4)), "big") for holder in (ADA, BOB))
-    assert done.output == abi.encode(True)
+    of_ada, of_bob = (int.from_bytes(keccak256(words(holder, 4)), "big") for holder in (ADA, BOB))
+    assert done.output == words(True)
     assert done.slots == {CONTRACT: {of_ada: Slot(5_000, 4_993), of_bob: Slot(0, 7)}}
     (log,) = done.logs
     assert log.address == CONTRACT
-    assert log.topics == (keccak256(b"Transfer(address,address,uint256)"), abi.encode(ADA), abi.encode(BOB))
-    assert log.data == abi.encode(7)
+    assert log.topics == (keccak256(b"Transfer(address,address,uint256)"), words(ADA), words(BOB))
+    assert log.data == words(7)
 
 
 def test_a_custom_error_and_a_reason_are_given_as_they_are_encoded():
@@ -179,8 +184,8 @@ def test_a_custom_error_and_a_reason_are_given_as_they_are_encoded():
     reason = ledger.call("reason(string)", "because")
 
     assert custom.result == reason.result == "CONTRACT_REVERT_EXECUTED"
-    assert custom.output == abi.call_data("Custom(uint256,string)", 7, "why")
-    assert reason.output == abi.call_data("Error(string)", "because")
+    assert custom.output == call_data("Custom(uint256,string)", 7, "why")
+    assert reason.output == call_data("Error(string)", "because")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +201,7 @@ def test_a_panic_has_its_code(signature, arguments, code):
     ledger = Slate()
     ledger.create("Faults")
 
-    assert ledger.call(signature, *arguments).output == abi.call_data("Panic(uint256)", code)
+    assert ledger.call(signature, *arguments).output == call_data("Panic(uint256)", code)
 
 
 @pytest.mark.parametrize(
@@ -224,20 +229,20 @@ def test_what_an_inner_call_wrote_before_it_reverted_is_not_written():
 
     assert done.slots == {CONTRACT: {1: Slot(0, 30)}}
     assert [frame.reverted for frame in done.frames] == [False, True]
-    assert done.frames[1].output == abi.call_data("Error(string)", "Faults: not meant to stay")
+    assert done.frames[1].output == call_data("Error(string)", "Faults: not meant to stay")
 
 
 def test_children_live_where_the_creators_nonce_or_the_salt_put_them():
     ledger = Slate()
     ledger.create("Factory")
     made = ledger.call("make()", value=70)
-    salted = ledger.call("makeAt(bytes32)", 5)
+    salted = ledger.call("makeAt(bytes32)", (5).to_bytes(32, "big"))
 
     by_nonce = created_address(CONTRACT, 1)
-    initcode = compiled("Locker").creation + abi.encode(ADA, 1)
+    initcode = compiled("Locker").creation + compiled("Locker").arguments(ADA, 1)
     by_salt = keccak256(b"\xff" + CONTRACT + (5).to_bytes(32, "big") + keccak256(initcode))[12:]
-    assert made.output == abi.encode(by_nonce)
-    assert salted.output == abi.encode(by_salt)
+    assert made.output == words(by_nonce)
+    assert salted.output == words(by_salt)
     assert made.nonces == {CONTRACT: 2, by_nonce: 1}
     assert made.balances[by_nonce] == ledger.balance(by_nonce) == 70
     assert [(frame.operation, frame.depth, frame.recipient) for frame in made.frames[1:]] == [
@@ -271,7 +276,7 @@ def test_a_refund_is_not_limited_to_a_fifth_of_the_gas():
 
 
 def calldata_gas(to, value):
-    data = abi.call_data("transfer(address,uint256)", to, value)
+    data = call_data("transfer(address,uint256)", to, value)
     return execution.intrinsic_gas(data, creates=False) - 21_000
 
 
@@ -279,7 +284,7 @@ def test_contracts_see_the_block_they_run_in():
     ledger = Slate()
     ledger.create("Counter", 0)
 
-    assert ledger.call("place()").output == abi.encode(5, 1_700_000_000, 298, long_zero(98), ADA)
+    assert ledger.call("place()").output == words(5, 1_700_000_000, 298, long_zero(98), ADA)
 
 
 def test_a_sender_that_cannot_pay_the_value_is_refused():

@@ -18,7 +18,7 @@ def aged() -> Network:
     genesis.begin(network)
     while network.counts.total() < 6_000:
         next_block(network, TPS)
-        forget(network)
+        forget(network.world)
     return network
 
 
