@@ -1,5 +1,5 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from tokens.handlers import airdrop, allowance, every, nft, relationship, supply, token
+from tokens.handlers import airdrop, allowance, nft, relationship, supply, token, transfer
 
-__all__ = ["airdrop", "allowance", "every", "nft", "relationship", "supply", "token"]
+__all__ = ["airdrop", "allowance", "nft", "relationship", "supply", "token", "transfer"]

@@ -1,4 +1,4 @@
-"""Token service, airdrops (HIP-904): tokens offered to accounts that are not associated yet."""
+"""Airdrops (HIP-904), tokens offered to accounts that are not associated yet: offer, cancel, claim."""
 
 from typing import Any
 
@@ -7,12 +7,13 @@ from ledger.ingest.registry import handles
 from ledger.stream.record.item import RecordItem
 from mirror.db.enums import AirdropState
 from mirror.values import entity_id
+from tokens.handlers.relationship import association
 from tokens.models import TokenAccount, TokenAirdrop
 
 
 @handles("TOKENAIRDROP")
 def token_airdrop(item: RecordItem, batch: Batch) -> None:
-    """What could not be transferred waits for its receiver; the amount is all that waits of the token.
+    """Store the airdrops that wait for their receivers; the amount is the total that waits of the token.
 
     Source: record.new_pending_airdrops. Rows: token_airdrop version.
     """
@@ -34,7 +35,7 @@ def token_airdrop(item: RecordItem, batch: Batch) -> None:
 
 @handles("TOKENCANCELAIRDROP")
 def token_cancel_airdrop(item: RecordItem, batch: Batch) -> None:
-    """The sender takes airdrops back. Source: body.tokenCancelAirdrop. Rows: token_airdrop version."""
+    """Cancel airdrops. Source: body.tokenCancelAirdrop. Rows: token_airdrop version."""
     if batch.persist.token_airdrops:
         for identifier in item.body.tokenCancelAirdrop.pending_airdrops:
             _end(item, batch, identifier, AirdropState.CANCELLED)
@@ -42,33 +43,20 @@ def token_cancel_airdrop(item: RecordItem, batch: Batch) -> None:
 
 @handles("TOKENCLAIMAIRDROP")
 def token_claim_airdrop(item: RecordItem, batch: Batch) -> None:
-    """Receivers take airdrops, which associates them if they are not; the tokens come by transfers.
+    """Claim airdrops and associate receivers that are not associated yet; the tokens come by transfers.
 
-    Source: body.tokenClaimAirdrop. Rows: token_airdrop version; token_account version of who is not
-    associated.
+    Source: body.tokenClaimAirdrop. Rows: token_airdrop version; token_account version of new associations.
     """
     if not batch.persist.token_airdrops:
         return
-    at = item.consensus_timestamp
     for identifier in item.body.tokenClaimAirdrop.pending_airdrops:
         ended = _end(item, batch, identifier, AirdropState.CLAIMED)
         if ended:
-            receiver, token = ended
-            batch.establish(
-                TokenAccount,
-                since=at,
-                account_id=receiver,
-                token_id=token,
-                associated=True,
-                automatic_association=False,
-                balance=0,
-                balance_timestamp=at,
-                created_timestamp=at,
-            )
+            batch.establish(TokenAccount, **association(item, *ended))
 
 
 def _end(item: RecordItem, batch: Batch, identifier: Any, state: str) -> tuple[int, int] | None:
-    """A pending airdrop is over: its receiver and token; None when an account of it is not known."""
+    """End a pending airdrop and return its receiver and token; None when one of its accounts is unknown."""
     receiver = batch.account(item, identifier.receiver_id, "receiver of an airdrop")
     sender = batch.account(item, identifier.sender_id, "sender of an airdrop")
     if not receiver or not sender:
@@ -87,7 +75,10 @@ def _change(
     state: str,
     amount: int | None = None,
 ) -> int:
-    """A new state of the airdrop a PendingAirdropId names; its token. Fungible ones have serial number 0."""
+    """Set the state of the airdrop that a PendingAirdropId names, and return its token.
+
+    Fungible tokens have serial number 0.
+    """
     if identifier.WhichOneof("token_reference") == "non_fungible_token":
         token = entity_id.of_token(identifier.non_fungible_token.token_ID)
         serial = identifier.non_fungible_token.serial_number

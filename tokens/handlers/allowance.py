@@ -1,4 +1,4 @@
-"""Crypto service, allowances of tokens and NFTs (HIP-336); those of hbar are the ledger's.
+"""Allowances of tokens and NFTs (HIP-336); those of hbar are in `ledger`.
 
 Where a body repeats itself, its last entry counts.
 """
@@ -15,7 +15,7 @@ from tokens.models.nft import KEEP
 
 @handles("CRYPTOAPPROVEALLOWANCE")
 def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
-    """A spender may take single serials, or all an owner has of a token, now and later; or no longer.
+    """Allow a spender to take single serials, or all serials of a token an owner has or gets; or revoke it.
 
     Source: body.cryptoApproveAllowance.nftAllowances. Rows: nft_allowance version, nft version per serial.
     """
@@ -27,7 +27,7 @@ def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
         if not owner:
             continue
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
-        # A spender by alias, which the network resolves and the record does not tell, is not known here.
+        # The network resolves a spender given by alias, but the record does not name the account.
         approved = KEEP if allowance.spender.WhichOneof("account") == "alias" else spender or None
         delegating = entity_id.of_account(allowance.delegating_spender)
         batch.mention(delegating, owner, spender, token)
@@ -59,17 +59,17 @@ def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
 
 @handles("CRYPTOAPPROVEALLOWANCE")
 def approve_token_allowances(item: RecordItem, batch: Batch) -> None:
-    """A spender may take an amount of a fungible token, in its smallest unit; 0 revokes.
+    """Allow a spender to take an amount of a fungible token, in its smallest unit; 0 revokes.
 
     Source: body.cryptoApproveAllowance.tokenAllowances. Rows: token_allowance version.
     """
-    seen: set[tuple[int, int, int]] = set()
+    granted: set[tuple[int, int, int]] = set()
     for allowance in reversed(item.body.cryptoApproveAllowance.tokenAllowances):
         owner = _owner(item, batch, allowance)
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
-        if not owner or (owner, spender, token) in seen:
+        if not owner or (owner, spender, token) in granted:
             continue
-        seen.add((owner, spender, token))
+        granted.add((owner, spender, token))
         batch.upsert(
             TokenAllowance,
             since=item.consensus_timestamp,
@@ -85,7 +85,7 @@ def approve_token_allowances(item: RecordItem, batch: Batch) -> None:
 
 @handles("CRYPTODELETEALLOWANCE")
 def delete_nft_allowances(item: RecordItem, batch: Batch) -> None:
-    """No one may spend these serials but their owner, whoever that is.
+    """Clear the spenders of serials.
 
     Source: body.cryptoDeleteAllowance.nftAllowances. Rows: nft version per serial.
     """
@@ -98,7 +98,7 @@ def delete_nft_allowances(item: RecordItem, batch: Batch) -> None:
 
 
 def _owner(item: RecordItem, batch: Batch, allowance: Any) -> int:
-    """The payer, unless the allowance names another; 0 when that one is not known."""
+    """Return the owner the allowance names, or else the payer; 0 when the owner is not known."""
     if not allowance.HasField("owner"):
         return item.payer_account_id
     owner = batch.account(item, allowance.owner, "owner of an allowance")

@@ -1,15 +1,32 @@
-"""Token service, single serials: their metadata."""
+"""NFTs: serials that change hands in any transaction, or get new metadata.
+
+Mint, burn and wipe are in `supply.py`.
+"""
+
+from functools import partial
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles
 from ledger.stream.record.item import RecordItem
+from mirror.values import entity_id
+from tokens.handlers.relationship import move_balance
 from tokens.models import Nft
 from tokens.models.nft import KEEP
+
+# This serial number in a record stands for all serials of the treasury, which go to the next treasury.
+ALL_SERIALS = -1
+
+# The columns of nft and nft_history.
+NFT_COLUMNS = """account_id, created_timestamp, deleted, delegating_spender, metadata, serial_number, spender,
+    token_id, timestamp_range"""
 
 
 @handles("TOKENUPDATENFTS")
 def token_update_nfts(item: RecordItem, batch: Batch) -> None:
-    """Serials get new metadata; owner and spenders stay (HIP-657).
+    """Replace the metadata of serials (HIP-657); owner and spenders stay.
 
     Source: body.token_update_nfts. Rows: nft version per serial; none when the body sets nothing.
     """
@@ -27,4 +44,122 @@ def token_update_nfts(item: RecordItem, batch: Batch) -> None:
             metadata=body.metadata.value,
             delegating_spender=KEEP,
             spender=KEEP,
+        )
+
+
+def nft_transfers(item: RecordItem, batch: Batch) -> None:
+    """Give serials to their receivers, and store the transfers with the transaction; spenders are cleared.
+
+    A mint has no sender. A burn or wipe has no receiver; its handler deletes the serial.
+    Source: record.tokenTransferLists; body.cryptoTransfer for approvals.
+    Rows: transaction.nft_transfer; nft version; token_account balance, silently. A change of treasury moves
+    the serials once all rows before it are written.
+    """
+    # BODY
+    transfers = _transfers(item)
+    # ROWS
+    batch.transaction["nft_transfer"] = transfers
+    at = item.consensus_timestamp
+    treasury_change: dict[str, Any] | None = None
+    for transfer in transfers:
+        token, serial = transfer["token_id"], transfer["serial_number"]
+        sender, receiver = transfer["sender_account_id"], transfer["receiver_account_id"]
+        batch.mention(sender or 0, receiver or 0, token)
+        if serial == ALL_SERIALS:
+            treasury_change = treasury_change or transfer
+            continue
+        if receiver:
+            batch.upsert(Nft, since=at, token_id=token, serial_number=serial, account_id=receiver)
+        if batch.persist.track_balance and treasury_change is None:
+            if sender:
+                move_balance(batch, sender, token, -1, at)
+            if receiver:
+                move_balance(batch, receiver, token, 1, at)
+    if treasury_change:
+        batch.barrier(
+            partial(
+                _change_treasury,
+                token=treasury_change["token_id"],
+                previous=treasury_change["sender_account_id"],
+                new=treasury_change["receiver_account_id"],
+                at=at,
+                track_balance=batch.persist.track_balance,
+            )
+        )
+
+
+def _transfers(item: RecordItem) -> list[dict[str, Any]]:
+    """Return transaction.nft_transfer: the transfers of all tokens in the order of the record."""
+    approvals = _approvals(item)
+    transfers = []
+    for transfer_list in item.record.tokenTransferLists:
+        if not transfer_list.nftTransfers:
+            continue
+        token = entity_id.of_token(transfer_list.token)
+        for transfer in transfer_list.nftTransfers:
+            sender = entity_id.of_account(transfer.senderAccountID)
+            receiver = entity_id.of_account(transfer.receiverAccountID)
+            serial = transfer.serialNumber
+            transfers.append(
+                {
+                    "is_approval": approvals.get((token, serial, sender, receiver), False),
+                    "receiver_account_id": receiver or None,
+                    "sender_account_id": sender or None,
+                    "serial_number": serial,
+                    "token_id": token,
+                }
+            )
+    return transfers
+
+
+def _approvals(item: RecordItem) -> dict[tuple[int, int, int, int], bool]:
+    """Return is_approval of the requested transfers by token, serial, sender and receiver.
+
+    The first of equal ones counts.
+    """
+    approvals: dict[tuple[int, int, int, int], bool] = {}
+    if item.body.WhichOneof("data") != "cryptoTransfer":
+        return approvals
+    for transfer_list in item.body.cryptoTransfer.tokenTransfers:
+        if not transfer_list.nftTransfers:
+            continue
+        token = entity_id.of_token(transfer_list.token)
+        for transfer in transfer_list.nftTransfers:
+            sender = entity_id.of_account(transfer.senderAccountID)
+            receiver = entity_id.of_account(transfer.receiverAccountID)
+            approvals.setdefault((token, transfer.serialNumber, sender, receiver), transfer.is_approval)
+    return approvals
+
+
+def _change_treasury(
+    cursor: CursorWrapper, *, token: int, previous: int | None, new: int | None, at: int, track_balance: bool
+) -> None:
+    """Give all serials of the previous treasury to the new one, and clear their spenders.
+
+    Rows: nft and nft_history; token_account balances.
+    """
+    cursor.execute(
+        f"""
+        insert into nft_history ({NFT_COLUMNS})
+        select {NFT_COLUMNS.replace("timestamp_range", "int8range(lower(timestamp_range), %s)")}
+        from nft where account_id = %s and token_id = %s
+        """,
+        [at, previous, token],
+    )
+    cursor.execute(
+        """
+        update nft set account_id = %s, delegating_spender = null, spender = null,
+            timestamp_range = int8range(%s, null)
+        where account_id = %s and token_id = %s
+        """,
+        [new, at, previous, token],
+    )
+    if track_balance:
+        cursor.execute(
+            """
+            update token_account
+            set balance = case when account_id = %s then 0 else balance + %s end, balance_timestamp = %s
+            where account_id in (%s, %s) and token_id = %s
+            """,
+            [previous, cursor.rowcount, at, previous, new, token],
         )

@@ -1,12 +1,21 @@
-"""Token service, an account's relationship to tokens: associate, dissociate, freeze, KYC, reject."""
+"""Relationships of accounts to tokens: associate, dissociate, freeze, KYC, reject."""
+
+from typing import Any
 
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.registry import Order, every_item, handles, names_entity
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
-from mirror.values.transaction_types import name
-from tokens.handlers.statuses import FROZEN, GRANTED, REVOKED, UNFROZEN
+from mirror.values.transaction_types import NUMBERS, name
 from tokens.models import TokenAccount
+
+# freeze_status and kyc_status of token and token_account; null in the latter means the token's own status.
+NOT_APPLICABLE = 0
+FROZEN, UNFROZEN = 1, 2
+GRANTED, REVOKED = 1, 2
+
+FAIL_INVALID = 23
+TOKEN_CREATION = NUMBERS["TOKENCREATION"]
 
 _BODIES = {
     "TOKENASSOCIATE": "tokenAssociate",
@@ -31,39 +40,28 @@ def account_of_body(item: RecordItem, batch: Batch) -> int:
 
 @handles("TOKENASSOCIATE")
 def token_associate(item: RecordItem, batch: Batch) -> None:
-    """The account may hold these tokens; its relationship starts anew, with the token's own statuses.
+    """Associate an account with tokens; each relationship starts anew, with the token's own statuses.
 
     Source: body.tokenAssociate. Rows: token_account version per token.
     """
     if not batch.persist.tokens or not item.entity_id:
         return
-    at = item.consensus_timestamp
-    for given in item.body.tokenAssociate.tokens:
-        token = entity_id.of_token(given)
-        batch.upsert(
-            TokenAccount,
-            since=at,
-            account_id=item.entity_id,
-            token_id=token,
-            associated=True,
-            automatic_association=False,
-            balance=0,
-            balance_timestamp=at,
-            created_timestamp=at,
-        )
+    for message in item.body.tokenAssociate.tokens:
+        token = entity_id.of_token(message)
+        batch.upsert(TokenAccount, **association(item, item.entity_id, token))
         batch.mention(token)
 
 
 @handles("TOKENDISSOCIATE")
 def token_dissociate(item: RecordItem, batch: Batch) -> None:
-    """The account holds these tokens no longer; what it had of a deleted or expired token goes by transfer.
+    """End an account's association with tokens; what it held of a deleted or expired token goes by transfer.
 
     Source: body.tokenDissociate. Rows: token_account version per token.
     """
     if not batch.persist.tokens or not item.entity_id:
         return
-    for given in item.body.tokenDissociate.tokens:
-        token = entity_id.of_token(given)
+    for message in item.body.tokenDissociate.tokens:
+        token = entity_id.of_token(message)
         batch.upsert(
             TokenAccount,
             since=item.consensus_timestamp,
@@ -76,7 +74,7 @@ def token_dissociate(item: RecordItem, batch: Batch) -> None:
 
 @handles(*_STATUSES)
 def token_status(item: RecordItem, batch: Batch) -> None:
-    """The account may or may not move the token, or is or is no longer known to its issuer.
+    """Freeze or unfreeze a token for an account, or grant or revoke its KYC.
 
     Source: body.tokenFreeze, tokenUnfreeze, tokenGrantKyc, tokenRevokeKyc. Rows: token_account version.
     """
@@ -99,6 +97,52 @@ def token_status(item: RecordItem, batch: Batch) -> None:
 
 @names_entity("TOKENREJECT")
 def rejecting_account(item: RecordItem, batch: Batch) -> int:
-    """The payer, unless the body names another owner. What is rejected returns by transfers (HIP-904)."""
+    """Return the payer, or the owner the body names. Rejected tokens return by transfers (HIP-904)."""
     body = item.body.tokenReject
     return batch.lookup.account(body.owner) if body.HasField("owner") else item.payer_account_id
+
+
+@every_item(Order.TOKEN_TRANSFERS)
+def automatic_associations(item: RecordItem, batch: Batch) -> None:
+    """Store the associations a transaction caused; those of a new token start with its creation.
+
+    A transaction that ended with FAIL_INVALID may have caused some too.
+    Source: record.automatic_token_associations. Rows: token_account version.
+    """
+    associations = item.record.automatic_token_associations
+    if not associations or not batch.persist.tokens or item.transaction_type == TOKEN_CREATION:
+        return
+    if not (item.successful or item.result == FAIL_INVALID):
+        return
+    for message in associations:
+        account = entity_id.of_account(message.account_id)
+        token = entity_id.of_token(message.token_id)
+        batch.upsert(TokenAccount, **association(item, account, token, automatic=True))
+        batch.mention(account, token)
+
+
+def association(item: RecordItem, account: int, token: int, *, automatic: bool = False) -> dict[str, Any]:
+    """Return the columns of a relationship that starts with this item."""
+    at = item.consensus_timestamp
+    return {
+        "since": at,
+        "account_id": account,
+        "token_id": token,
+        "associated": True,
+        "automatic_association": automatic,
+        "balance": 0,
+        "balance_timestamp": at,
+        "created_timestamp": at,
+    }
+
+
+def move_balance(batch: Batch, account: int, token: int, amount: int, at: int) -> None:
+    """Add `amount` to the account's balance of the token, which starts no new version."""
+    batch.upsert(
+        TokenAccount,
+        account_id=account,
+        token_id=token,
+        associated=True,
+        balance=amount,
+        balance_timestamp=at,
+    )

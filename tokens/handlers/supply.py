@@ -1,4 +1,4 @@
-"""Token service, how much of a token there is: mint, burn, wipe."""
+"""The supply of tokens: mint, burn, wipe."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from tokens.models import Nft, Token
 
 @handles("TOKENMINT")
 def token_mint(item: RecordItem, batch: Batch) -> None:
-    """More of a token, or new serials; who owns them, the transfers of the transaction tell.
+    """Raise a token's supply; of a non-fungible token also create the serials. Transfers give them an owner.
 
     Source: body.tokenMint (metadata per serial), receipt.newTotalSupply, receipt.serialNumbers.
     Rows: token supply, silently; nft version per serial.
@@ -38,7 +38,7 @@ def token_mint(item: RecordItem, batch: Batch) -> None:
 
 @handles("TOKENBURN")
 def token_burn(item: RecordItem, batch: Batch) -> None:
-    """Less of a token, or the end of serials, from the treasury.
+    """Lower a token's supply; of a non-fungible token also delete the treasury's serials.
 
     Source: body.tokenBurn, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
     """
@@ -49,7 +49,7 @@ def token_burn(item: RecordItem, batch: Batch) -> None:
 
 @handles("TOKENWIPE")
 def token_wipe(item: RecordItem, batch: Batch) -> None:
-    """As a burn, from any account.
+    """Lower a token's supply as a burn does, from any account.
 
     Source: body.tokenWipe, receipt.newTotalSupply. Rows: token supply, silently; nft version per serial.
     """
@@ -64,13 +64,13 @@ def token_wipe(item: RecordItem, batch: Batch) -> None:
 def _set_supply(item: RecordItem, batch: Batch) -> None:
     supply = item.record.receipt.newTotalSupply
     if item.from_block and not supply and _changes_nothing(item):
-        # A block tells the supply of tokens only where it changed.
+        # A block names the supply of a token only where it changed.
         return
     batch.upsert(Token, token_id=item.entity_id, total_supply=supply)
 
 
 def _changes_nothing(item: RecordItem) -> bool:
-    """Whether an amount of 0 is minted, burnt or wiped."""
+    """Return whether an amount of 0 is minted, burnt or wiped."""
     body = getattr(item.body, item.body.WhichOneof("data"))
     return not (body.amount or item.record.tokenTransferLists)
 

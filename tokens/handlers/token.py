@@ -1,4 +1,4 @@
-"""Token service, the token itself: create, update, delete, pause, fee schedule."""
+"""Tokens: create, update, delete, pause, fee schedule."""
 
 from typing import Any
 
@@ -10,7 +10,14 @@ from ledger.stream.record.item import RecordItem
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.values import entity_id, timestamp
 from mirror.values.transaction_types import NUMBERS, name
-from tokens.handlers.statuses import FROZEN, GRANTED, NOT_APPLICABLE, REVOKED, UNFROZEN
+from tokens.handlers.relationship import (
+    FROZEN,
+    GRANTED,
+    NOT_APPLICABLE,
+    REVOKED,
+    UNFROZEN,
+    association,
+)
 from tokens.models import Token, TokenAccount
 
 # Tokens have metadata (HIP-646, HIP-657) in records from this HAPI version on.
@@ -38,7 +45,7 @@ def created_token(item: RecordItem, batch: Batch) -> int:
 
 @handles("TOKENCREATION")
 def token_create(item: RecordItem, batch: Batch) -> None:
-    """A new token; its treasury and who collects its fees in the token itself hold it from the start.
+    """Create a token; its treasury and the collectors of fees in the token itself are associated at once.
 
     Source: body.tokenCreation, receipt.tokenID, record.automatic_token_associations.
     Rows: token, custom_fee and entity version; token_account version of each first holder.
@@ -67,7 +74,7 @@ def token_create(item: RecordItem, batch: Batch) -> None:
 def _add_token(item: RecordItem, batch: Batch) -> None:
     # BODY
     body, at = item.body.tokenCreation, item.consensus_timestamp
-    columns = _given_keys(body)
+    columns = _keys_of(body)
     if item.hapi_version >= METADATA_SINCE:
         columns["metadata"] = body.metadata
         if body.HasField("metadata_key"):
@@ -97,22 +104,15 @@ def _add_token(item: RecordItem, batch: Batch) -> None:
 
 
 def _associate_first_holders(item: RecordItem, batch: Batch, expected: list[int]) -> None:
-    """Those the record lists; records that list none mean the expected ones."""
-    body, at, token = item.body.tokenCreation, item.consensus_timestamp, item.entity_id
+    """Associate the accounts the record lists, or the expected ones when it lists none."""
+    body = item.body.tokenCreation
     listed = [entity_id.of_account(each.account_id) for each in item.record.automatic_token_associations]
     for account in dict.fromkeys(listed or expected):
         if not account:
             continue
         batch.upsert(
             TokenAccount,
-            since=at,
-            account_id=account,
-            token_id=token,
-            associated=True,
-            automatic_association=False,
-            balance=0,
-            balance_timestamp=at,
-            created_timestamp=at,
+            **association(item, account, item.entity_id),
             freeze_status=UNFROZEN if body.HasField("freezeKey") else NOT_APPLICABLE,
             kyc_status=GRANTED if body.HasField("kycKey") else NOT_APPLICABLE,
         )
@@ -120,7 +120,7 @@ def _associate_first_holders(item: RecordItem, batch: Batch, expected: list[int]
 
 
 def _default_statuses(body: Any) -> tuple[int, int, str]:
-    """(freeze, KYC, pause) of an account or token that nothing was decided about yet."""
+    """Return the freeze, KYC and pause status of a new token, which also hold for a new relationship."""
     freeze = NOT_APPLICABLE
     if body.HasField("freezeKey"):
         freeze = FROZEN if body.freezeDefault else UNFROZEN
@@ -131,17 +131,17 @@ def _default_statuses(body: Any) -> tuple[int, int, str]:
 
 @handles("TOKENUPDATE")
 def token_update(item: RecordItem, batch: Batch) -> None:
-    """What the body sets of a token; everything else stays, also statuses when their key changes.
+    """Change what the body sets of a token; statuses stay when their key changes.
 
     Serials of a replaced treasury move by the record's transfers.
-    Source: body.tokenUpdate. Rows: token version (none of a token never seen whole), entity version.
+    Source: body.tokenUpdate. Rows: token version (unless its creation is not stored), entity version.
     """
     # BODY
     body = item.body.tokenUpdate
     entity = _entity_columns(item, batch, body)
     if body.HasField("memo"):
         entity["memo"] = text(body.memo.value)
-    columns = _given_keys(body)
+    columns = _keys_of(body)
     if body.HasField("treasury"):
         columns["treasury_account_id"] = entity_id.of_account(body.treasury) or None
         batch.mention(columns["treasury_account_id"] or 0)
@@ -160,7 +160,8 @@ def token_update(item: RecordItem, batch: Batch) -> None:
         batch.upsert(Token, since=item.consensus_timestamp, token_id=item.entity_id, **columns)
 
 
-def _given_keys(body: Any) -> dict[str, Any]:
+def _keys_of(body: Any) -> dict[str, Any]:
+    """Return the columns of the keys that a body sets, the admin key aside."""
     return {
         column: getattr(body, field).SerializeToString()
         for column, field in _KEYS.items()
@@ -169,7 +170,7 @@ def _given_keys(body: Any) -> dict[str, Any]:
 
 
 def _entity_columns(item: RecordItem, batch: Batch, body: Any) -> dict[str, Any]:
-    """What a body sets of the columns that tokens share with other entities, the memo aside."""
+    """Return what a body sets of the columns that tokens share with other entities, the memo aside."""
     columns: dict[str, Any] = {}
     if body.HasField("adminKey"):
         columns |= keys(body.adminKey.SerializeToString())
@@ -185,15 +186,13 @@ def _entity_columns(item: RecordItem, batch: Batch, body: Any) -> dict[str, Any]
 
 @handles("TOKENDELETION")
 def token_delete(item: RecordItem, batch: Batch) -> None:
-    """The token is deleted; its row in token stays as it was. Source: body.tokenDeletion. Rows: entity
-    version.
-    """
+    """Delete a token; its row in token stays. Source: body.tokenDeletion. Rows: entity version."""
     batch.change_entity(item, id=item.entity_id, type="TOKEN", deleted=True)
 
 
 @handles("TOKENPAUSE", "TOKENUNPAUSE")
 def token_pause(item: RecordItem, batch: Batch) -> None:
-    """No one may move a paused token. Source: body.token_pause, token_unpause. Rows: token version."""
+    """Pause or unpause a token. Source: body.token_pause, token_unpause. Rows: token version."""
     if not batch.persist.tokens:
         return
     paused = item.transaction_type == TOKEN_PAUSE
@@ -212,9 +211,7 @@ def fee_schedule_token(item: RecordItem, batch: Batch) -> int:
 
 @handles("TOKENFEESCHEDULEUPDATE")
 def token_fee_schedule_update(item: RecordItem, batch: Batch) -> None:
-    """The token's fees are replaced as a whole. Source: body.token_fee_schedule_update. Rows: custom_fee
-    version.
-    """
+    """Replace all custom fees. Source: body.token_fee_schedule_update. Rows: custom_fee version."""
     if batch.persist.tokens and item.entity_id:
         replace_token_fees(item, batch, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
 

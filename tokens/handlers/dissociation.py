@@ -1,15 +1,14 @@
-"""Transactions that change serials they do not list: one statement each over what is stored by then."""
+"""Accounts that dissociate from a deleted token: their units or serials end, which no transaction lists."""
 
 from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-_COLUMNS = """account_id, created_timestamp, deleted, delegating_spender, metadata, serial_number, spender,
-    token_id, timestamp_range"""
+from tokens.handlers.nft import NFT_COLUMNS
 
 
 class Dissociation(NamedTuple):
-    """An account gives up a deleted token, and `amount` (negative) of it with that."""
+    """An account gives up a deleted token, and with it `amount` units or serials (negative)."""
 
     consensus_timestamp: int
     account_id: int
@@ -18,45 +17,14 @@ class Dissociation(NamedTuple):
     payer_account_id: int
 
 
-def change_treasury(
-    cursor: CursorWrapper, *, token: int, previous: int | None, new: int | None, at: int, track_balance: bool
-) -> None:
-    """All serials the previous treasury holds go to the new one, and no one may spend them.
-
-    Rows: nft and nft_history; token_account balances.
-    """
-    cursor.execute(
-        f"""
-        insert into nft_history ({_COLUMNS})
-        select {_COLUMNS.replace("timestamp_range", "int8range(lower(timestamp_range), %s)")}
-        from nft where account_id = %s and token_id = %s""",
-        [at, previous, token],
-    )
-    cursor.execute(
-        """
-        update nft set account_id = %s, delegating_spender = null, spender = null,
-            timestamp_range = int8range(%s, null)
-        where account_id = %s and token_id = %s""",
-        [new, at, previous, token],
-    )
-    if track_balance:
-        cursor.execute(
-            """
-            update token_account
-            set balance = case when account_id = %s then 0 else balance + %s end, balance_timestamp = %s
-            where account_id in (%s, %s) and token_id = %s""",
-            [previous, cursor.rowcount, at, previous, new, token],
-        )
-
-
-def dissociate_deleted(cursor: CursorWrapper, noted: list[Dissociation]) -> None:
-    """Serials of deleted tokens end with the relationship; what was fungible is a transfer.
+def dissociate_deleted(cursor: CursorWrapper, dissociations: list[Dissociation]) -> None:
+    """Delete the serials the accounts held; where there were none, store a transfer of units.
 
     A serial can't change again after that, so this may wait for the end of the batch.
     Rows: nft and nft_history; transaction.nft_transfer, with the amount in place of the serial number it does
-    not know; token_transfer where there were no serials.
+    not know; token_transfer.
     """
-    history = _COLUMNS.replace("timestamp_range", "int8range(lower(timestamp_range), consensus_timestamp)")
+    history = NFT_COLUMNS.replace("timestamp_range", "int8range(lower(timestamp_range), consensus_timestamp)")
     cursor.execute(
         f"""
         with dissociated as (
@@ -66,7 +34,7 @@ def dissociate_deleted(cursor: CursorWrapper, noted: list[Dissociation]) -> None
             select n.*, d.consensus_timestamp from nft n join dissociated d using (account_id, token_id)
             where lower(n.timestamp_range) < d.consensus_timestamp
         ), archived as (
-            insert into nft_history ({_COLUMNS}) select {history} from held
+            insert into nft_history ({NFT_COLUMNS}) select {history} from held
         ), ended as (
             update nft n set account_id = null, deleted = true, delegating_spender = null, spender = null,
                 timestamp_range = int8range(h.consensus_timestamp, null)
@@ -88,6 +56,7 @@ def dissociate_deleted(cursor: CursorWrapper, noted: list[Dissociation]) -> None
             (account_id, amount, consensus_timestamp, is_approval, payer_account_id, token_id)
         select account_id, amount, consensus_timestamp, false, payer_account_id, token_id from dissociated d
         where not exists (select from held h where h.token_id = d.token_id
-            and h.consensus_timestamp = d.consensus_timestamp)""",
-        [list(column) for column in zip(*noted, strict=True)],
+            and h.consensus_timestamp = d.consensus_timestamp)
+        """,
+        [list(column) for column in zip(*dissociations, strict=True)],
     )

@@ -1,4 +1,4 @@
-"""What any record may list: token transfers, automatic associations, assessed fees."""
+"""Token transfers, automatic associations and assessed custom fees of any transaction."""
 
 from typing import Any
 
