@@ -28,7 +28,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "mirror.admin.apps.MirrorAdminConfig",
+    "mirror.node.apps.NodeAdminConfig",
     "axes",
     "django_filters",
     "rest_framework",

@@ -1,25 +1,23 @@
-"""The site at /admin: what it is called, what its pages have in common, and what goes wrong on them."""
+"""The site at /admin: its name, its lists of tables, the time limit of its pages and their errors."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError, ProgrammingError, connection, transaction
+from django.db import OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.template.response import SimpleTemplateResponse
 from django.urls import Resolver404, resolve
 
 from mirror import config
 from mirror.admin.readonly import CompositeKeyAdmin
 from mirror.db import outage
-from mirror.node import inventory, status
 
 log = logging.getLogger("mirror.admin")
-
-_APPS = ("ledger", "tokens", "contracts", "network", "web3sim", "auth")
 
 
 class MirrorAdminSite(admin.AdminSite):
@@ -27,8 +25,9 @@ class MirrorAdminSite(admin.AdminSite):
     site_title = "Ledger Mirror"
     index_title = "What this node knows"
     site_url = None
-    index_template = "mirror/admin/index.html"
     app_index_template = "mirror/admin/app_index.html"
+    app_order: Sequence[str] = ()
+    """The labels of the apps that people look at most, first of all."""
 
     def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
         """Also registers models with a composite key, for an admin class that can deal with it."""
@@ -42,9 +41,9 @@ class MirrorAdminSite(admin.AdminSite):
     # PAGES
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """The apps in the order of how much people look at them; their tables by name."""
+        """The apps in the order of `app_order`, their tables by name."""
         apps = self._build_app_dict(request, app_label)
-        labels = [*_APPS, *apps]
+        labels = [*self.app_order, *apps]
         found = sorted(apps.values(), key=lambda app: labels.index(app["app_label"]))
         for app in found:
             for table in app["models"]:
@@ -53,15 +52,6 @@ class MirrorAdminSite(admin.AdminSite):
                 table["description"] = getattr(page, "description", "")
             app["models"].sort(key=lambda table: table["name"].lower())
         return found
-
-    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        try:
-            with transaction.atomic():
-                now = status.read()
-        except ProgrammingError:
-            return super().index(request, {"outdated": True})
-        context = {"status": now, "inventory": list(inventory.lines(now)) if now.needs_help else []}
-        return super().index(request, context)
 
     # ERRORS AND LIMITS
 
