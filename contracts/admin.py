@@ -20,9 +20,11 @@ from contracts.models import (
     HookStorage,
     HookStorageChange,
 )
+from ledger.admin.entities import HOLDERS, this_entity
+from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
 from mirror.admin.filters import conditions
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.admin.related import Related, add_related, same
 
 
 @admin.register(Contract)
@@ -129,3 +131,23 @@ class HookHistoryAdmin(CompositeKeyAdmin):
 
 
 admin.site.register(ContractTransaction, CompositeKeyAdmin)
+
+add_related(
+    Transaction,
+    Related(ContractResult, same("consensus_timestamp"), "Contract result"),
+    Related(EthereumTransaction, same("consensus_timestamp"), "Ethereum transaction"),
+    Related(ContractLog, same("consensus_timestamp"), "Contract logs"),
+    Related(ContractAction, same("consensus_timestamp"), "Contract actions"),
+    Related(ContractStateChange, same("consensus_timestamp"), "Contract state read and written"),
+    after=StakingRewardTransfer,
+)
+add_related(Entity, Related(Contract, this_entity("id", "CONTRACT"), "Contract"))
+add_related(
+    Entity,
+    Related(ContractResult, this_entity("contract_id", "CONTRACT"), "Contract results"),
+    Related(ContractResult, this_entity("sender_id", *HOLDERS), "Contract calls it sent"),
+    Related(ContractLog, this_entity("contract_id", "CONTRACT"), "Contract logs"),
+    Related(ContractState, this_entity("contract_id", "CONTRACT"), "Contract state"),
+    Related(Hook, this_entity("owner_id", *HOLDERS), "Hooks"),
+    after=CryptoAllowance,
+)

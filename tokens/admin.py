@@ -6,9 +6,17 @@ from django.contrib import admin
 from django.db.models import BooleanField, Q
 from django.db.models.expressions import RawSQL
 
-from ledger.models import CustomFee
+from ledger.admin.entities import HOLDERS, this_entity
+from ledger.models import (
+    CryptoAllowance,
+    CryptoTransfer,
+    CustomFee,
+    Entity,
+    StakingRewardTransfer,
+    Transaction,
+)
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
-from mirror.admin.related import Related, same
+from mirror.admin.related import Related, add_related, same
 from tokens.models import (
     AssessedCustomFee,
     Nft,
@@ -119,3 +127,34 @@ class TokenAirdropHistoryAdmin(CompositeKeyAdmin):
 
 
 admin.site.register((AssessedCustomFee, TokenAirdrop), CompositeKeyAdmin)
+
+add_related(
+    Transaction,
+    Related(TokenTransfer, same("consensus_timestamp"), "Token transfers", most=50),
+    after=CryptoTransfer,
+)
+add_related(
+    Transaction,
+    Related(AssessedCustomFee, same("consensus_timestamp"), "Custom fees charged"),
+    after=StakingRewardTransfer,
+)
+add_related(
+    Entity,
+    Related(Token, this_entity("token_id", "TOKEN"), "Token"),
+    Related(TokenAccount, this_entity("token_id", "TOKEN"), "Holders"),
+)
+add_related(
+    Entity,
+    Related(TokenAccount, this_entity("account_id", *HOLDERS), "Tokens it holds"),
+    Related(TokenTransfer, this_entity("account_id", *HOLDERS), "Token transfers"),
+    Related(Nft, this_entity("account_id", *HOLDERS), "NFTs it holds"),
+    Related(TokenAirdrop, this_entity("receiver_account_id", *HOLDERS), "Airdrops waiting for it"),
+    Related(TokenAirdrop, this_entity("sender_account_id", *HOLDERS), "Airdrops it sent"),
+    after=StakingRewardTransfer,
+)
+add_related(
+    Entity,
+    Related(TokenAllowance, this_entity("owner", *HOLDERS), "Token allowances it gave"),
+    Related(NftAllowance, this_entity("owner", *HOLDERS), "NFT allowances it gave"),
+    after=CryptoAllowance,
+)

@@ -12,6 +12,8 @@ from django.contrib.postgres.fields import BigIntegerRangeField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Field, Q
+from django.urls import reverse
+from django.utils.html import format_html
 from psycopg.types.range import Range
 
 from mirror.admin import columns
@@ -26,6 +28,18 @@ _RANGE = re.compile(r"(-?\d{1,19})?\.\.(-?\d{1,19})?", re.ASCII)
 
 class NoSuchKey(ValueError):
     """The text is not the key of any row."""
+
+
+def list_address(model: type[models.Model]) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+
+
+def row_address(row: models.Model) -> str:
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[key_text(row)])
+
+
+def api_link(path: str) -> str:
+    return format_html('<a href="/api/v1/{}">/api/v1/{}</a>', path, path)
 
 
 def key_text(row: models.Model) -> str:

@@ -17,13 +17,13 @@ from django.db.models import Field, Q, QuerySet
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from mirror.admin import columns, filters
-from mirror.admin.addresses import NoSuchKey, key_condition, key_text
+from mirror.admin.addresses import NoSuchKey, key_condition, row_address
 from mirror.admin.kinds import Choice, Named, linked
 from mirror.admin.related import Related, Section, section
 from mirror.admin.rowlist import RowList
@@ -304,5 +304,4 @@ class CompositeKeyAdmin(ReadOnlyAdmin):
 
 
 def _to_page(row: models.Model, shown: str) -> str:
-    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
-    return format_html('<a href="{}">{}</a>', reverse(name, args=[key_text(row)]), shown)
+    return format_html('<a href="{}">{}</a>', row_address(row), shown)

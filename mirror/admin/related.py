@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import admin
 from django.contrib.admin.sites import AdminSite
 from django.db import models
-from django.urls import reverse
 
 from mirror.admin import columns
+from mirror.admin.addresses import list_address
 from mirror.admin.filters import matching
 from mirror.admin.kinds import Unreadable
 
@@ -50,6 +51,15 @@ def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
     return where
 
 
+def add_related(
+    model: type[models.Model], *related: Related, after: type[models.Model] | None = None
+) -> None:
+    """Add sections to the page of another app's model: after that of `after`, or before all others."""
+    page: Any = admin.site.get_model_admin(model)
+    place = 1 + [section.model for section in page.related].index(after) if after else 0
+    page.related = (*page.related[:place], *related, *page.related[place:])
+
+
 def section(related: Related, row: models.Model, site: AdminSite) -> Section | None:
     """None when there are no such rows."""
     where = related.where(row)
@@ -67,10 +77,9 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
         return None
     # What all these rows have in common is said already, unless it leads to them.
     cells = [cell for cell in page.cells if cell.leads_to_row or cell.__name__ not in where]
-    address = reverse(f"admin:{page.opts.app_label}_{page.opts.model_name}_changelist")
     return Section(
         title=related.title or page.label,
         headers=[cell.short_description for cell in cells],
         rows=[[cell(row) for cell in cells] for row in rows[: related.most]],
-        more=f"{address}?{urlencode(where)}" if len(rows) > related.most else None,
+        more=f"{list_address(related.model)}?{urlencode(where)}" if len(rows) > related.most else None,
     )

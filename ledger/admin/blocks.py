@@ -1,0 +1,63 @@
+"""The pages of blocks and their sidecar files."""
+
+from collections.abc import Iterable, Iterator
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.html import format_html
+
+from ledger.models import RecordFile, SidecarFile, Transaction
+from mirror.admin import columns
+from mirror.admin.addresses import api_link
+from mirror.admin.filters import conditions
+from mirror.admin.kinds import Unreadable
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+
+
+@admin.register(RecordFile)
+class RecordFileAdmin(ReadOnlyAdmin):
+    label, one = "Blocks", "Block"
+    shown = ("consensus_end", "index", "count", "name", "hash", "gas_used", "size", "sidecar_count")
+    searched = ("index", "hash", "consensus_end")
+    search_also = "the block a time lies in"
+    related = (
+        Related(
+            Transaction,
+            lambda block: {
+                "consensus_timestamp": f"{block.consensus_start}..{block.consensus_end}",
+            },
+            most=25,
+        ),
+        Related(SidecarFile, same("consensus_end")),
+    )
+
+    def search(self, text: str) -> Iterable[Q]:
+        """A time stands for the block it lies in: the first that ends at or after it."""
+        yield from conditions(RecordFile, ("index", "hash"), text)
+        try:
+            time = columns.OF_BLOCK.lookup(text)
+        except Unreadable:
+            return
+        if "exact" in time:
+            # Index: the primary key (consensus_end).
+            following = RecordFile.objects.filter(consensus_end__gte=time["exact"]).order_by("consensus_end")
+            yield Q(consensus_end__in=list(following.values_list("consensus_end", flat=True)[:1]))
+        yield from conditions(RecordFile, ("consensus_end",), text)
+
+    def row_title(self, row: RecordFile) -> str:
+        return f"{row.index}"
+
+    def facts(self, row: RecordFile) -> Iterator[tuple[str, str]]:
+        # Index: record_file__index (index).
+        beside = RecordFile.objects.filter(index__in=(row.index - 1, row.index + 1)).only("index")[:2]
+        for other in sorted(beside, key=lambda block: block.index):
+            name = "Next block" if other.index > row.index else "Previous block"
+            href = columns.OF_BLOCK.href(other.consensus_end)
+            yield name, format_html('<a href="{}">{}</a>', href, other.index)
+        yield "In the API", api_link(f"blocks/{row.index}")
+
+
+@admin.register(SidecarFile)
+class SidecarFileAdmin(CompositeKeyAdmin):
+    shown = ("consensus_end", "id", "name", "types", "count", "size")

@@ -1,0 +1,19 @@
+"""The pages of the custom fees of tokens and topics."""
+
+from django.contrib import admin
+
+from ledger.models import CustomFee, CustomFeeHistory
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+
+
+@admin.register(CustomFee)
+class CustomFeeAdmin(ReadOnlyAdmin):
+    of_entity = True
+    related = (Related(CustomFeeHistory, same("entity_id"), "Earlier fee schedules"),)
+    shown = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
+
+
+@admin.register(CustomFeeHistory)
+class CustomFeeHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Custom fees: history", "Earlier version of"

@@ -1,0 +1,102 @@
+"""The pages of entities, their stakes and the transactions that they took part in."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.html import format_html
+
+from ledger.models import (
+    CryptoAllowance,
+    CryptoTransfer,
+    CustomFee,
+    Entity,
+    EntityHistory,
+    EntityStake,
+    EntityStakeHistory,
+    EntityTransaction,
+    FileData,
+    Schedule,
+    StakingRewardTransfer,
+    Topic,
+    TopicMessage,
+    Transaction,
+)
+from mirror.admin import columns
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, Where, same
+from mirror.values import alias, entity_id, hexes
+
+HOLDERS = ("ACCOUNT", "CONTRACT", "UNKNOWN")
+"""The types of entities that may hold something."""
+
+
+def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
+    """Rows whose column is this entity, if it is of one of these types; of any type if none is named."""
+    return lambda row: {column: columns.ENTITY.text(row.id)} if not types or row.type in types else None
+
+
+@admin.register(Entity)
+class EntityAdmin(ReadOnlyAdmin):
+    shown = ("id", "type", "balance", "memo", "created_timestamp", "evm_address", "deleted")
+    searched = ("id", "type", "evm_address", "alias", "public_key")
+    related = (
+        Related(Topic, this_entity("id", "TOPIC"), "Topic"),
+        Related(TopicMessage, this_entity("topic_id", "TOPIC"), "Topic messages"),
+        Related(Schedule, this_entity("schedule_id", "SCHEDULE"), "Schedule"),
+        Related(FileData, this_entity("entity_id", "FILE"), "File contents"),
+        Related(Transaction, this_entity("payer_account_id", *HOLDERS), "Transactions it paid for"),
+        Related(CryptoTransfer, this_entity("entity_id", *HOLDERS), "Hbar transfers"),
+        Related(StakingRewardTransfer, this_entity("account_id", *HOLDERS), "Staking rewards"),
+        Related(CryptoAllowance, this_entity("owner", *HOLDERS), "Hbar allowances it gave"),
+        Related(CustomFee, this_entity("entity_id", "TOKEN", "TOPIC"), "Custom fees"),
+        Related(EntityStake, this_entity("id", *HOLDERS), "Stake"),
+        Related(EntityTransaction, this_entity("entity_id"), "Transactions it took part in"),
+        Related(EntityHistory, this_entity("id"), "Earlier versions"),
+    )
+
+    def search(self, text: str) -> Iterable[Q]:
+        if address := _evm_address(text):
+            num = entity_id.num_of_long_zero(address)
+            # Index: the primary key (id), or entity__evm_address (evm_address).
+            yield Q(evm_address=address) if num is None else Q(id=num)
+        yield from super().search(text)
+
+    def facts(self, row: Entity) -> Iterator[tuple[str, str]]:
+        yield "Long-zero address", format_html("<code>0x{}</code>", entity_id.long_zero(row.id).hex())
+        derived = alias.evm_address(bytes(row.alias)) if row.alias else None
+        if derived:
+            yield "Address of its alias", format_html("<code>0x{}</code>", derived.hex())
+
+
+@admin.register(EntityHistory)
+class EntityHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Entities: history", "Earlier version of"
+    shown = ("id", "timestamp_range", "type", "memo", "deleted", "key")
+    searched = ("id", "evm_address", "alias")
+
+
+@admin.register(EntityTransaction)
+class EntityTransactionAdmin(CompositeKeyAdmin):
+    shown = ("entity_id", "consensus_timestamp", "type", "result", "payer_account_id")
+
+
+@admin.register(EntityStake)
+class EntityStakeAdmin(ReadOnlyAdmin):
+    of_entity = True
+    label = "Entity stakes"
+    related = (Related(EntityStakeHistory, same("id"), "Earlier periods"),)
+
+
+@admin.register(EntityStakeHistory)
+class EntityStakeHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Entity stakes: history", "Earlier version of"
+
+
+def _evm_address(text: str) -> bytes | None:
+    try:
+        address = hexes.parse(text)
+    except hexes.InvalidHex:
+        return None
+    return address if len(address) == alias.EVM_ADDRESS_LENGTH else None

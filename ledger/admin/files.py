@@ -1,0 +1,12 @@
+"""The page of file contents."""
+
+from django.contrib import admin
+
+from ledger.models import FileData
+from mirror.admin.readonly import ReadOnlyAdmin
+
+
+@admin.register(FileData)
+class FileDataAdmin(ReadOnlyAdmin):
+    label, one = "File contents", "File content"
+    shown = ("consensus_timestamp", "entity_id", "transaction_type")

@@ -1,0 +1,53 @@
+"""The pages of transfers, allowances and balances of hbar."""
+
+from django.contrib import admin
+
+from ledger.models import (
+    AccountBalance,
+    AccountBalanceFile,
+    CryptoAllowance,
+    CryptoAllowanceHistory,
+    CryptoTransfer,
+    NonFeeTransfer,
+    ReconciliationJob,
+    StakingRewardTransfer,
+)
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+
+
+@admin.register(CryptoTransfer)
+class CryptoTransferAdmin(CompositeKeyAdmin):
+    label, one = "Hbar transfers", "Hbar transfer"
+    shown = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
+
+
+@admin.register(NonFeeTransfer)
+class NonFeeTransferAdmin(CompositeKeyAdmin):
+    shown = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
+
+
+@admin.register(CryptoAllowance)
+class CryptoAllowanceAdmin(CompositeKeyAdmin):
+    label, one = "Hbar allowances", "Hbar allowance"
+    related = (Related(CryptoAllowanceHistory, same("owner", "spender"), "Earlier grants"),)
+
+
+@admin.register(CryptoAllowanceHistory)
+class CryptoAllowanceHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Hbar allowances: history", "Earlier version of"
+
+
+@admin.register(AccountBalanceFile)
+class AccountBalanceFileAdmin(ReadOnlyAdmin):
+    label, one = "Balance snapshots", "Balance snapshot"
+    shown = ("consensus_timestamp", "count", "name", "synthetic", "node_id")
+
+
+@admin.register(AccountBalance)
+class AccountBalanceAdmin(CompositeKeyAdmin):
+    label, one = "Account balances at snapshots", "Account balance"
+
+
+admin.site.register(ReconciliationJob, ReadOnlyAdmin)
+admin.site.register(StakingRewardTransfer, CompositeKeyAdmin)

@@ -1,0 +1,27 @@
+"""The pages of schedules and their signatures."""
+
+from django.contrib import admin
+
+from ledger.models import Schedule, TransactionSignature
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(ReadOnlyAdmin):
+    of_entity = True
+    shown = (
+        "schedule_id",
+        "creator_account_id",
+        "payer_account_id",
+        "consensus_timestamp",
+        "executed_timestamp",
+        "expiration_time",
+        "wait_for_expiry",
+    )
+    related = (Related(TransactionSignature, same(entity_id="schedule_id"), "Signatures"),)
+
+
+@admin.register(TransactionSignature)
+class TransactionSignatureAdmin(CompositeKeyAdmin):
+    shown = ("entity_id", "consensus_timestamp", "public_key_prefix", "type", "signature")

@@ -1,0 +1,31 @@
+"""The pages of topics and their messages."""
+
+from django.contrib import admin
+
+from ledger.models import CustomFee, Topic, TopicHistory, TopicMessage, TopicMessageLookup
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, same
+
+
+@admin.register(Topic)
+class TopicAdmin(ReadOnlyAdmin):
+    of_entity = True
+    shown = ("id", "created_timestamp", "admin_key", "submit_key")
+    related = (
+        Related(TopicMessage, same(topic_id="id"), "Messages"),
+        Related(CustomFee, same(entity_id="id"), "Custom fees"),
+        Related(TopicHistory, same("id"), "Earlier versions"),
+    )
+
+
+@admin.register(TopicHistory)
+class TopicHistoryAdmin(CompositeKeyAdmin):
+    label, one = "Topics: history", "Earlier version of"
+
+
+@admin.register(TopicMessage)
+class TopicMessageAdmin(CompositeKeyAdmin):
+    shown = ("topic_id", "sequence_number", "consensus_timestamp", "message", "payer_account_id")
+
+
+admin.site.register(TopicMessageLookup, CompositeKeyAdmin)

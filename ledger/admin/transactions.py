@@ -1,0 +1,159 @@
+"""The pages of transactions, of their hashes, and of tables with a row for a single kind of transaction."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+
+from django.contrib import admin
+from django.db import models
+from django.db.models import Q
+from django.db.models.expressions import RawSQL
+from django.utils.html import format_html
+
+from ledger.models import (
+    CryptoTransfer,
+    FileData,
+    LiveHash,
+    NetworkFreeze,
+    Prng,
+    RecordFile,
+    Schedule,
+    StakingRewardTransfer,
+    TopicMessage,
+    Transaction,
+    TransactionHash,
+    TransactionSignature,
+)
+from mirror.admin import columns
+from mirror.admin.addresses import api_link, list_address
+from mirror.admin.kinds import linked
+from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.related import Related, Section, same
+from mirror.values import entity_id, hexes, timestamp, transaction_id
+
+
+@admin.register(Transaction)
+class TransactionAdmin(ReadOnlyAdmin):
+    shown = (
+        "consensus_timestamp",
+        "type",
+        "result",
+        "payer_account_id",
+        "entity_id",
+        "charged_tx_fee",
+        "memo",
+        "nonce",
+    )
+    searched = ("consensus_timestamp", "payer_account_id", "type")
+    search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
+    related = (
+        Related(CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
+        Related(StakingRewardTransfer, same("consensus_timestamp"), "Staking rewards paid"),
+        Related(TopicMessage, same("consensus_timestamp", topic_id="entity_id"), "Topic message"),
+        Related(FileData, same("consensus_timestamp"), "File content"),
+        Related(Prng, same("consensus_timestamp"), "Pseudorandom number"),
+        Related(NetworkFreeze, same("consensus_timestamp"), "Network freeze"),
+        Related(Schedule, same(schedule_id="entity_id")),
+        Related(TransactionSignature, same("consensus_timestamp", "entity_id"), "Signatures of the schedule"),
+    )
+
+    def search(self, text: str) -> Iterable[Q]:
+        try:
+            # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
+            payer, start = transaction_id.parse(_with_dashes(text))
+            yield Q(valid_start_ns=start, payer_account_id=payer)
+        except (transaction_id.InvalidTransactionId, entity_id.InvalidEntityId):
+            pass
+        if digest := _digest(text):
+            found = TransactionHash.objects.filter(of_hash(digest)).values_list(
+                "consensus_timestamp", flat=True
+            )
+            yield Q(consensus_timestamp__in=list(found[:25]))
+        yield from super().search(text)
+
+    def row_title(self, row: Transaction) -> str:
+        return transaction_id.text(row.payer_account_id, row.valid_start_ns)
+
+    def facts(self, row: Transaction) -> Iterator[tuple[str, str]]:
+        own_id = transaction_id.text(row.payer_account_id, row.valid_start_ns)
+        yield (
+            "Transaction id",
+            format_html('<a href="{}?q={}">{}</a>', list_address(Transaction), own_id, own_id),
+        )
+        # Index: the primary key (consensus_end).
+        ends = RecordFile.objects.filter(consensus_end__gte=row.consensus_timestamp).order_by("consensus_end")
+        block = ends.only("index", "consensus_start").first()
+        if block and block.consensus_start <= row.consensus_timestamp:
+            href = columns.OF_BLOCK.href(block.consensus_end)
+            yield "Block", format_html('<a href="{}">{}</a>', href, block.index)
+        yield "In the API", api_link(f"transactions?timestamp={timestamp.text(row.consensus_timestamp)}")
+
+    def sections(self, row: Transaction) -> Iterator[Section | None]:
+        yield _nft_transfers(row)
+        yield from super().sections(row)
+
+
+def _nft_transfers(row: Transaction) -> Section | None:
+    """Source: transaction.nft_transfer."""
+    if not row.nft_transfer:
+        return None
+    kinds = (
+        ("token_id", "Token", columns.TOKEN),
+        ("serial_number", "Serial number", columns.NUMBER),
+        ("sender_account_id", "Sender", columns.ENTITY),
+        ("receiver_account_id", "Receiver", columns.ENTITY),
+    )
+    return Section(
+        title="NFT transfers",
+        headers=[label for _, label, _ in kinds],
+        rows=[[linked(kind, one.get(name), False) for name, _, kind in kinds] for one in row.nft_transfer],
+    )
+
+
+@admin.register(TransactionHash)
+class TransactionHashAdmin(CompositeKeyAdmin):
+    searched = ()
+    search_also = "transaction hash (hex or base64)"
+
+    def search(self, text: str) -> Iterable[Q]:
+        if digest := _digest(text):
+            yield of_hash(digest)
+
+    def key_condition(self, key: str) -> Q:
+        condition = super().key_condition(key)
+        return condition & of_hash(bytes.fromhex(key.partition(",")[0]))
+
+
+def of_hash(digest: bytes) -> Q:
+    """Finds the lookup rows of a hash by the index of its partition: transaction_hash__hash."""
+    indexed = RawSQL(
+        "mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s",
+        (digest[0] % 32, digest[:32]),
+        output_field=models.BooleanField(),
+    )
+    return Q(indexed)
+
+
+@admin.register(Prng)
+class PrngAdmin(ReadOnlyAdmin):
+    label, one = "Pseudorandom numbers", "Pseudorandom number of"
+
+
+admin.site.register((LiveHash, NetworkFreeze), ReadOnlyAdmin)
+
+
+def _with_dashes(text: str) -> str:
+    """A transaction id as wallets write it, 0.0.1234@1700000000.000000001, in the form of the API."""
+    payer, at, start = text.partition("@")
+    return f"{payer}-{start.replace('.', '-')}" if at else text
+
+
+def _digest(text: str) -> bytes | None:
+    """A hash of 32 or 48 bytes in hex or base64."""
+    try:
+        digest = hexes.parse(text)
+    except hexes.InvalidHex:
+        try:
+            digest = b64decode(text, validate=True)
+        except ValueError:
+            return None
+    return digest if len(digest) in (32, 48) else None
