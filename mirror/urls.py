@@ -15,7 +15,7 @@ from ledger.api import (
     transactions,
 )
 from ledger.api.names.accounts import NEWER_ACCOUNT
-from mirror.node import health
+from mirror.node.web import health
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from mirror.rest.schema import pages
 from network.api import exchangerate, fees, nodes, stake, supply

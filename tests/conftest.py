@@ -26,6 +26,7 @@ from tests.api import Api
 from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
 from tests.ledger.ingest.tables import empty_tables
+from tests.node import Node
 from tests.waiting import PATIENT_SETTINGS
 
 __all__ = ["pytest_collection_modifyitems"]
@@ -93,6 +94,14 @@ def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     _remove(folder)
+
+
+@pytest.fixture
+def node(data_folder: Path) -> Iterator[Node]:
+    """A node on a data folder and a port of its own; the test starts it."""
+    node = Node(data_folder)
+    yield node
+    node.kill()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -97,7 +97,7 @@ class Database(_Watched):
     def __init__(self, server: Server, say: Say) -> None:
         super().__init__("PostgreSQL", say)
         self._server = server
-        self._pid = server.process()
+        self._pid = server.pid()
         self._away = False
         self._read = self._log_size()
         self._looked = time.monotonic()
@@ -126,7 +126,7 @@ class Database(_Watched):
             return
         self._say("PostgreSQL runs again.")
         self._away = False
-        self._pid, self._began = self._server.process(), time.monotonic()
+        self._pid, self._began = self._server.pid(), time.monotonic()
 
     def _read_log(self) -> None:
         size = self._log_size()

@@ -16,65 +16,29 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from django.apps import apps
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connection, connections
-from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.loader import MigrationLoader
+from django.db import connections
 
 from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.demo import run
-from mirror.node import access
-from mirror.node import web_server as web
+from mirror.node import access, tables
 from mirror.node.database import at_hand
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
+from mirror.node.postgres.folders import make_passable
 from mirror.node.postgres.place import place
 from mirror.node.supervisor import Database, Part
+from mirror.node.web import server as web
 from mirror.processes import signals
 
 Say = Callable[[str], None]
 
-_FOREIGN_TABLES_NAMED = 3
 _WATCH_SECONDS = 0.1
 _GOES_ON = """  Live      .venv/bin/python manage.py up --live
             once this is stopped, lets the demo network go on: a block every two seconds
 """
-
-
-# TABLES AND DEMO
-
-
-def make_tables(say: Say) -> None:
-    """Apply the migrations that the database lacks."""
-    if not _missing_migrations():
-        return
-    _check_foreign_tables()
-    say("Creating or updating the tables.")
-    call_command("migrate", interactive=False, verbosity=0)
-
-
-def _check_foreign_tables() -> None:
-    """Raise OperatorError when another program has made tables of the names that ours are to have."""
-    known = {app for app, _ in MigrationLoader(connection).applied_migrations}
-    ours = {model._meta.db_table for model in apps.get_models() if model._meta.app_label not in known}
-    if foreign := sorted(ours & set(connection.introspection.table_names())):
-        named = ", ".join(foreign[:_FOREIGN_TABLES_NAMED]) + (
-            ", ..." * (len(foreign) > _FOREIGN_TABLES_NAMED)
-        )
-        raise OperatorError(
-            f"The database has tables that another program made ({named}): name an empty database by "
-            "DATABASE_URL. If they are those of a mirror node, `manage.py migrate --fake-initial` takes them "
-            "over."
-        )
-
-
-def _missing_migrations() -> bool:
-    executor = MigrationExecutor(connection)
-    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 # WEB
@@ -86,7 +50,7 @@ def serve(say: Say) -> None:
         web.check_port()
         web.check_filters()
         with at_hand(say) as server:
-            if _missing_migrations():
+            if not tables.are_current():
                 say("Some tables are missing or old: `manage.py migrate` makes them.")
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
@@ -108,7 +72,7 @@ def up(say: Say, *, live: bool = False) -> None:
         # The history is made while the database is: a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
         with run.made_ahead() if has_demo and is_new else nullcontext() as maker, at_hand(say) as server:
-            make_tables(say)
+            tables.make_tables(say)
             stored_network.check()
             access.make_admin(settings.DATA_DIR)
             parts = {}
@@ -255,7 +219,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _only_one(data_folder: Path) -> Iterator[None]:
     """Let one `up` at a time run on a data folder."""
     try:
-        embedded.make_passable(data_folder)
+        make_passable(data_folder)
         lock = (data_folder / "up.lock").open("a+")
     except OSError as error:
         raise OperatorError(f"The folder {data_folder} can't be used: {error.strerror}.") from error

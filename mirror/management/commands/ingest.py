@@ -19,7 +19,7 @@ from mirror import config
 from mirror.node import following
 from mirror.node.database import at_hand
 from mirror.node.importing import import_files
-from mirror.node.up import make_tables
+from mirror.node.tables import make_tables
 from mirror.processes import signals
 from mirror.processes.progress import shown
 from mirror.values.readable import byte_size

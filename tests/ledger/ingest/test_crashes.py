@@ -15,9 +15,9 @@ from django.conf import settings
 
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
-from mirror.node.postgres import server as embedded
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
+from mirror.processes import listed
 from tests.conftest import _FOLDER
 from tests.waiting import wait_until
 
@@ -80,10 +80,9 @@ class Database:
 
     def signal(self, number: signal.Signals, kind: str = "") -> None:
         """Send a signal to all its processes, or those of a kind, such as "walwriter"."""
-        for pid in embedded._processes():
-            title = embedded._command_line(pid)
-            if self.server._mark in title and kind in title:
-                os.kill(int(pid), number)
+        for pid in self.server.pids():
+            if kind in listed.command(pid):
+                os.kill(pid, number)
 
 
 class Stream:

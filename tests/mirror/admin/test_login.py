@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 
 from mirror.admin.login import _alone
-from mirror.node.stalls import guarded
+from mirror.node.web.stalled_clients import guarded
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 ELSEWHERE = "192.0.2.7"

@@ -18,7 +18,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from mirror.node.stalls import MOST_READERS
+from mirror.node.web.stalled_clients import MOST_READERS
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 from tests.web3sim.engine.world import code

@@ -1,10 +1,7 @@
 """`manage.py demo`: a stream in a folder, and what it says about it."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ from django.core.management import CommandError, call_command
 from ledger.stream.source.local import find_record_files
 from mirror.demo import run as demo
 from network import bundled
-from tests.mirror.management.commands.test_ingest import manage
+from tests.node import manage
 
 
 def made(folder: Path, *options: str) -> dict[str, bytes]:
@@ -56,19 +53,13 @@ def test_the_stream_is_loaded_by_the_command_that_is_printed(network, options, t
     if network == "default":
         del named["SVC_MIRROR_NETWORK"]
 
-    loaded = subprocess.run(
-        [sys.executable, "manage.py", command, folder, *options],
-        cwd=Path(__file__).parents[4],
-        env={"PATH": os.environ["PATH"]} | named | {"SVC_MIRROR_DATA": str(data_folder)},
-        capture_output=True,
-        text=True,
-    )
+    loaded = manage(command, folder, *options, **named | {"SVC_MIRROR_DATA": str(data_folder)})
 
     assert loaded.returncode == 0, loaded.stderr
     # A follower stops asking for signatures once it has a quorum.
     nodes = "[34]" if options else "4"
     assert re.search(f"All 3 files were verified by signatures of {nodes} nodes", loaded.stdout)
-    status = manage(data_folder, "status")
+    status = manage("status", SVC_MIRROR_DATA=str(data_folder))
     assert "The last block is number 2 of " in status.stdout
     assert "3 files" in status.stdout
 

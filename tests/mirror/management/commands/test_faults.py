@@ -14,22 +14,10 @@ from django.conf import settings
 from django.db import connection
 
 from tests.mirror.management.commands.test_ingest import stream
-from tests.mirror.management.commands.test_up import Node, node
+from tests.node import Node, manage
 from tests.waiting import PATIENCE_SECONDS
 
-__all__ = ["node", "stream"]
-
-Done = subprocess.CompletedProcess[str]
-
-
-def manage(*arguments: str | Path, **variables: str) -> Done:
-    return subprocess.run(
-        [sys.executable, "manage.py", *map(str, arguments)],
-        cwd=settings.BASE_DIR,
-        env={name: text for name, text in os.environ.items() if name != "DATABASE_URL"} | variables,
-        capture_output=True,
-        text=True,
-    )
+__all__ = ["stream"]
 
 
 @pytest.fixture
@@ -148,7 +136,7 @@ def imports(node: Node) -> bool:
         lambda node: "Making a new database" in node.said,
         # Once it is made, it has another name: a look may come too late for the first one.
         lambda node: any((node.folder / "postgres").glob("data*")),
-        lambda node: node.postgres_processes(),
+        lambda node: node.server.pids(),
         lambda node: "Creating or updating the tables" in node.said,
         lambda node: "Making a demo network" in node.said,
         lambda node: (node.folder / "session-key").exists(),
@@ -174,9 +162,7 @@ def test_ctrl_c_at_any_moment_of_a_first_start_ends_it_with_a_word(
     assert node.stop(signal.SIGINT) == 0
 
 
-@pytest.mark.parametrize(
-    "moment", [imports, lambda node: bool(node.postgres_processes())], ids=["imports", "start"]
-)
+@pytest.mark.parametrize("moment", [imports, lambda node: bool(node.server.pids())], ids=["imports", "start"])
 def test_serve_may_be_stopped_early(node: Node, moment: Callable[[Node], bool]) -> None:
     node.begin("serve")
     node.wait_for(lambda: moment(node))

@@ -1,30 +1,13 @@
 """manage.py ingest with --estimate and --filter; then status and verify of what it loaded."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
 from tests.ledger.compose import Stream
-
-Done = subprocess.CompletedProcess[str]
-
-
-def manage(folder: Path, *arguments: str | Path) -> Done:
-    """Run a command on a node of its own in `folder`."""
-    variables = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
-    return subprocess.run(
-        [sys.executable, "manage.py", *map(str, arguments)],
-        cwd=settings.BASE_DIR,
-        env=variables | {"SVC_MIRROR_DATA": str(folder)},
-        capture_output=True,
-        text=True,
-    )
+from tests.node import manage
 
 
 @pytest.fixture
@@ -43,7 +26,7 @@ def test_an_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, 
     node = tmp_path / "node"
     node.mkdir()
 
-    done = manage(node, "ingest", "--estimate", stream)
+    done = manage("ingest", "--estimate", stream, SVC_MIRROR_DATA=str(node))
 
     size = sum(path.stat().st_size for path in stream.rglob("*.rcd.gz"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -67,7 +50,7 @@ def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> No
     node.mkdir()
 
     times = ("--from", "2025-01-01T00:00:02Z", "--until", "2025-01-01T00:00:08Z")
-    done = manage(node, "ingest", "--follow", "--estimate", tmp_path / "bucket", *times)
+    done = manage("ingest", "--follow", "--estimate", tmp_path / "bucket", *times, SVC_MIRROR_DATA=str(node))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("3 files of ")
@@ -82,7 +65,7 @@ def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> No
     ],
 )
 def test_wrong_use_is_told(options: tuple[str, ...], problem: str, data_folder: Path) -> None:
-    done = manage(data_folder, "ingest", *options)
+    done = manage("ingest", *options, SVC_MIRROR_DATA=str(data_folder))
 
     assert done.returncode == 2
     assert problem in done.stderr
@@ -90,10 +73,10 @@ def test_wrong_use_is_told(options: tuple[str, ...], problem: str, data_folder: 
 
 def test_what_a_filter_keeps_is_said_loaded_and_verified(stream: Path, data_folder: Path) -> None:
     kept = ("--filter", "accounts=0.0.1001")
-    loaded = manage(data_folder, "ingest", stream, *kept)
-    status = manage(data_folder, "status")
-    verified = manage(data_folder, "verify", stream, *kept)
-    without_filter = manage(data_folder, "verify", stream)
+    loaded = manage("ingest", stream, *kept, SVC_MIRROR_DATA=str(data_folder))
+    status = manage("status", SVC_MIRROR_DATA=str(data_folder))
+    verified = manage("verify", stream, *kept, SVC_MIRROR_DATA=str(data_folder))
+    without_filter = manage("verify", stream, SVC_MIRROR_DATA=str(data_folder))
 
     assert loaded.returncode == 0, loaded.stderr
     assert "Only transactions that account 0.0.1001 takes part in are kept" in loaded.stdout

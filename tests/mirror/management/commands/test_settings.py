@@ -1,23 +1,7 @@
 """`manage.py settings`, as an operator runs it."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 from mirror import config
-
-ROOT = Path(__file__).resolve().parents[4]
-
-
-def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], **environment},
-        capture_output=True,
-        text=True,
-    )
+from tests.node import ROOT, manage
 
 
 def test_the_settings_page_is_what_the_command_prints():

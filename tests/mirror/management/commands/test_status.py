@@ -1,18 +1,15 @@
 """manage.py status: the sentence, the lines below it, the exit code."""
 
-import os
-import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 
 from mirror.models import LoaderState
 from tests.build import Build
 from tests.mirror.node.test_status import PROBLEM, loader
+from tests.node import manage
 
 
 @pytest.fixture
@@ -47,14 +44,7 @@ def test_the_exit_code_is_1_when_someone_has_to_help(no_loader: None) -> None:
 
 @pytest.mark.parametrize("command", [("status",), ("verify", "/tmp")])
 def test_where_there_is_no_node_none_is_made(command: tuple[str, ...], tmp_path: Path) -> None:
-    variables = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=settings.BASE_DIR,
-        env=variables | {"SVC_MIRROR_DATA": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+    done = manage(*command, SVC_MIRROR_DATA=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (

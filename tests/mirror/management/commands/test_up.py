@@ -1,145 +1,13 @@
 """`manage.py up` and `serve`, as an operator runs them: real processes, stopped and killed."""
 
-import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
-from mirror.node.postgres import server as embedded
-from mirror.node.postgres.place import place
-from mirror.node.postgres.server import Server
-from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
-
-ROOT = Path(__file__).resolve().parents[4]
-BLOCKS = 10
-
-
-class Node:
-    """`manage.py up` (or another command) on a data folder and a port of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.output = folder / "output"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            "PATH": os.environ["PATH"],
-            "SVC_MIRROR_DATA": str(self.folder),
-            "PORT": str(self.port),
-            "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
-            **PATIENT_ENVIRONMENT,
-        }
-
-    def start(self, *command: str, **environment: str) -> None:
-        self.begin(*command, **environment)
-        self.wait_for(lambda: "Ctrl-C stops" in self.said)
-
-    def begin(self, *command: str, **environment: str) -> None:
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", *(command or ("up",))],
-                cwd=ROOT,
-                env=self.environment | environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment | environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-
-    def wait_for(self, happened) -> None:
-        def ended_or_happened() -> bool:
-            assert self.process
-            assert self.process.poll() is None, self.said
-            return bool(happened())
-
-        wait_until(ended_or_happened, lambda: self.said)
-
-    @property
-    def said(self) -> str:
-        return self.output.read_text()
-
-    @property
-    def server(self) -> Server:
-        return Server(place(self.folder))
-
-    def get(self, path: str) -> tuple[int, bytes]:
-        try:
-            url = f"http://127.0.0.1:{self.port}{path}"
-            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
-
-    def blocks(self) -> object:
-        status, body = self.get("/api/v1/blocks?limit=100")
-        assert status == 200, body
-        return json.loads(body)["blocks"]
-
-    def stop(self, number: signal.Signals) -> int:
-        assert self.process
-        self.process.send_signal(number)
-        return self.ended()
-
-    def ended(self) -> int:
-        """Wait for the command's end; its exit code."""
-        process = self.process
-        assert process
-        wait_until(lambda: process.poll() is not None, lambda: self.said)
-        return process.wait()
-
-    def processes(self) -> list[int]:
-        """Every process of the node: the command's own by their session, and PostgreSQL's."""
-        assert self.process
-        ours = [int(pid) for pid in embedded._processes() if _session(pid) == self.process.pid]
-        return [*ours, *self.postgres_processes()]
-
-    def postgres_processes(self) -> list[int]:
-        mark = self.server._mark
-        return [int(pid) for pid in embedded._processes() if mark in embedded._command_line(pid)]
-
-    def kill(self) -> None:
-        if self.process and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-
-def _session(pid: str) -> int:
-    try:
-        return os.getsid(int(pid))
-    except ProcessLookupError:
-        return 0
-
-
-@pytest.fixture
-def node(data_folder) -> Iterator[Node]:
-    node = Node(data_folder)
-    yield node
-    node.kill()
+from tests.node import BLOCKS
+from tests.waiting import wait_until
 
 
 def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
@@ -229,24 +97,24 @@ def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(no
         f"Port {node.port} of 127.0.0.1 is taken by another program: stop that"
     )
 
-    running = node.server.process()
+    running = node.server.pid()
     assert node.run("migrate", "--check").returncode == 0
-    assert node.server.process() == running is not None
+    assert node.server.pid() == running is not None
     assert node.stop(signal.SIGTERM) == 0
 
 
 def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_the_database_over(node):
     node.start()
-    blocks, database = node.blocks(), node.server.process()
+    blocks, database = node.blocks(), node.server.pid()
     node.process.kill()
     node.process.wait()
     wait_until(
-        lambda: not set(node.processes()) - set(node.postgres_processes()),
+        lambda: not set(node.processes()) - set(node.server.pids()),
         lambda: "the web server outlives its supervisor",
     )
 
     node.start()
-    assert node.server.process() == database
+    assert node.server.pid() == database
     assert node.blocks() == blocks
     assert node.stop(signal.SIGTERM) == 0
     assert node.processes() == []
@@ -272,7 +140,7 @@ def test_serve_runs_the_web_server_alone_on_any_database(node):
         assert node.blocks() == []
         assert node.get("/health/readiness") == (503, b'{"status":"error"}')
         assert node.stop(signal.SIGTERM) == 0
-        assert server.process() is not None
+        assert server.pid() is not None
 
 
 def test_a_database_that_can_not_be_reached_is_told_in_a_sentence(node):

@@ -2,15 +2,13 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
-from mirror.node.postgres import server
-from tests.mirror.management.commands.test_up import Node
+from tests.node import Node
 
 NODES = signing_nodes(2)
 
@@ -45,40 +43,10 @@ def stream(tmp_path: Path) -> Published:
     return Published(tmp_path / "published")
 
 
-@pytest.fixture
-def node(data_folder: Path) -> Iterator[Node]:
-    node = Node(data_folder)
-    yield node
-    node.kill()
-
-
 def numbers(node: Node) -> list[int]:
     blocks = node.blocks()
     assert isinstance(blocks, list)
     return sorted(block["number"] for block in blocks)
-
-
-def loaders(node: Node) -> list[int]:
-    """The processes that are neither the supervisor nor the web server's: those with a loader's session."""
-    assert node.process
-    return [
-        int(pid)
-        for pid in server._processes()
-        if Path(f"/proc/{pid}/stat").exists()
-        and _parent(pid) == node.process.pid
-        and int(pid) == os.getpgid(int(pid))
-        and not _children(int(pid))
-    ]
-
-
-def _parent(pid: str) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def _children(pid: int) -> list[str]:
-    return [
-        other for other in server._processes() if Path(f"/proc/{other}").exists() and _parent(other) == pid
-    ]
 
 
 def test_up_follows_the_stream_and_stops_in_order(node: Node, stream: Published) -> None:
@@ -100,7 +68,7 @@ def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stre
     node.start(**stream.settings)
     node.wait_for(lambda: numbers(node) == [0])
 
-    (loader,) = loaders(node)
+    loader = node.loader()
     os.kill(loader, signal.SIGKILL)
     stream.block()
 

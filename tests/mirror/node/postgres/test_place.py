@@ -93,7 +93,7 @@ def test_a_user_without_a_name_is_told_why_postgresql_does_not_run():
         pytest.skip("only root can become a user without a name")
     ran = subprocess.run(
         [sys.executable, "-c", "import os\n"
-         "from mirror.db import place\n"
+         "from mirror.node.postgres import place\n"
          "os.setuid(54321)\n"
          "try: place.server_account()\n"
          "except place.PlaceError as error: print(error)"],

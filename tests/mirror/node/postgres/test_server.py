@@ -11,7 +11,6 @@ import psycopg
 import pytest
 
 from mirror.node.postgres import cluster
-from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.place import Account, place
 from mirror.node.postgres.server import Server
@@ -26,7 +25,7 @@ from pathlib import Path
 from mirror.node.postgres.server import Server
 from mirror.node.postgres.place import place
 with Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
-    print(server.process(), flush=True)
+    print(server.pid(), flush=True)
     sys.stdin.read()
 """
 
@@ -38,10 +37,6 @@ def server_of(folder: Path) -> Server:
 def connect(server: Server, user: str = "mirror_node") -> psycopg.Connection:
     host = str(server.place.socket)
     return psycopg.connect(host=host, user=user, dbname="mirror_node", autocommit=True)
-
-
-def processes_of(server: Server) -> list[int]:
-    return [int(pid) for pid in embedded._processes() if server._mark in embedded._command_line(pid)]
 
 
 def test_a_new_server_has_the_database_and_its_owner(data_folder):
@@ -57,8 +52,8 @@ def test_a_new_server_has_the_database_and_its_owner(data_folder):
 def test_a_server_keeps_its_data_and_stops_after_its_last_user(data_folder):
     with server_of(data_folder).in_use() as server, connect(server) as connection:
         connection.execute("create table kept as select 7 as number")
-    assert server.process() is None
-    assert processes_of(server) == []
+    assert server.pid() is None
+    assert server.pids() == []
 
     with server_of(data_folder).in_use() as server, connect(server) as connection:
         assert connection.execute("select number from kept").fetchone() == (7,)
@@ -82,7 +77,7 @@ def test_what_was_committed_survives_the_kill_of_every_process(data_folder):
         connection.execute("insert into kept values (7)")
         connection.execute("begin")
         connection.execute("insert into kept values (8)")
-        for pid in processes_of(server):
+        for pid in server.pids():
             os.kill(pid, signal.SIGKILL)
 
     said: list[str] = []
@@ -96,7 +91,7 @@ def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
     with server_of(data_folder).in_use() as server:
         connection = connect(server)
         connection.execute("create table kept as select 7 as number")
-        os.kill(int(server.process() or 0), signal.SIGKILL)
+        os.kill(server.pid() or 0, signal.SIGKILL)
 
     with server_of(data_folder).in_use() as again, connect(again) as connection:
         assert connection.execute("select number from kept").fetchall() == [(7,)]
@@ -109,7 +104,7 @@ def test_a_pid_file_whose_number_belongs_to_another_program_is_removed(data_fold
     try:
         (server.place.data / "postmaster.pid").write_text("\n".join([str(sleeper.pid), *stale[1:]]))
         with server_of(data_folder).in_use() as again:
-            assert again.process() not in (None, str(sleeper.pid))
+            assert again.pid() not in (None, sleeper.pid)
     finally:
         sleeper.kill()
         sleeper.wait()
@@ -129,12 +124,12 @@ def test_commands_share_one_server_and_the_last_one_stops_it(data_folder):
     pids = {user.stdout.readline() for user in at_the_same_time if user.stdout}
     assert len(pids) == 1
     with server_of(data_folder).in_use() as server:
-        assert {f"{server.process()}\n"} == pids
+        assert {f"{server.pid()}\n"} == pids
         for user in others:
             user.communicate(timeout=PATIENCE_SECONDS)
-    assert server.process() is not None, "one command still uses it"
+    assert server.pid() is not None, "one command still uses it"
     first.communicate(timeout=PATIENCE_SECONDS)
-    assert server.process() is None
+    assert server.pid() is None
 
 
 def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data_folder):
@@ -145,20 +140,20 @@ def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data
         text=True,
     )
     assert user.stdout
-    left_behind = user.stdout.readline().strip()
+    left_behind = int(user.stdout.readline())
     user.kill()
     user.wait()
     with server_of(data_folder).in_use() as server:
-        assert server.process() == left_behind
-    assert server.process() is None
+        assert server.pid() == left_behind
+    assert server.pid() is None
 
 
 def test_blocks_inside_each_other_use_one_server(data_folder):
     with server_of(data_folder).in_use() as outer:
         with server_of(data_folder).in_use():
             pass
-        assert outer.process() is not None
-    assert outer.process() is None
+        assert outer.pid() is not None
+    assert outer.pid() is None
 
 
 def test_an_interrupted_creation_is_begun_again(data_folder):
@@ -177,7 +172,7 @@ def test_an_interrupted_creation_is_begun_again(data_folder):
 def refused(server: Server) -> str:
     with pytest.raises(ServerError) as raised, server.in_use():
         pass
-    assert server.process() is None
+    assert server.pid() is None
     return str(raised.value)
 
 

@@ -15,7 +15,7 @@ from django.contrib.staticfiles.finders import AppDirectoriesFinder
 
 from mirror import config
 from mirror.config.errors import OperatorError
-from mirror.node import stalls
+from mirror.node.web import stalled_clients
 from mirror.processes import signals
 
 _STOP_SECONDS = 5
@@ -74,20 +74,20 @@ def serve() -> None:
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
-    from mirror.node.web_workers import Server
+    from mirror.node.web.workers import Server
 
     signals.end_with_parent()
     host, port = address()
     static = _static_folders()
-    # So many are worked on at a time; others wait for their body or their turn.
-    working: int = config.value("web.threads")
+    # For requests that are worked on, that wait for their body, and whose answer is held back.
+    threads = config.value("web.threads") + stalled_clients.MOST_READERS + stalled_clients.MOST_PAUSES
     server = Server(
         "mirror.wsgi:application",
         address=str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]),
         port=port,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
-        blocking_threads=working + stalls.MOST_READERS + stalls.MOST_PAUSES + _WAITING_THREADS,
+        blocking_threads=threads + _WAITING_THREADS,
         blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
         log_level=LogLevels.warning,
@@ -113,7 +113,7 @@ def _application() -> Callable[..., Any]:
     from web3sim.processes import pool
 
     pool.warm_up_soon()
-    return stalls.guarded(application)
+    return stalled_clients.guarded(application)
 
 
 def _static_folders() -> dict[str, Path]:

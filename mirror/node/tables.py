@@ -1,0 +1,42 @@
+"""The tables of a node: made and brought up to date by its migrations."""
+
+from collections.abc import Callable
+
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+
+from mirror.config.errors import OperatorError
+
+_FOREIGN_TABLES_NAMED = 3
+
+
+def make_tables(say: Callable[[str], None]) -> None:
+    """Apply the migrations that the database lacks."""
+    if are_current():
+        return
+    _check_foreign_tables()
+    say("Creating or updating the tables.")
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def are_current() -> bool:
+    """Return whether every migration is applied."""
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def _check_foreign_tables() -> None:
+    """Raise OperatorError if another program has made tables with the names that ours will have."""
+    applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
+    ours = {model._meta.db_table for model in apps.get_models() if model._meta.app_label not in applied}
+    if foreign := sorted(ours & set(connection.introspection.table_names())):
+        names = ", ".join(foreign[:_FOREIGN_TABLES_NAMED])
+        more = ", ..." if len(foreign) > _FOREIGN_TABLES_NAMED else ""
+        raise OperatorError(
+            f"The database has tables that another program made ({names}{more}): name an empty database by "
+            "DATABASE_URL. If they are those of a mirror node, `manage.py migrate --fake-initial` takes them "
+            "over."
+        )
