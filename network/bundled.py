@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
-from ledger.stream.signature.quorum import ConsensusMode, electorate
-from ledger.stream.source.local import LocalRecordFile
+from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.config.errors import OperatorError
@@ -71,7 +70,7 @@ def demo_address_book(files: Iterable[StreamFile]) -> bytes | None:
     The first signatures tell which. None if the configured network is another.
     """
     public = public_demo_address_book()
-    first = next((file for file in files if isinstance(file, LocalRecordFile) and file.published), None)
+    first = next((file for file in files if file.published), None)
     if public and first:
         simulated = (FOLDER / f"{SIMULATED}.bin").read_bytes()
         if _is_signed(first, simulated):
@@ -79,10 +78,11 @@ def demo_address_book(files: Iterable[StreamFile]) -> bytes | None:
     return public
 
 
-def _is_signed(file: LocalRecordFile, book: bytes) -> bool:
+def _is_signed(file: StreamFile, book: bytes) -> bool:
     nodes = read_address_book(file.name, book)
+    quorum = Quorum.of(nodes, {}, ConsensusMode.EQUAL, Fraction(1, 3))
     try:
-        file.verified(electorate(nodes, {}, ConsensusMode.EQUAL, Fraction(1, 3)), sidecars=False)
+        file.verify(lambda at: quorum, sidecars=False)
     except StreamFileError:
         return False
     return True

@@ -9,7 +9,6 @@ from django.db import connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.block import block_file
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.blocks import LocalBlockFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 
@@ -58,9 +57,9 @@ class Position:
 
     def reaches(self, source: StreamFile) -> bool:
         """Whether the stream has come as far as a file, as its name tells: the file is loaded or left out."""
-        if isinstance(source, LocalBlockFile):
-            return source.number <= self.index
-        return source.instant <= self.consensus_end
+        if source.number is None:
+            return source.instant <= self.consensus_end
+        return source.number <= self.index
 
     def require_next(self, file: RecordFile) -> None:
         """The file's previous hash must be the hash of this one, a block's number the next.
@@ -136,10 +135,10 @@ class LoadedFiles:
             return cursor.fetchone() is not None
 
     def _has_name(self, source: StreamFile) -> bool:
-        if isinstance(source, LocalBlockFile):
-            number, version = self._by_number.first(source.number)
-            return number == source.number and version >= _NUMBERED
-        return self._by_time.first(source.instant)[1] == source.instant
+        if source.number is None:
+            return self._by_time.first(source.instant)[1] == source.instant
+        number, version = self._by_number.first(source.number)
+        return number == source.number and version >= _NUMBERED
 
 
 class _Window:

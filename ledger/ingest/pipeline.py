@@ -29,10 +29,8 @@ from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.registry import start_work
 from ledger.ingest.trust import Trust, changes_nodes
-from ledger.stream.block.wrapped import require_majority
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.local import LocalRecordFile
-from ledger.stream.source.stream_file import StreamFile, VerifiedFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.models import LOADER_LOCK
 
@@ -174,12 +172,9 @@ class Pipeline:
             self.progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
-        if self._trust and isinstance(source, LocalRecordFile) and source.published:
-            source = source.verified(self._trust.electorate(), sidecars=self._rows.reads_sidecars)
+        if self._trust:
+            source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
         file = source.record_file()
-        signed_by = source.signed_by if isinstance(source, VerifiedFile) else ()
-        if self._trust and file.wrapper:
-            signed_by = require_majority(file, self._trust.electorate())
         if last:
             if file.consensus_start <= last.consensus_end or last.reaches(source):
                 if self._loaded.has_content(file, last):
@@ -198,9 +193,9 @@ class Pipeline:
         self.progress.files += 1
         self.progress.transactions += file.count
         self.progress.bytes += file.size
-        if signed_by:
+        if source.signed_by:
             self.progress.verified += 1
-            self.progress.signed_by |= frozenset(signed_by)
+            self.progress.signed_by |= frozenset(source.signed_by)
         self._nodes_change = self._trust is not None and any(map(changes_nodes, items))
         return file.count
 

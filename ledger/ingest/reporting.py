@@ -19,7 +19,7 @@ from django.db import Error, connection
 
 from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.quorum import NoConsensus
+from ledger.stream.signature.quorum import NoQuorum
 from mirror.config.errors import OperatorError
 from mirror.db import outage
 from mirror.models import LoaderState
@@ -81,13 +81,13 @@ class Problem:
             return cls(file=error.file, position=error.position, cause=error.cause, cure=error.cure)
         if isinstance(error, StreamFileError):
             signatures = None
-            if isinstance(error, NoConsensus):
+            if isinstance(error, NoQuorum):
                 signatures = Signatures(
                     signed=error.signed,
                     others=error.others,
                     stake=error.stake,
                     required=error.required,
-                    counted=error.electorate.counted,
+                    counted=error.quorum.counted,
                 )
             position = f"byte {error.position}" if error.position else ""
             return cls(

@@ -1,4 +1,4 @@
-"""Whose signatures count: the nodes of the latest address book and their stakes, as the tables tell."""
+"""The nodes whose signatures count: those of the latest address book with their stakes, from the tables."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ from django.db import connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
-from ledger.stream.signature.quorum import ConsensusMode, Electorate, electorate
+from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror import config
 from mirror.values import entity_id
 from mirror.values.timestamp import MAX
@@ -29,8 +29,12 @@ _STAKES = """
         (select max(consensus_timestamp) from node_stake where consensus_timestamp <= %s)"""
 
 
+class NoAddressBook(IngestError):
+    """No address book of the network is known."""
+
+
 class Trust:
-    """The nodes whose signatures count now. `first_book` is taken as long as the tables have no book.
+    """The quorum that has to sign files. `first_book` counts as long as the tables have no book.
 
     Source: address_book_entry of the latest book in file 102; node_stake of the latest update.
     """
@@ -40,20 +44,24 @@ class Trust:
         self._mode = ConsensusMode(config.value("importer.consensusMode"))
         self._ratio: Fraction = config.value("importer.downloader.consensusRatio")
         self._key: str = config.value("importer.nodePublicKey")
-        self._electorate: Electorate | None = None
+        self._latest: Quorum | None = None
 
-    def electorate(self) -> Electorate:
-        """Errors: IngestError when no address book is known."""
-        if self._electorate is None:
-            self._electorate = self.electorate_at(MAX)
-        return self._electorate
+    def quorum(self) -> Quorum:
+        """Return the quorum as the tables tell it now. Errors: NoAddressBook."""
+        if self._latest is None:
+            self._latest = self.quorum_at(MAX)
+        return self._latest
+
+    def latest_quorum(self, at: int) -> Quorum:
+        """Return the quorum for a file that is being loaded: whatever its time, the latest one."""
+        return self.quorum()
 
     def forget(self) -> None:
         """Read the tables again when next asked: they may say something else now."""
-        self._electorate = None
+        self._latest = None
 
-    def electorate_at(self, at: int) -> Electorate:
-        """Whose signatures counted at a time (ns) of the past. Errors: IngestError, as above."""
+    def quorum_at(self, at: int) -> Quorum:
+        """Return the quorum at a time (ns) of the past. Errors: NoAddressBook."""
         file = entity_id.encode(
             config.value("common.shard"), config.value("common.realm"), _CURRENT_BOOK_FILE
         )
@@ -65,7 +73,7 @@ class Trust:
         if not nodes and self._first_book:
             nodes = read_address_book("first address book", self._first_book)
         if not nodes:
-            raise IngestError(
+            raise NoAddressBook(
                 "signatures",
                 "start",
                 f"no address book of the network {config.value('network')} is known, so no signature can be "
@@ -75,11 +83,11 @@ class Trust:
             )
         if self._key:
             nodes = [node._replace(public_key=self._key) for node in nodes]
-        return electorate(nodes, stakes, self._mode, self._ratio)
+        return Quorum.of(nodes, stakes, self._mode, self._ratio)
 
 
 def changes_nodes(item: RecordItem) -> bool:
-    """Whether a transaction changes the nodes or their stakes, once it is stored. Needs `item.entity_id`."""
+    """Tell if a transaction changes the nodes or their stakes, once it is stored. Needs `item.entity_id`."""
     kind = item.transaction_type
     if kind == _NODE_STAKE_UPDATE:
         return True

@@ -17,7 +17,7 @@ from ledger.ingest.reporting import Problem, Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.signature.quorum import Electorate
+from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import VerifiedFile
 from mirror import config
@@ -38,7 +38,7 @@ class _Wanted:
     """A file being downloaded, and the nodes it has to be signed by."""
 
     published: Published
-    electorate: Electorate
+    quorum: Quorum
     file: Future[VerifiedFile]
 
 
@@ -117,7 +117,7 @@ class Follower:
 
     def _list(self) -> bool:
         """Look for new files; whether there are."""
-        listing = self._download.listing(self._trust.electorate(), self._after)
+        listing = self._download.listing(self._trust.quorum(), self._after)
         self._listed.extend(listing.files)
         if listing.files:
             if self._report:
@@ -147,16 +147,16 @@ class Follower:
         return True
 
     def _want(self, published: Published) -> None:
-        electorate = self._trust.electorate()
+        quorum = self._trust.quorum()
         kept = self._kept.pop(published.name, None)
-        if kept is None or kept.electorate is not electorate:
-            file = self._fetching.submit(self._download.fetch, published, electorate)
-            kept = _Wanted(published, electorate, file)
+        if kept is None or kept.quorum is not quorum:
+            file = self._fetching.submit(self._download.fetch, published, quorum)
+            kept = _Wanted(published, quorum, file)
         self._wanted.append(kept)
 
     def _next(self) -> VerifiedFile | None:
         """The next file of the chain; without one the listing is made anew, where it may be complete."""
-        if self._wanted[0].electorate is not self._trust.electorate():
+        if self._wanted[0].quorum is not self._trust.quorum():
             # The nodes have changed meanwhile: what was downloaded ahead has to be signed by the new ones.
             self._listed.extendleft(wanted.published for wanted in reversed(self._wanted))
             self._wanted.clear()

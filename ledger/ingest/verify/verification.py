@@ -1,7 +1,7 @@
-"""Record files read once more: are they intact and signed, and do the tables say what they say?
+"""Verification: stream files are read once more and compared with the tables.
 
-Nothing is written. Files are read as when loading, with what was known then: the address book and the stakes
-of their time, and the entities there were.
+Nothing is written. Files are read as when they were loaded, with what was known then: the address book and
+the stakes of their time, and the entities there were.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,13 +17,11 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.trust import Trust
+from ledger.ingest.trust import NoAddressBook, Trust
 from ledger.ingest.verify.comparison import differences
-from ledger.stream.block.wrapped import require_majority
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.source.local import LocalRecordFile
-from ledger.stream.source.stream_file import StreamFile, VerifiedFile
+from ledger.stream.source.stream_file import StreamFile
 from mirror.config.errors import OperatorError
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX
@@ -150,13 +148,10 @@ class Verification:
 
     def _read(self, source: StreamFile) -> RecordFile | None:
         """Read a file and its rows, and add it to the group; None when it can't be."""
-        electorate = self._trust.electorate_at(source.instant) if self._trust and _is_signed(source) else None
         try:
-            if electorate and isinstance(source, LocalRecordFile):
-                source = source.verified(electorate, sidecars=self._rows.reads_sidecars)
+            if self._trust:
+                source = source.verify(self._trust.quorum_at, sidecars=self._rows.reads_sidecars)
             file = source.record_file()
-            if self._trust and file.wrapper:
-                require_majority(file, self._trust.electorate_at(file.consensus_start))
             self._lookup.at = file.consensus_start
             last = self._last or _stored_before(file)
             if last and not self._continues(last, file):
@@ -165,6 +160,8 @@ class Verification:
             batch = Batch(self._lookup, self._persist, self._files)
             self._rows.add(batch, source, file, index=self._last.index, load_start=0)
             self._files.submitted()
+        except NoAddressBook:
+            raise
         except (StreamFileError, IngestError) as error:
             position = error.position if isinstance(error, IngestError) else ""
             if isinstance(error, StreamFileError) and error.position:
@@ -174,7 +171,7 @@ class Verification:
             self._last = None
             self._files.forget()
             return None
-        if isinstance(source, VerifiedFile) or (self._trust and file.wrapper):
+        if source.signed_by:
             self.checked.signed += 1
         self._group.append(_ReadFile(file, batch))
         return file
@@ -220,10 +217,6 @@ class Verification:
     def _find(self, file: str, position: str, what: str) -> None:
         self.checked.findings += 1
         self._tell(Finding(file, position, what))
-
-
-def _is_signed(source: StreamFile) -> bool:
-    return isinstance(source, LocalRecordFile) and source.published
 
 
 def _stored_before(file: RecordFile) -> Position | None:

@@ -1,12 +1,11 @@
 """Wrapped record blocks: a record file of format 2, 5 or 6 as the one item of a block, with its sidecars.
 
-The file is rebuilt byte by byte, so that its hash is the one nodes signed when they wrote it; the proof of
-the block holds these signatures. `amendments` are transactions that are to take the place of those of the
-same time, or to be added: in formats 2 and 5 the hash is over the amended file, in format 6 over the original
-one.
+The file is rebuilt byte by byte, so that its hash is the one that nodes signed when they wrote it; the proof
+of the block holds these signatures. `amendments` are transactions that replace those of the same time, or are
+added: in formats 2 and 5 the hash is over the amended file, in format 6 over the original one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Any, NamedTuple
@@ -24,8 +23,8 @@ from ledger.stream.record.reader import (
 )
 from ledger.stream.record.record_file import RecordFile, Wrapper
 from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
-from ledger.stream.signature.node_key import verify
-from ledger.stream.signature.quorum import Electorate, NoConsensus
+from ledger.stream.signature.quorum import Quorum, Votes
+from ledger.stream.signature.signature_file import SignatureFile
 from mirror.values import hapi, timestamp, wire
 from mirror.values.hapi import DecodeError, RecordFileItem, RecordStreamFile, RecordStreamItem
 from mirror.values.hashes import SHA_384_LENGTH, sha384
@@ -90,43 +89,29 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
     return file
 
 
-def signers(file: RecordFile, public_keys: Mapping[int, str]) -> tuple[int, ...]:
-    """The nodes whose signature in the wrapper of `file` is by their key; `public_keys` are by node id."""
-    if file.wrapper is None:
-        return ()
-    file_hash = bytes.fromhex(file.file_hash)
-    verified = {
-        node_id
-        for node_id, signature in file.wrapper.signatures
-        if node_id in public_keys and verify(public_keys[node_id], file_hash, signature)
-    }
-    return tuple(sorted(verified))
+def verify(file: RecordFile, wrapper: Wrapper, quorum: Quorum) -> tuple[int, ...]:
+    """Return the nodes that signed a wrapped record file, if they are a quorum.
 
-
-def require_majority(file: RecordFile, electorate: Electorate) -> tuple[int, ...]:
-    """The nodes that signed a wrapped record file, if their stake is enough.
-
-    Errors: NoConsensus; StreamFileError when the file was amended with what no signature is over.
+    Errors: NoQuorum; StreamFileError when the file was amended and the signatures do not cover that.
     """
-    if file.wrapper and file.wrapper.unsigned_amendments:
+    if wrapper.unsigned_amendments:
         raise StreamFileError(
             file.name,
             0,
-            f"{file.wrapper.unsigned_amendments} of its transactions were amended in block "
-            f"{file.wrapper.number}, which the nodes' signatures do not cover",
+            f"{wrapper.unsigned_amendments} of its transactions were amended in block "
+            f"{wrapper.number}, which the nodes' signatures do not cover",
             "If you trust where the block comes from, load it with --without-signatures.",
         )
-    nodes = signers(file, electorate.keys)
-    stake = sum(electorate.stakes.get(node, 0) for node in nodes)
-    if stake >= electorate.required_stake:
-        return nodes
-    published = {node for node, _ in file.wrapper.signatures} if file.wrapper else set()
-    others = {
-        node: "a signature that is not by its key" if node in published else "no signature"
-        for node in electorate.keys
-        if node not in nodes
-    }
-    raise NoConsensus(file.name, nodes, stake, electorate, others)
+    return votes(file, wrapper, quorum).require().signers
+
+
+def votes(file: RecordFile, wrapper: Wrapper, quorum: Quorum) -> Votes:
+    """Count the signatures that came with a wrapped record file."""
+    counted = Votes(file.name, quorum, missing="no signature")
+    file_hash = bytes.fromhex(file.file_hash)
+    for node_id, signature in wrapper.signatures:
+        counted.add(node_id, SignatureFile(file.name, file.version, file_hash, signature))
+    return counted
 
 
 def _unusable(block: BlockContent, cause: str) -> StreamFileError:

@@ -79,6 +79,23 @@ def parse(name: str) -> StreamFileName:
     )
 
 
+def is_record(name: str) -> bool:
+    """Tell if the name is that of a record file, not of a sidecar or signature."""
+    try:
+        parsed = parse(name)
+    except InvalidFileName:
+        return False
+    return parsed.sidecar is None and not parsed.is_signature
+
+
+def is_signature(name: str) -> bool:
+    """Tell if the name is that of a signature file."""
+    try:
+        return parse(name).is_signature
+    except InvalidFileName:
+        return False
+
+
 def record_name(instant: int, version: int = 6) -> str:
     """The name a node gives a record file of format 5 (`.rcd`) or 6 (`.rcd.gz`): nine fraction digits."""
     seconds, nanos = divmod(instant, NANOS_PER_SECOND)

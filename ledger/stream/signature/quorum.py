@@ -1,9 +1,10 @@
-"""Consensus on a stream file: nodes with enough of the network's stake signed the same hashes.
+"""Quorums: enough of the network's stake signed the same hashes of a file.
 
 Enough is more than a share of the stake, one third by default: then at least one of the signers is honest.
+The rule is the same for record files and for blocks that wrap one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -14,12 +15,11 @@ from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
 
 NO_SIGNATURE = "no signature file"
+NOT_IN_ADDRESS_BOOK = "not in the address book"
 
 
 class ConsensusMode(StrEnum):
-    """What a node's word weighs: its stake, of the nodes of the address book or of all that have stake; or
-    one each.
-    """
+    """The weight of a node's vote: its stake, of the address book's nodes or of all nodes; or one each."""
 
     STAKE_IN_ADDRESS_BOOK = "STAKE_IN_ADDRESS_BOOK"
     STAKE = "STAKE"
@@ -27,10 +27,10 @@ class ConsensusMode(StrEnum):
 
 
 @dataclass(frozen=True)
-class Electorate:
-    """The nodes whose signatures count: account (encoded), key and stake by node id.
+class Quorum:
+    """The nodes whose signatures count, and the stake that has to sign.
 
-    Stakes are tinybars, or one per node when `counted`.
+    Accounts (encoded), keys and stakes are by node id. Stakes are tinybars, or one per node when `counted`.
     """
 
     accounts: Mapping[int, int]
@@ -40,169 +40,176 @@ class Electorate:
     total_stake: int
     required_stake: int
 
+    @classmethod
+    def of(
+        cls,
+        nodes: Iterable[AddressBookNode],
+        stakes: Mapping[int, int],
+        mode: ConsensusMode,
+        ratio: Fraction,
+    ) -> "Quorum":
+        """Return the quorum of an address book with the latest known stakes by node id (none: one per node).
 
-def electorate(
-    nodes: Iterable[AddressBookNode], stakes: Mapping[int, int], mode: ConsensusMode, ratio: Fraction
-) -> Electorate:
-    """The electorate of an address book, with the latest known stakes by node id (none: one per node).
-
-    What is required is more than `ratio` of the total: with 0 the signature of one node, with 1 those of
-    all.
-    """
-    nodes = list(nodes)
-    accounts = {node.node_id: node.account_id for node in nodes}
-    keys = {node.node_id: node.public_key for node in nodes}
-    counted = mode is ConsensusMode.EQUAL
-    if mode is ConsensusMode.EQUAL:
-        stakes = dict.fromkeys(stakes, 1)
-    total = sum(
-        stake
-        for node, stake in stakes.items()
-        if node in keys or mode is not ConsensusMode.STAKE_IN_ADDRESS_BOOK
-    )
-    if not total:
-        total = len(stakes) if stakes and mode is not ConsensusMode.STAKE_IN_ADDRESS_BOOK else len(keys)
-        stakes, counted = dict.fromkeys(keys, 1), True
-    return Electorate(accounts, keys, stakes, counted, total, min(total, int(total * ratio) + 1))
+        More than `ratio` of the total is required: with 0 one node has to sign, with 1 all of them.
+        """
+        nodes = list(nodes)
+        accounts = {node.node_id: node.account_id for node in nodes}
+        keys = {node.node_id: node.public_key for node in nodes}
+        in_book = mode is ConsensusMode.STAKE_IN_ADDRESS_BOOK
+        counted = mode is ConsensusMode.EQUAL
+        if counted:
+            stakes = dict.fromkeys(stakes, 1)
+        total = sum(stake for node, stake in stakes.items() if node in keys or not in_book)
+        if not total:
+            total = len(stakes) if stakes and not in_book else len(keys)
+            stakes, counted = dict.fromkeys(keys, 1), True
+        return cls(accounts, keys, stakes, counted, total, min(total, int(total * ratio) + 1))
 
 
-class NoConsensus(StreamFileError):
+# Returns the quorum at a time (ns).
+QuorumAt = Callable[[int], Quorum]
+
+
+class NoQuorum(StreamFileError):
     """Too little stake signed the same hashes of a file.
 
-    `signed` are the nodes that did, with `stake` of the `required` one; `others` tells of every other node
-    of the address book what is wrong with its signature.
+    `signed` are the nodes that did, with `stake` of the `required` one. `others` says of every other node
+    what is wrong with its signature.
     """
 
     def __init__(
-        self,
-        file: str,
-        signed: tuple[int, ...],
-        stake: int,
-        electorate: Electorate,
-        others: Mapping[int, str],
+        self, file: str, signed: tuple[int, ...], stake: int, quorum: Quorum, others: Mapping[int, str]
     ) -> None:
-        self.signed, self.stake, self.required = signed, stake, electorate.required_stake
-        self.others, self.electorate = others, electorate
+        self.signed, self.stake, self.required = signed, stake, quorum.required_stake
+        self.others, self.quorum = others, quorum
         lacking = by_reason(others)
         super().__init__(
             file,
             0,
-            f"no consensus: {_signed_by(signed, stake, electorate)}" + (f"; {lacking}" if lacking else ""),
+            f"no consensus: {_signed_by(signed, stake, quorum)}" + (f"; {lacking}" if lacking else ""),
             "More nodes may publish their signatures soon; if not, see that the address book is that of the "
             "network.",
         )
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """What the majority signed: hashes as lower-case hex (no metadata hash before format 5), and by whom."""
+class SignedHashes:
+    """The hashes that a quorum signed, as lower-case hex, and its signers.
+
+    There is no metadata hash before format 5.
+    """
 
     data_name: str
     file_hash: str
     metadata_hash: str | None
-    nodes: tuple[int, ...]
+    signers: tuple[int, ...]
 
     def check(self, file: RecordFile) -> None:
         """Errors: StreamFileError when the file is not the one that was signed."""
-        for what, given, signed in (
+        for name, actual, signed in (
             ("file hash", file.file_hash, self.file_hash),
             ("metadata hash", file.metadata_hash, self.metadata_hash),
         ):
-            if given != signed:
+            if actual != signed:
                 raise StreamFileError(
                     file.name,
                     0,
-                    f"its {what} is {_short(given)}, but {_nodes(self.nodes)} signed {_short(signed)}",
+                    f"its {name} is {_short(actual)}, but {_nodes(self.signers)} signed {_short(signed)}",
                     "Fetch it again, or from another node.",
                 )
 
 
-class Ballot:
-    """The signatures of one file, counted as they arrive; `name` is that of the signature files."""
+class Votes:
+    """The signatures of one file, counted as they arrive.
 
-    def __init__(self, name: str, electorate: Electorate) -> None:
+    `name` is the file's in messages. Nodes without a signature are told as `missing`.
+    """
+
+    def __init__(self, name: str, quorum: Quorum, *, missing: str = NO_SIGNATURE) -> None:
         self.name = name
-        self._electorate = electorate
+        self._quorum = quorum
+        self._missing = missing
         self._votes: dict[tuple[bytes, bytes | None], dict[int, SignatureFile]] = {}
         self._refused: dict[int, str] = {}
 
-    def count(self, node_id: int, data: bytes) -> None:
-        """Count the signature file a node published."""
-        key = self._electorate.keys.get(node_id)
-        if key is None:
-            self._refused[node_id] = "not in the address book"
-            return
+    def add_file(self, node_id: int, data: bytes) -> None:
+        """Count the signature file `data` that a node published."""
         try:
             signature = read_signature_file(self.name, data)
         except StreamFileError as error:
-            self.refuse(node_id, error.cause)
-            return
-        if not signature.is_signed_by(key):
+            known = node_id in self._quorum.keys
+            self.refuse(node_id, error.cause if known else NOT_IN_ADDRESS_BOOK)
+        else:
+            self.add(node_id, signature)
+
+    def add(self, node_id: int, signature: SignatureFile) -> None:
+        """Count a node's signature if it is by the node's key."""
+        key = self._quorum.keys.get(node_id)
+        if key is None:
+            self.refuse(node_id, NOT_IN_ADDRESS_BOOK)
+        elif not signature.is_signed_by(key):
             self.refuse(node_id, "a signature that is not by its key")
-            return
-        digests = signature.file_hash, signature.metadata_hash
-        self._votes.setdefault(digests, {})[node_id] = signature
+        else:
+            hashes = signature.file_hash, signature.metadata_hash
+            self._votes.setdefault(hashes, {})[node_id] = signature
 
     def refuse(self, node_id: int, reason: str) -> None:
         """Note why a node's signature does not count."""
         self._refused[node_id] = reason
 
     @property
-    def agreement(self) -> Agreement | None:
+    def outcome(self) -> SignedHashes | None:
         """The hashes with the most stake, once that is enough."""
-        nodes, stake, signature = self._leading()
-        if signature is None or stake < self._electorate.required_stake:
+        signers, stake, signature = self._leading()
+        if signature is None or stake < self._quorum.required_stake:
             return None
-        return Agreement(
+        return SignedHashes(
             signature.data_name,
             signature.file_hash.hex(),
             signature.metadata_hash.hex() if signature.metadata_hash else None,
-            nodes,
+            signers,
         )
 
-    def require(self) -> Agreement:
-        """The agreement. Errors: NoConsensus."""
-        agreement = self.agreement
-        if agreement:
-            return agreement
-        nodes, stake, _ = self._leading()
-        others = {
-            node: self._refused.get(node, NO_SIGNATURE) for node in self._electorate.keys if node not in nodes
-        }
+    def require(self) -> SignedHashes:
+        """Return the outcome. Errors: NoQuorum."""
+        outcome = self.outcome
+        if outcome:
+            return outcome
+        signers, stake, _ = self._leading()
+        others = {node: self._refused.get(node, self._missing) for node in self._quorum.keys}
         for votes in self._votes.values():
-            others.update({node: "signed other hashes" for node in votes if node not in nodes})
-        others.update({node: reason for node, reason in self._refused.items() if node not in nodes})
-        raise NoConsensus(self.name, nodes, stake, self._electorate, others)
+            others.update(dict.fromkeys(votes, "signed other hashes"))
+        others.update(self._refused)
+        others = {node: reason for node, reason in others.items() if node not in signers}
+        raise NoQuorum(self.name, signers, stake, self._quorum, others)
 
     def _leading(self) -> tuple[tuple[int, ...], int, SignatureFile | None]:
-        """The nodes of the hashes with the most stake, that stake, and one of their signature files."""
+        """Return the signers of the hashes with the most stake, that stake, and one of their signatures."""
         best: tuple[tuple[int, ...], int, SignatureFile | None] = (), 0, None
         for votes in self._votes.values():
-            stake = sum(self._electorate.stakes.get(node, 0) for node in votes)
+            stake = sum(self._quorum.stakes.get(node, 0) for node in votes)
             if best[2] is None or stake > best[1]:
                 best = tuple(sorted(votes)), stake, next(iter(votes.values()))
         return best
 
 
 def by_reason(reasons: Mapping[int, str]) -> str:
-    """What is wrong with each node's file, a reason that several nodes share told once."""
+    """Say what is wrong with each node's file; nodes that share a reason are listed together."""
     nodes: dict[str, list[int]] = {}
     for node, reason in reasons.items():
         nodes.setdefault(reason, []).append(node)
     return "; ".join(f"{_nodes(shared)}: {reason}" for reason, shared in nodes.items())
 
 
-def _signed_by(nodes: Sequence[int], stake: int, electorate: Electorate) -> str:
-    """How many signed and how many have to: "signed by 1 of 4 nodes (node 3); 2 needed"."""
-    which = f" ({_nodes(nodes)})" if nodes else ""
-    if electorate.counted:
-        return (
-            f"signed by {stake} of {electorate.total_stake} nodes{which}; {electorate.required_stake} needed"
-        )
-    total, required = electorate.total_stake, electorate.required_stake
+def _signed_by(nodes: Sequence[int], stake: int, quorum: Quorum) -> str:
+    """Say how many signed and how many have to: "signed by 1 of 4 nodes (node 3); 2 needed"."""
+    signers = f" ({_nodes(nodes)})" if nodes else ""
+    total, required = quorum.total_stake, quorum.required_stake
+    if quorum.counted:
+        return f"signed by {stake} of {total} nodes{signers}; {required} needed"
     needed = "all of it" if required == total else f"more than {100 * (required - 1) / total:.1f} %"
     return (
-        f"signed by {len(nodes)} of {len(electorate.keys)} nodes{which} with {100 * stake / total:.1f} % "
+        f"signed by {len(nodes)} of {len(quorum.keys)} nodes{signers} with {100 * stake / total:.1f} % "
         f"of the stake; {needed} needed"
     )
 

@@ -4,27 +4,32 @@
 one, or loose.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ledger.stream.block import names
+from ledger.stream.block import names, wrapped
 from ledger.stream.block.block_file import read_block_file, read_block_time
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile
+from ledger.stream.signature.quorum import QuorumAt
+from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile
 
-_UNKNOWN_NODE = -1
 _DIGITS_OF_NODE_LAYOUT = 36
 
 
 @dataclass(frozen=True)
-class LocalBlockFile:
-    """A block file on disk; `name` has its digits in one piece."""
+class LocalBlockFile(StreamFile):
+    """A block file on disk; `name` has its digits in one piece. `file` is the block if it was read before."""
 
     name: str
     number: int
     path: Path
     node_id: int
+    signed_by: tuple[int, ...]
+    file: RecordFile | None = None
+
+    published = False
 
     @property
     def instant(self) -> int:
@@ -32,10 +37,18 @@ class LocalBlockFile:
         return read_block_time(self.path.as_posix(), self._read())
 
     def record_file(self) -> RecordFile:
-        return read_block_file(self.path.as_posix(), self._read())
+        return self.file or read_block_file(self.path.as_posix(), self._read())
 
     def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
         return self.record_file().sidecar_files[metadata.id]
+
+    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
+        """A wrapped record file brings its signatures. The proof of any other block is checked on reading."""
+        file = self.record_file()
+        if file.wrapper is None:
+            return replace(self, file=file)
+        signers = wrapped.verify(file, file.wrapper, quorum_at(file.consensus_start))
+        return replace(self, file=file, signed_by=signers)
 
     def _read(self) -> bytes:
         try:
@@ -45,21 +58,21 @@ class LocalBlockFile:
 
 
 def block_file(path: Path) -> LocalBlockFile:
-    """The block file at a path. Errors: StreamFileError when it has not the name of one."""
+    """Return the block file at a path. Errors: StreamFileError when its name is not one of a block."""
     parsed = names.parse(path.as_posix())
-    return LocalBlockFile(parsed.name, parsed.number, path, _node_id(path))
+    return LocalBlockFile(parsed.name, parsed.number, path, _node_id(path), ())
 
 
 def blocks_below(folder: Path) -> list[LocalBlockFile]:
-    """Every block file in a folder, by path; others are passed over."""
-    found = []
+    """Return every block file in a folder, by path; other files are passed over."""
+    blocks = []
     for path in sorted(folder.rglob(f"*{names.EXTENSION}*")):
         try:
             if path.is_file():
-                found.append(block_file(path))
+                blocks.append(block_file(path))
         except StreamFileError:
             continue
-    return found
+    return blocks
 
 
 def _node_id(path: Path) -> int:
@@ -67,4 +80,4 @@ def _node_id(path: Path) -> int:
     digits = path.name.partition(".")[0]
     if len(digits) == _DIGITS_OF_NODE_LAYOUT and folder.name.isdecimal() and folder.parent.name.isdecimal():
         return int(folder.name)
-    return _UNKNOWN_NODE
+    return UNKNOWN_NODE

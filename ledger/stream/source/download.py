@@ -1,28 +1,28 @@
-"""From buckets to verified record files: what nodes have published after a name, and one file of it.
+"""Downloads from buckets: listings of what nodes have published, and verified record files.
 
-Requests run on a pool of threads, so that a file's signatures arrive together and a slow node delays nobody:
-signatures are counted as they come, and once a majority signed the same, the others are not waited for.
+Requests run on a pool of threads, so that a file's signatures arrive together. They are counted as they come;
+once a quorum has signed, the others are not waited for, so a slow node delays nobody.
 """
 
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.signature.quorum import Ballot, Electorate
+from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.stream_file import VerifiedFile, read_verified
 from mirror.values import entity_id
 
 
 class PathType(StrEnum):
-    """How a bucket is laid out: `recordstreams/record<account>/`, `<network>/<shard>/<node id>/record/`, or
-    first the one and then the other.
+    """The layout of a bucket: `recordstreams/record<account>/`, `<network>/<shard>/<node id>/record/`, or the
+    first of these that has files.
     """
 
     ACCOUNT_ID = "ACCOUNT_ID"
@@ -32,8 +32,8 @@ class PathType(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Where nodes publish. `refresh` is how long a folder by account stays empty before the one by node id is
-    looked into again (seconds).
+    """The folders where nodes publish. While a folder by account is empty, the one by node id is looked into
+    every `refresh` seconds.
     """
 
     network: str
@@ -50,7 +50,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Published:
-    """A record file that nodes have published: name of its signature files, and the folder of each node."""
+    """A record file that nodes have published: its signature files' name, and each node's folder."""
 
     name: str
     folders: Mapping[int, str]
@@ -66,7 +66,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Listing:
-    """What is published, in order; and of each node that could not be listed why."""
+    """The published files, in order, and the reason why each of some nodes could not be listed."""
 
     files: list[Published]
     problems: Mapping[int, str]
@@ -104,11 +104,11 @@ class Download:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def listing(self, electorate: Electorate, after: str) -> Listing:
-        """What the nodes have published after a name, as far as every node's listing reaches."""
+    def listing(self, quorum: Quorum, after: str) -> Listing:
+        """List what the nodes have published after a name, as far as every node's listing reaches."""
         futures = {
             node_id: self._pool.submit(self._list_node, node_id, account, after)
-            for node_id, account in electorate.accounts.items()
+            for node_id, account in quorum.accounts.items()
         }
         folders: dict[str, dict[int, str]] = {}
         problems: dict[int, str] = {}
@@ -131,7 +131,7 @@ class Download:
         return Listing(files, problems)
 
     def _list_node(self, node_id: int, account: int, after: str) -> tuple[str, list[str], bool]:
-        """The node's folder, names of its signature files, and whether these are all there are."""
+        """Return the node's folder, names of its signature files, and whether these are all there are."""
         by_account, by_node = self.layout.account_folder(account), self.layout.node_folder(node_id)
         kind = self.layout.path_type
         if kind is PathType.NODE_ID or (kind is PathType.AUTO and node_id in self._by_node_id):
@@ -155,43 +155,28 @@ class Download:
 
     def _signatures(self, folder: str, after: str) -> tuple[list[str], bool]:
         listed = self.bucket.names(folder, after)
-        return [name for name in listed if _is_signature(name)], len(listed) < PAGE
+        return [name for name in listed if names.is_signature(name)], len(listed) < PAGE
 
-    def fetch(self, published: Published, electorate: Electorate) -> VerifiedFile:
-        """The file, verified. Errors: StreamFileError, NoConsensus among them."""
-        ballot = Ballot(published.name, electorate)
+    def fetch(self, published: Published, quorum: Quorum) -> VerifiedFile:
+        """Return the file, verified. Errors: StreamFileError, NoQuorum among them."""
+        votes = Votes(published.name, quorum)
         reading = {
             self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
             for node_id, folder in published.folders.items()
         }
         for future in as_completed(reading):
-            _count(ballot, reading[future], future.result)
-            if ballot.agreement:
+            try:
+                votes.add_file(reading[future], future.result())
+            except StreamFileError as error:
+                votes.refuse(reading[future], error.cause)
+            if votes.outcome:
                 break
-        _cancel(reading)
-        agreement = ballot.require()
+        for future in reading:
+            future.cancel()
+        signed = votes.require()
         copies = [
-            _Copy(self.bucket, published.folders[node_id], node_id, agreement.data_name)
-            for node_id in agreement.nodes
+            _Copy(self.bucket, published.folders[node_id], node_id, signed.data_name)
+            for node_id in signed.signers
         ]
         random.shuffle(copies)
-        return read_verified(agreement, copies, sidecars=self._sidecars)
-
-
-def _count(ballot: Ballot, node_id: int, read: Callable[[], bytes]) -> None:
-    try:
-        ballot.count(node_id, read())
-    except StreamFileError as error:
-        ballot.refuse(node_id, error.cause)
-
-
-def _cancel(futures: Iterable[Future[bytes]]) -> None:
-    for future in futures:
-        future.cancel()
-
-
-def _is_signature(name: str) -> bool:
-    try:
-        return names.parse(name).is_signature
-    except StreamFileError:
-        return False
+        return read_verified(signed, copies, sidecars=self._sidecars)

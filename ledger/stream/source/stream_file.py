@@ -1,5 +1,6 @@
-"""A record file that a majority signed, read from one of the nodes that did."""
+"""Stream files where they lie: on disk, or published by nodes. Each reads and verifies itself."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,25 +10,44 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
-from ledger.stream.signature.quorum import Agreement, by_reason
+from ledger.stream.signature.quorum import QuorumAt, SignedHashes, by_reason
+
+# The node id of a file whose path does not tell the node.
+UNKNOWN_NODE = -1
 
 
-class StreamFile(Protocol):
-    """A record file as the pipeline takes it; `instant` is the time of its first transaction (ns)."""
+class StreamFile(ABC):
+    """A record file or a block.
+
+    `published` says that it comes from where nodes publish files with signatures; `signed_by` are the nodes
+    that are known to have signed it. The name of a block tells its `number`, that of a record file its time.
+    """
+
+    name: str
+    node_id: int
+    number: int | None
+    published: bool
+    signed_by: tuple[int, ...]
 
     @property
-    def name(self) -> str: ...
-    @property
-    def node_id(self) -> int: ...
-    @property
-    def instant(self) -> int: ...
+    def instant(self) -> int:
+        """The time of the first transaction (ns)."""
+        return names.parse(self.name).instant
+
+    @abstractmethod
     def record_file(self) -> RecordFile:
-        """Errors: StreamFileError."""
-        ...
+        """Read the file. Errors: StreamFileError."""
 
+    @abstractmethod
     def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
-        """Errors: StreamFileError."""
-        ...
+        """Read one of its sidecars. Errors: StreamFileError."""
+
+    @abstractmethod
+    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> "StreamFile":
+        """Require that a quorum of the file's time signed it, and return the verified file.
+
+        A file that is published without signatures is returned as it is. Errors: StreamFileError.
+        """
 
 
 class NodeCopy(Protocol):
@@ -47,8 +67,8 @@ class NodeCopy(Protocol):
 
 
 @dataclass(frozen=True)
-class VerifiedFile:
-    """A record file with its sidecars, all of them read and checked; `signed_by` are the majority's nodes."""
+class VerifiedFile(StreamFile):
+    """A record file that a quorum signed, with its sidecars, all of them read and checked."""
 
     name: str
     node_id: int
@@ -56,9 +76,8 @@ class VerifiedFile:
     record: RecordFile
     sidecars: dict[str, SidecarFile]
 
-    @property
-    def instant(self) -> int:
-        return names.parse(self.name).instant
+    number = None
+    published = True
 
     def record_file(self) -> RecordFile:
         return self.record
@@ -66,34 +85,39 @@ class VerifiedFile:
     def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
         return self.sidecars[metadata.name]
 
+    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
+        return self
 
-def read_verified(agreement: Agreement, copies: Iterable[NodeCopy], *, sidecars: bool) -> VerifiedFile:
-    """Read the file a majority agreed on from the first of its nodes that has it intact.
 
-    Only copies of these nodes are looked at. Without `sidecars` these are not read. Errors: StreamFileError
-    when no node has it; it names what is wrong with each copy.
+def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars: bool) -> VerifiedFile:
+    """Read the file that a quorum signed from the first of the signers that has it intact.
+
+    Without `sidecars` these are not read. Errors: StreamFileError when no signer has an intact copy; it says
+    what is wrong with each.
     """
     problems: list[tuple[int, str]] = []
     last: StreamFileError | None = None
     for copy in copies:
-        if copy.node_id not in agreement.nodes:
+        if copy.node_id not in signed.signers:
             continue
         try:
             record = read_record_file(copy.name, copy.read())
-            agreement.check(record)
-            read = {}
-            for metadata in record.sidecars if sidecars else ():
-                data = copy.read_sidecar(metadata.name)
-                read[metadata.name] = read_sidecar_file(metadata.name, data, metadata.hash)
+            signed.check(record)
+            files = {
+                metadata.name: read_sidecar_file(
+                    metadata.name, copy.read_sidecar(metadata.name), metadata.hash
+                )
+                for metadata in (record.sidecars if sidecars else ())
+            }
         except StreamFileError as error:
             problems.append((copy.node_id, _reason(copy.name, error)))
             last = error
             continue
-        return VerifiedFile(record.name, copy.node_id, agreement.nodes, record, read)
+        return VerifiedFile(record.name, copy.node_id, signed.signers, record, files)
     if last and len(problems) == 1:
         raise last
     raise StreamFileError(
-        agreement.data_name,
+        signed.data_name,
         0,
         "none of the nodes that signed it has an intact copy"
         + (f"; {by_reason(dict(problems))}" if problems else ""),
@@ -102,7 +126,7 @@ def read_verified(agreement: Agreement, copies: Iterable[NodeCopy], *, sidecars:
 
 
 def _reason(name: str, error: StreamFileError) -> str:
-    """What is wrong with a copy, in words that do not depend on whose it is."""
+    """Say what is wrong with a copy, without saying whose copy it is."""
     file = error.file.rpartition("/")[2]
     position = f"byte {error.position}" if error.position else ""
     place = ", ".join(part for part in (file if file != name else "", position) if part)

@@ -13,7 +13,7 @@ from ledger.stream.block.names import parse
 from ledger.stream.record.compose import ComposedTransaction, Composer
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.signature.node_key import signing_nodes
-from ledger.stream.signature.quorum import NoConsensus
+from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import block_file
 from ledger.stream.source.local import find_record_files
 from mirror.values.hapi import Transaction
@@ -277,7 +277,7 @@ def test_a_wrapped_record_file_needs_the_signatures_of_a_majority(tmp_path: Path
     file_hash = bytes.fromhex(block_file(unsigned.write(tmp_path)).record_file().file_hash)
     files = find_record_files([tmp_path])
 
-    with pytest.raises(NoConsensus, match="signed by 0 of "):
+    with pytest.raises(NoQuorum, match="signed by 0 of "):
         Pipeline(trust=Trust(book)).run(files)
     assert not stored("record_file", "index")
 

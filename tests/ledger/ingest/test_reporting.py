@@ -14,7 +14,7 @@ from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Problem, Reporting
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode
-from ledger.stream.signature.quorum import Ballot, ConsensusMode, NoConsensus, electorate
+from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum, Votes
 from ledger.stream.source.local import find_record_files
 from mirror.config.errors import OperatorError
 from mirror.models import LOADER_LOCK, LoaderState
@@ -53,9 +53,9 @@ def test_a_loader_says_what_it_has_loaded_and_that_it_stopped(tmp_path: Any) -> 
 
 
 def test_a_loader_that_is_stuck_says_why_until_it_goes_on() -> None:
-    ballot = Ballot("a.rcd_sig", electorate([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
+    ballot = Votes("a.rcd_sig", Quorum.of([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
     ballot.refuse(1, "unreachable")
-    with pytest.raises(NoConsensus) as raised:
+    with pytest.raises(NoQuorum) as raised:
         ballot.require()
 
     with Reporting(source="the bucket b", following=True) as report:

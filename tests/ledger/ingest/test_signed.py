@@ -18,6 +18,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.local import LocalRecordFile, find_record_files
 from mirror.values.hapi import (
     ContractBytecode,
@@ -255,10 +256,10 @@ def test_content_with_one_bit_flipped_is_always_refused(tmp_path: Path, settings
     for group, (book, _) in GROUPS.items():
         copy_of_one_node(ROOT / "streams" / group, tmp_path / group)
         trust = Trust((ROOT / "addressbook" / "test" / book).read_bytes())
-        groups.append((tmp_path / group, trust.electorate()))
+        groups.append((tmp_path / group, trust.quorum()))
     flipped = 0
     while flipped < FLIPS:
-        folder, nodes = choose.choice(groups)
+        folder, quorum = choose.choice(groups)
         kind = choose.choice(_KINDS)
         paths = sorted(folder.rglob(kind))
         if not paths:
@@ -269,18 +270,18 @@ def test_content_with_one_bit_flipped_is_always_refused(tmp_path: Path, settings
         damaged[choose.randrange(len(intact))] ^= 1 << choose.randrange(8)
         path.write_bytes(damaged)
         try:
-            check_refused(folder, path, nodes, intact)
+            check_refused(folder, path, quorum, intact)
         finally:
             path.write_bytes(intact)
         flipped += 1
 
 
-def check_refused(folder: Path, path: Path, nodes: Any, intact: bytes) -> None:
+def check_refused(folder: Path, path: Path, quorum: Quorum, intact: bytes) -> None:
     time = path.name.partition("Z")[0]
     (file,) = [file for file in find_record_files([folder]) if file.name.startswith(time)]
     assert isinstance(file, LocalRecordFile)
     with suppress(StreamFileError):
-        file.verified(nodes, sidecars=True)
+        file.verify(lambda at: quorum, sidecars=True)
         # Nothing that is signed says when and where a file was compressed; its content is that of before.
         assert path.suffix == ".gz", path
         assert gzip.decompress(path.read_bytes()) == gzip.decompress(intact), path

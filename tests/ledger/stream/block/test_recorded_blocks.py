@@ -2,6 +2,7 @@
 
 import gzip
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import given, settings, strategies
 
 from ledger.stream import StreamFileError, read_block_file, read_record_file, read_sidecar_file
 from ledger.stream.block.names import parse
-from ledger.stream.block.wrapped import signers
+from ledger.stream.block.wrapped import votes
 from ledger.stream.signature.address_book import read_address_book
+from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.blocks import blocks_below
 from mirror.values import log_bloom
 from mirror.values.entity_id import long_zero, of_contract
@@ -152,8 +154,11 @@ def test_the_record_file_in_a_block_is_the_stand_alone_one(fact):
         assert block.sidecar_files[metadata.id].records == expected.records
 
 
-def keys_of(book):
-    return {node.node_id: node.public_key for node in read_address_book(book, (ROOT / book).read_bytes())}
+def signers(file, book):
+    nodes = read_address_book(book, (ROOT / book).read_bytes())
+    one_node = Quorum.of(nodes, {}, ConsensusMode.EQUAL, Fraction(0))
+    signed = votes(file, file.wrapper, one_node).outcome
+    return signed.signers if signed else ()
 
 
 @wrapped
@@ -162,7 +167,7 @@ def test_nodes_signed_the_file_in_the_block(fact):
     if found is None:
         pytest.skip("the record file of this block is not kept apart")
     for book, nodes in found[0].get("verified_by", {}).items():
-        assert list(signers(read(fact), keys_of(book))) == nodes
+        assert list(signers(read(fact), book)) == nodes
 
 
 @wrapped
@@ -172,7 +177,7 @@ def test_every_block_that_wraps_a_file_is_signed_by_known_nodes(fact):
     if not books:
         pytest.skip("no address book of mainnet is among the recorded files")
 
-    assert any(signers(read(fact), keys_of(book)) for book in books)
+    assert any(signers(read(fact), book) for book in books)
 
 
 def test_blooms_of_logs_are_those_the_network_computed():

@@ -5,10 +5,11 @@ from fractions import Fraction
 import pytest
 
 from ledger.stream import StreamFileError, read_block_file, read_record_file
-from ledger.stream.block.wrapped import require_majority, signers
+from ledger.stream.block.wrapped import verify
+from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.node_key import signing_nodes
-from ledger.stream.signature.quorum import ConsensusMode, NoConsensus, electorate
+from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from mirror.values.hapi import (
     Block,
     ContractBytecode,
@@ -113,19 +114,24 @@ def test_amendments_do_not_count_in_the_hash_of_format_6():
     assert wrapped.hash == read(wrap(6, file)).hash
 
 
-def test_amendments_that_no_signature_covers_are_no_consensus():
+def signers(file: RecordFile, quorum: Quorum) -> tuple[int, ...]:
+    assert file.wrapper
+    return verify(file, file.wrapper, quorum)
+
+
+def test_amendments_that_no_signature_covers_are_refused():
     given = transactions(2)
-    nodes = electorate([NODES[0].address_book_node], {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
+    nodes = Quorum.of([NODES[0].address_book_node], {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
     file_hash = bytes.fromhex(read(wrap(6, contents(5, given))).file_hash)
     signatures = [{"node_id": 0, "signatures_bytes": NODES[0].sign(file_hash)}]
 
-    assert require_majority(read(wrap(6, contents(5, given), signatures=signatures)), nodes) == (0,)
+    assert signers(read(wrap(6, contents(5, given), signatures=signatures)), nodes) == (0,)
     amended = read(wrap(6, contents(5, given), signatures=signatures, amendments=[item(given[0])]))
     with pytest.raises(StreamFileError, match="1 of its transactions were amended in block 5"):
-        require_majority(amended, nodes)
+        signers(amended, nodes)
 
 
-def test_a_majority_of_nodes_has_to_have_signed_the_file():
+def test_a_quorum_of_nodes_has_to_have_signed_the_file():
     given = transactions()
     file_hash = bytes.fromhex(read(wrap(2, contents(2, given))).file_hash)
     signatures = [{"node_id": node.node_id, "signatures_bytes": node.sign(file_hash)} for node in NODES[:2]]
@@ -134,15 +140,14 @@ def test_a_majority_of_nodes_has_to_have_signed_the_file():
     wrapped = read(wrap(2, contents(2, given), signatures=signatures))
     nodes: list[AddressBookNode] = [node.address_book_node for node in NODES]
 
-    def voting(stakes):
-        return electorate(nodes, stakes, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
+    def quorum(stakes):
+        return Quorum.of(nodes, stakes, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
 
-    assert signers(wrapped, voting({}).keys) == (0, 1)
-    assert require_majority(wrapped, voting({})) == (0, 1)
-    with pytest.raises(NoConsensus, match="node 2: a signature that is not by its key") as caught:
-        require_majority(wrapped, voting({0: 1, 1: 1, 2: 100}))
+    assert signers(wrapped, quorum({})) == (0, 1)
+    with pytest.raises(NoQuorum, match="node 2: a signature that is not by its key") as caught:
+        signers(wrapped, quorum({0: 1, 1: 1, 2: 100}))
     assert (caught.value.signed, caught.value.stake) == ((0, 1), 2)
-    assert signers(read_record_file(NAME, written(2, given)), {}) == ()
+    assert caught.value.others[9] == "not in the address book"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.node_key import SigningNode, signing_nodes
-from ledger.stream.signature.quorum import Agreement, Ballot, ConsensusMode, NoConsensus, electorate
+from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum, SignedHashes, Votes
 from ledger.stream.signature.signature_file import read_signature_file
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 from tests.ledger.stream.record.formats import signature_v2, signature_v5
@@ -33,17 +33,17 @@ BLOCK = composed()
 OTHER = composed(6)
 
 
-def ballot(
+def votes_of(
     *signers: SigningNode,
     nodes: int = 4,
     stakes: Mapping[int, int] | None = None,
     mode: ConsensusMode = ConsensusMode.STAKE_IN_ADDRESS_BOOK,
     ratio: Fraction = THIRD,
-) -> Ballot:
-    count = Ballot(signature_name(BLOCK.name), electorate(BOOK[:nodes], stakes or {}, mode, ratio))
+) -> Votes:
+    votes = Votes(signature_name(BLOCK.name), Quorum.of(BOOK[:nodes], stakes or {}, mode, ratio))
     for signer in signers:
-        count.count(signer.node_id, BLOCK.signature(signer))
-    return count
+        votes.add_file(signer.node_id, BLOCK.signature(signer))
+    return votes
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def ballot(
     [(4, 2, True), (4, 1, False), (3, 1, False), (3, 2, True), (2, 1, True), (1, 1, True)],
 )  # fmt: skip
 def test_more_than_a_third_of_the_nodes_is_enough_where_no_stake_is_known(nodes, signers, enough):
-    assert (ballot(*NODES[:signers], nodes=nodes).agreement is not None) is enough
+    assert (votes_of(*NODES[:signers], nodes=nodes).outcome is not None) is enough
 
 
 @pytest.mark.parametrize(
@@ -66,21 +66,21 @@ def test_more_than_a_third_of_the_nodes_is_enough_where_no_stake_is_known(nodes,
     ],
 )
 def test_stake_weighs_where_it_is_known(stakes, signer, enough):
-    assert (ballot(NODES[signer], stakes=stakes).agreement is not None) is enough
+    assert (votes_of(NODES[signer], stakes=stakes).outcome is not None) is enough
 
 
 def test_stake_of_nodes_outside_the_address_book_counts_if_wanted():
     stakes = {0: 34, 9: 1000}
 
-    assert ballot(NODES[0], stakes=stakes).agreement
-    assert ballot(NODES[0], stakes=stakes, mode=ConsensusMode.STAKE).agreement is None
+    assert votes_of(NODES[0], stakes=stakes).outcome
+    assert votes_of(NODES[0], stakes=stakes, mode=ConsensusMode.STAKE).outcome is None
 
 
 def test_every_node_with_stake_weighs_the_same_if_wanted():
     stakes = {0: 1_000, 1: 1, 2: 1, 3: 1}
 
-    assert ballot(NODES[0], stakes=stakes, mode=ConsensusMode.EQUAL).agreement is None
-    assert ballot(*NODES[2:], stakes=stakes, mode=ConsensusMode.EQUAL).agreement
+    assert votes_of(NODES[0], stakes=stakes, mode=ConsensusMode.EQUAL).outcome is None
+    assert votes_of(*NODES[2:], stakes=stakes, mode=ConsensusMode.EQUAL).outcome
 
 
 @pytest.mark.parametrize(
@@ -89,36 +89,38 @@ def test_every_node_with_stake_weighs_the_same_if_wanted():
      ("0.24", 1, True)],
 )  # fmt: skip
 def test_the_share_is_configurable(ratio, signers, enough):
-    assert (ballot(*NODES[:signers], ratio=Fraction(ratio)).agreement is not None) is enough
+    assert (votes_of(*NODES[:signers], ratio=Fraction(ratio)).outcome is not None) is enough
 
 
 def test_signatures_of_other_hashes_are_no_majority_together():
-    count = ballot(NODES[0])
-    count.count(1, OTHER.signature(NODES[1]))
+    votes = votes_of(NODES[0])
+    votes.add_file(1, OTHER.signature(NODES[1]))
 
-    with pytest.raises(NoConsensus) as caught:
-        count.require()
+    with pytest.raises(NoQuorum) as caught:
+        votes.require()
 
     assert (caught.value.signed, caught.value.stake, caught.value.required) == ((0,), 1, 2)
     assert caught.value.others == {1: "signed other hashes", 2: "no signature file", 3: "no signature file"}
 
 
 def test_what_a_majority_signed_stands_beside_what_others_did():
-    count = ballot(NODES[2], NODES[3])
-    count.count(0, OTHER.signature(NODES[0]))
-    count.count(1, b"\6damaged")
+    votes = votes_of(NODES[2], NODES[3])
+    votes.add_file(0, OTHER.signature(NODES[0]))
+    votes.add_file(1, b"\6damaged")
 
-    assert count.require() == Agreement(BLOCK.name, BLOCK.file_hash.hex(), BLOCK.metadata_hash.hex(), (2, 3))
+    assert votes.require() == SignedHashes(
+        BLOCK.name, BLOCK.file_hash.hex(), BLOCK.metadata_hash.hex(), (2, 3)
+    )
 
 
 def test_signatures_that_count_not_are_named_with_their_reason():
-    count = ballot(nodes=3)
-    count.count(0, BLOCK.signature(NODES[1]))
-    count.count(1, b"")
-    count.count(3, BLOCK.signature(NODES[3]))
+    votes = votes_of(nodes=3)
+    votes.add_file(0, BLOCK.signature(NODES[1]))
+    votes.add_file(1, b"")
+    votes.add_file(3, BLOCK.signature(NODES[3]))
 
-    with pytest.raises(NoConsensus, match="signed by 0 of 3 nodes; 2 needed; node 0") as caught:
-        count.require()
+    with pytest.raises(NoQuorum, match="signed by 0 of 3 nodes; 2 needed; node 0") as caught:
+        votes.require()
 
     assert caught.value.others == {
         0: "a signature that is not by its key",
@@ -131,8 +133,8 @@ def test_signatures_that_count_not_are_named_with_their_reason():
 def test_stakes_are_told_as_shares_of_the_whole():
     stakes = {node: 10**17 * (node + 1) for node in range(4)}
 
-    with pytest.raises(NoConsensus) as caught:
-        ballot(NODES[1], stakes=stakes).require()
+    with pytest.raises(NoQuorum) as caught:
+        votes_of(NODES[1], stakes=stakes).require()
 
     assert "signed by 1 of 4 nodes (node 1) with 20.0 % of the stake; more than 33.3 % needed;" in str(
         caught.value
@@ -140,39 +142,39 @@ def test_stakes_are_told_as_shares_of_the_whole():
 
 
 def test_a_node_counts_once_however_often_it_signs():
-    assert ballot(NODES[0], NODES[0]).agreement is None
+    assert votes_of(NODES[0], NODES[0]).outcome is None
 
 
 @pytest.mark.parametrize("version", [2, 5])
 def test_older_signatures_count_too(version):
-    count = ballot()
+    votes = votes_of()
     for node in NODES[:2]:
         data = (
             signature_v2(node, BLOCK.file_hash)
             if version == 2
             else signature_v5(node, BLOCK.file_hash, BLOCK.metadata_hash)
         )
-        count.count(node.node_id, data)
+        votes.add_file(node.node_id, data)
 
-    agreement = count.require()
+    signed = votes.require()
 
-    assert agreement.data_name == BLOCK.name.removesuffix(".gz")
-    assert agreement.metadata_hash == (None if version == 2 else BLOCK.metadata_hash.hex())
+    assert signed.data_name == BLOCK.name.removesuffix(".gz")
+    assert signed.metadata_hash == (None if version == 2 else BLOCK.metadata_hash.hex())
 
 
 @pytest.mark.parametrize("part", ["file_hash", "metadata_hash"])
 def test_a_file_with_another_hash_is_refused(part):
-    agreement = ballot(*NODES).require()
-    signed_otherwise = Agreement(**{**_fields(agreement), part: "00" * 48})
+    signed = votes_of(*NODES).require()
+    signed_otherwise = SignedHashes(**{**_fields(signed), part: "00" * 48})
     file = read_record_file(BLOCK.name, BLOCK.data)
-    agreement.check(file)
+    signed.check(file)
 
     with pytest.raises(StreamFileError, match=f"its {part.replace('_', ' ')} is .*signed 0000000000000000…"):
         signed_otherwise.check(file)
 
 
-def _fields(agreement: Agreement) -> dict[str, Any]:
-    return {name: getattr(agreement, name) for name in ("data_name", "file_hash", "metadata_hash", "nodes")}
+def _fields(signed: SignedHashes) -> dict[str, Any]:
+    return {name: getattr(signed, name) for name in ("data_name", "file_hash", "metadata_hash", "signers")}
 
 
 # RECORDED FILES
@@ -180,23 +182,23 @@ def _fields(agreement: Agreement) -> dict[str, Any]:
 
 def book_of(name: str) -> Any:
     nodes = read_address_book(name, (ROOT / name).read_bytes())
-    return electorate(nodes, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, Fraction(0))
+    return Quorum.of(nodes, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, Fraction(0))
 
 
 @needs_fixtures
 @pytest.mark.parametrize("fact", [fact for fact in facts("records") if fact.values[0]["signature_version"]])
 def test_recorded_files_are_signed_by_the_nodes_they_are_known_to_be_signed_by(fact):
-    count = Ballot(signature_name(fact["name"]), book_of(fact["address_book"][0]))
+    votes = Votes(signature_name(fact["name"]), book_of(fact["address_book"][0]))
     for path in files(fact, signature_name(fact["name"])):
-        count.count(node_id(path), path.read_bytes())
+        votes.add_file(node_id(path), path.read_bytes())
 
-    agreement = count.require()
+    signed = votes.require()
 
-    assert agreement.nodes == tuple(fact["signature_nodes"])
-    assert agreement.data_name == fact["name"]
-    assert (agreement.file_hash, agreement.metadata_hash) == (fact["file_hash"], fact["metadata_hash"])
+    assert signed.signers == tuple(fact["signature_nodes"])
+    assert signed.data_name == fact["name"]
+    assert (signed.file_hash, signed.metadata_hash) == (fact["file_hash"], fact["metadata_hash"])
     for path in files(fact, fact["name"]):
-        agreement.check(read_record_file(path.name, path.read_bytes()))
+        signed.check(read_record_file(path.name, path.read_bytes()))
 
 
 @needs_fixtures

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ledger.stream.signature.node_key import signing_nodes
-from ledger.stream.signature.quorum import ConsensusMode, electorate
+from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.local import find_record_files
 from mirror.demo.actions.network.files import EXCHANGE_RATES, FEE_SCHEDULE
 from mirror.demo.publish.history import BLOCK_SECONDS, History, next_block
@@ -63,11 +63,11 @@ def test_fees_and_rates_are_older_than_the_second_of_any_block_with_a_contract_r
 
 
 def test_a_published_block_is_signed_by_every_node(tmp_path):
+    quorum = Quorum.of([n.address_book_node for n in NODES], {}, ConsensusMode.EQUAL, Fraction(1))
     publisher = Publisher(tmp_path, NODES)
     for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
         file = publisher.publish(network, block)
-        voters = electorate([n.address_book_node for n in NODES], {}, ConsensusMode.EQUAL, Fraction(1))
-        verified = file.verified(voters, sidecars=True)
+        verified = file.verify(lambda at: quorum, sidecars=True)
         assert verified.record_file().hash == block.hash.hex()
         assert set(verified.signed_by) == {0, 1}
     assert [file.name for file in find_record_files([tmp_path])][-1] == block.name
