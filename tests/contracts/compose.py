@@ -2,8 +2,9 @@
 
 from typing import Any
 
+import rlp
+
 from ledger.stream.record.compose import Composer, account, timestamp
-from mirror.values import rlp
 from mirror.values.hapi import (
     ContractActions,
     ContractBytecode,
@@ -15,7 +16,6 @@ from mirror.values.hapi import (
     TransactionRecord,
     TransactionSidecarRecord,
 )
-from mirror.values.rlp import Element
 
 CALLER, CONTRACT, OTHER, FILE = 1001, 2001, 2002, 3001
 TOPIC = bytes(31) + b"\7"
@@ -75,17 +75,9 @@ def ethereum_data(call_data: bytes = b"", *, nonce: int = 7, kind: int = 2) -> b
     chain, to, r, s = 298, b"\xaa" * 20, b"r" * 32, b"s" * 32
     prices = [tip, price] if kind == 2 else [price]
     elements = [nonce, *prices, 100_000, to, value, call_data]
-    elements = [*elements, 0x1B, r, s] if kind == 0 else [chain, *elements, None, 1, r, s]
-    whole = rlp.encode(Element(True, b"".join(map(_element, elements))))
+    elements = [*elements, 0x1B, r, s] if kind == 0 else [chain, *elements, [], 1, r, s]
+    whole = rlp.encode(elements)
     return bytes((kind,)) + whole if kind else whole
-
-
-def _element(value: Any) -> bytes:
-    if value is None:
-        return rlp.encode(Element(True, b""))
-    if isinstance(value, int):
-        value = value.to_bytes((value.bit_length() + 7) // 8, "big")
-    return rlp.encode(Element(False, value))
 
 
 class ContractStream(Composer):

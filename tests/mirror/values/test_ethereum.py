@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
+import rlp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirror.values import ethereum, rlp
+from mirror.values import ethereum
 from mirror.values.ethereum import InvalidEthereumData, created_address
-from mirror.values.rlp import Element
 from tests.ledger.stream.fixtures import PRESENT, ROOT, needs_fixtures
 
 FOLDER = ROOT / "ethereum"
@@ -25,15 +25,9 @@ def call_data_of(file: int) -> bytes:
     return bytes.fromhex(bytes.fromhex("".join(chunks)).decode().removeprefix("0x"))
 
 
-def raw(*elements: bytes | list[bytes], kind: int = 0) -> bytes:
+def raw(*elements: bytes | list[Any], kind: int = 0) -> bytes:
     """A transaction of these elements; a list stands for the access list."""
-    encoded = [
-        Element(True, b"".join(rlp.encode(Element(False, each)) for each in element))
-        if isinstance(element, list)
-        else Element(False, element)
-        for element in elements
-    ]
-    whole = rlp.encode(Element(True, b"".join(map(rlp.encode, encoded))))
+    whole: bytes = rlp.encode(elements)
     return bytes((kind,)) + whole if kind else whole
 
 
@@ -111,7 +105,16 @@ def test_weibars_become_whole_tinybars_in_the_shortest_signed_bytes(weibars: int
         pytest.param(b"\x01\x02", "not one list", id="a type and a string"),
         pytest.param(legacy(nonce=b"\0\1"), "its nonce 0001 is no number", id="a nonce with a leading zero"),
         pytest.param(legacy(nonce=b"\1" * 9), "its nonce .* too large", id="a nonce of nine bytes"),
-        pytest.param(legacy()[:-1], "not strict RLP", id="cut off"),
+        pytest.param(legacy()[:-1], "not strict RLP: 1 bytes are missing", id="cut off"),
+        pytest.param(bytes.fromhex("8105"), "not strict RLP", id="a small byte with a header"),
+        pytest.param(bytes.fromhex("b800"), "not strict RLP", id="a long length of nothing"),
+        pytest.param(bytes.fromhex("b837" + "00" * 55), "not strict RLP", id="a long length of 55 bytes"),
+        pytest.param(
+            bytes.fromhex("b90038" + "00" * 56), "not strict RLP", id="a length with a leading zero"
+        ),
+        pytest.param(bytes.fromhex("b938"), "not strict RLP", id="a length cut off"),
+        pytest.param(bytes.fromhex("0181"), "not strict RLP", id="a header alone"),
+        pytest.param(bytes.fromhex("c3aabb"), "not strict RLP", id="a list cut off"),
         pytest.param(
             raw(b"\1", b"\2", b"\3", [], b"", b"", b"\x1b", b"\7", b"\x08"),
             "its to is a list",
@@ -142,6 +145,19 @@ def test_call_data_of_a_transaction_with_an_access_list_can_not_be_replaced() ->
     assert ethereum.decode(listed).access_list == b"\7"
     assert ethereum.decode(listed).computed_hash(b"data") == b""
     assert ethereum.decode(unlisted).computed_hash(b"data") == ethereum.decode(with_data).computed_hash()
+
+
+def test_deep_nesting_of_an_access_list_does_not_matter() -> None:
+    nested = b""
+    for _ in range(5_000):
+        nested = rlp.codec.length_prefix(len(nested), 0xC0) + nested
+    fields = [b"\1", b"\2", b"\3", b"\4", b"\5", b"", b"\6", b"", nested, b"\1", b"r", b"s"]
+    payload = b"".join(field if field is nested else rlp.encode(field) for field in fields)
+
+    decoded = ethereum.decode(b"\2" + rlp.codec.length_prefix(len(payload), 0xC0) + payload)
+
+    assert decoded.access_list is not None
+    assert rlp.codec.length_prefix(len(decoded.access_list), 0xC0) + decoded.access_list == nested
 
 
 def test_addresses_of_created_contracts_are_those_of_ethereum():
