@@ -76,7 +76,7 @@ def ethereum_data(call_data: bytes = b"", *, nonce: int = 7, kind: int = 2) -> b
     prices = [tip, price] if kind == 2 else [price]
     elements = [nonce, *prices, 100_000, to, value, call_data]
     elements = [*elements, 0x1B, r, s] if kind == 0 else [chain, *elements, [], 1, r, s]
-    whole = rlp.encode(elements)
+    whole: bytes = rlp.encode(elements)
     return bytes((kind,)) + whole if kind else whole
 
 
