@@ -103,9 +103,9 @@ class Actions(ReadView):
     parameters, max_age, answers = ActionParameters, 600, ActionsJson
     paging = {"index": "index"}
 
-    def read(self, given: ActionParameters, transaction_id_or_hash: str) -> Response:
+    def read(self, parameters: ActionParameters, transaction_id_or_hash: str) -> Response:
         search = search_of(transaction_id_or_hash)
-        rows = queries.actions(search, given.where(), descending=given.descending, limit=given.limit)
+        rows = queries.actions(search, self.query)
         if rows is None:
             raise NotFound
         return self.page("actions", [action_json(row) for row in rows])

@@ -169,9 +169,8 @@ class Contracts(ReadView):
     parameters, max_age, answers = ContractsParameters, 10, ContractsJson
     paging = {"contract.id": "contract_id"}
 
-    def read(self, given: ContractsParameters) -> Response:
-        where = compare("id", find_contracts(given.contract_id))
-        rows = queries.contracts(where, descending=given.descending, limit=given.limit)
+    def read(self, parameters: ContractsParameters) -> Response:
+        rows = queries.contracts(self.query.filter(compare("id", find_contracts(parameters.contract_id))))
         return self.page("contracts", [contract_json(row) for row in rows])
 
 
@@ -180,9 +179,11 @@ class ContractOfIdOrAddress(OfContract):
 
     parameters, answers = ContractParameters, ContractWithCodeJson
 
-    def read(self, given: ContractParameters, contract: str) -> ContractWithCodeJson:
+    def read(self, parameters: ContractParameters, contract: str) -> ContractWithCodeJson:
         name = read_contract(contract)
-        found = contract_at(name.evm_address if isinstance(name, ContractAddress) else name, given.timestamp)
+        found = contract_at(
+            name.evm_address if isinstance(name, ContractAddress) else name, parameters.timestamp
+        )
         if found is None:
             raise NotFound
         return {

@@ -17,6 +17,7 @@ from contracts.queries import hooks as queries
 from contracts.queries.hooks import Hook, Keys, Slot
 from ledger.api.names.accounts import NewerOfAccount, newer_account_id
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
 from mirror.rest.parameters.entity_ids import AccountName
 from mirror.rest.parameters.newer import (
@@ -30,7 +31,7 @@ from mirror.rest.parameters.newer import (
     not_converted,
     time_window,
 )
-from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, ParameterSet
+from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Hex, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
@@ -71,24 +72,22 @@ class HookStorageParameters(NewerParameterSet):
 
 
 # QUERY
-def slots(given: HookStorageParameters, owner_id: int, hook_id: int) -> list[Slot]:
-    found = Bounds.of(given.key)
-    if not given.timestamp:
+def slots(parameters: HookStorageParameters, query: Query, owner_id: int, hook_id: int) -> list[Slot]:
+    found = Bounds.of(parameters.key)
+    if not parameters.timestamp:
         return queries.storage_now(
             owner_id,
             hook_id,
             selected(found, found.equal_within),
-            descending=given.descending,
-            limit=given.limit,
+            query,
         )
     # At a time one of the keys within the range lets all of them in.
     return queries.storage_at(
         owner_id,
         hook_id,
         selected(found, found.equal if found.equal_within else frozenset()),
-        time_window(given.timestamp),
-        descending=given.descending,
-        limit=given.limit,
+        time_window(parameters.timestamp),
+        query,
     )
 
 
@@ -172,12 +171,11 @@ class Hooks(NewerOfAccount):
     paging = {"hook.id": "hook_id"}
     account_part = "ownerId"
 
-    def read(self, given: HookParameters, account: AccountName) -> Response:
+    def read(self, parameters: HookParameters, account: AccountName) -> Response:
         found = queries.hooks(
             newer_account_id(account),
-            Bounds.of(given.hook_id),
-            descending=given.descending,
-            limit=given.limit,
+            Bounds.of(parameters.hook_id),
+            self.query,
         )
         return self.page("hooks", [hook_json(hook) for hook in found])
 
@@ -197,22 +195,22 @@ class HookStorage(NewerOfAccount):
         self.broken = ["hookId must be greater than or equal to 0"] if int(text) < 0 else []
         return {**found, "hook_id": int(text)}
 
-    def read_parameters(self) -> ParameterSet:
-        """What is wrong with the hook id is told with what is wrong with the parameters, and before it."""
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Report what is wrong with the hook id before what is wrong with the parameters, in one answer."""
         try:
-            given = super().read_parameters()
+            query = super().filter_queryset(queryset)
         except BrokenConstraints as others:
             raise BrokenConstraints(*self.broken, *others.problems) from None
         if self.broken:
             raise BrokenConstraints(*self.broken)
-        return given
+        return query
 
-    def read(self, given: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
+    def read(self, parameters: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
         owner_id = newer_account_id(account)
-        rows = [slot_json(slot) for slot in slots(given, owner_id, hook_id)]
+        rows = [slot_json(slot) for slot in slots(parameters, self.query, owner_id, hook_id)]
         # The link always tells the limit, as often as the client did.
-        if not any(text.strip() for text in given.query.get("limit", ())):
-            given.query["limit"] = [str(given.limit)]
+        if not any(text.strip() for text in parameters.texts.get("limit", ())):
+            parameters.texts["limit"] = [str(parameters.limit)]
         # `page` fills in the links, which stand before the owner here.
         before = {"hook_id": hook_id, "links": None, "owner_id": entity_id.text(owner_id)}
         return self.page("storage", rows, before=before)

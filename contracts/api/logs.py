@@ -15,6 +15,7 @@ from ledger.api.names.contracts import OfContract, find_contract
 from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import NO_PAIRS, PairBounds
+from mirror.db.query import Query
 from mirror.db.sql import Comparison
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.paging.pairs import classic_pair
@@ -49,13 +50,13 @@ class LogsParameters(LogsOfContractParameters):
     transaction_hash = HashParameter("transaction.hash", help="Hash of the transaction.")
 
 
-def log_bounds(given: LogsOfContractParameters) -> PairBounds:
+def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
     """The range of times and indexes that a request asks for. Errors: BadRequest."""
-    given.timestamp = _merged(given.timestamp)
-    if any(topics_of(given)):
-        check_closed(given.timestamp, because="Cannot search topics without a valid timestamp range: ")
+    parameters.timestamp = _merged(parameters.timestamp)
+    if any(topics_of(parameters)):
+        check_closed(parameters.timestamp, because="Cannot search topics without a valid timestamp range: ")
     return classic_pair(
-        given, "timestamp", "index", equal_within_equal=True, given_once=("transaction.hash",)
+        parameters, "timestamp", "index", equal_within_equal=True, given_once=("transaction.hash",)
     )
 
 
@@ -68,22 +69,21 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
     return timestamps
 
 
-def topics_of(given: LogsOfContractParameters) -> list[list[bytes]]:
+def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
     """The values of each topic as they are stored, without leading zero bytes."""
-    wanted: list[list[Comparison]] = [getattr(given, name) for name in _TOPICS]
+    wanted: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
     return [[formats.stripped(word) for _, word in comparisons] for comparisons in wanted]
 
 
 # QUERY
 def log_rows(
-    given: LogsOfContractParameters, bounds: PairBounds, contract_id: int | None = None
+    parameters: LogsOfContractParameters, bounds: PairBounds, query: Query, contract_id: int | None = None
 ) -> list[Log]:
     return queries.logs(
         bounds,
+        query,
         contract_id=contract_id,
-        topics=topics_of(given),
-        descending=given.descending,
-        limit=given.limit,
+        topics=topics_of(parameters),
         longest_block=nanoseconds("rest.query.maxRecordFileCloseInterval"),
     )
 
@@ -114,12 +114,12 @@ def full_log_json(log: Log) -> Answer:
 
 
 # VIEWS
-def paging_of(given: LogsOfContractParameters) -> dict[str, str]:
+def paging_of(parameters: LogsOfContractParameters) -> dict[str, str]:
     """The paging parameters that can move on: not the time where two bounds leave one."""
-    merged = len(given.query.get("timestamp", ())) > 1 and len(given.timestamp) == 1
+    merged = len(parameters.texts.get("timestamp", ())) > 1 and len(parameters.timestamp) == 1
     if not merged:
         return {"timestamp": "timestamp", "index": "index"}
-    if any(operator == "eq" for operator, _ in given.index):
+    if any(operator == "eq" for operator, _ in parameters.index):
         return {}
     return {"index": "index"}
 
@@ -129,25 +129,25 @@ class Logs(ReadView):
 
     parameters, max_age, answers = LogsParameters, 10, LogsJson
 
-    def read(self, given: LogsParameters) -> Response:
-        bounds = log_bounds(given)
-        self.paging = paging_of(given)
-        if given.transaction_hash:
-            bounds = self._of_transaction(given, bounds)
+    def read(self, parameters: LogsParameters) -> Response:
+        bounds = log_bounds(parameters)
+        self.paging = paging_of(parameters)
+        if parameters.transaction_hash:
+            bounds = self._of_transaction(parameters, bounds)
         elif bounds.first.empty:
             # As clients know it: a range that ends before it begins is none.
             bounds = PairBounds(Bounds(), Bounds())
-        timestamps, goes_on = bound(bounds.first, descending=given.descending)
+        timestamps, goes_on = bound(bounds.first, descending=self.query.descending)
         if goes_on is not None:
-            bounds = _up_to(timestamps, bounds, descending=given.descending)
-        rows = log_rows(given, bounds)
-        if goes_on is not None and len(rows) < given.limit:
-            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on), "index": 0})
+            bounds = _up_to(timestamps, bounds, descending=self.query.descending)
+        rows = log_rows(parameters, bounds, self.query)
+        if goes_on is not None and len(rows) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(goes_on), index=0)
         return self.page("logs", [full_log_json(row) for row in rows])
 
-    def _of_transaction(self, given: LogsParameters, bounds: PairBounds) -> PairBounds:
-        digest = bytes.fromhex(given.transaction_hash[0].value)
-        found = queries.time_of_hash(digest, bounds.first, descending=given.descending)
+    def _of_transaction(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:
+        digest = bytes.fromhex(parameters.transaction_hash[0].value)
+        found = queries.time_of_hash(digest, bounds.first, descending=self.query.descending)
         return NO_PAIRS if found is None else PairBounds(Bounds(equal=frozenset({found})), bounds.second)
 
 
@@ -163,8 +163,8 @@ class LogsOfContract(OfContract):
 
     parameters, answers = LogsOfContractParameters, LogsJson
 
-    def read(self, given: LogsOfContractParameters, contract: str) -> Response:
-        bounds = log_bounds(given)
-        self.paging = paging_of(given)
-        rows = log_rows(given, bounds, find_contract(contract))
+    def read(self, parameters: LogsOfContractParameters, contract: str) -> Response:
+        bounds = log_bounds(parameters)
+        self.paging = paging_of(parameters)
+        rows = log_rows(parameters, bounds, self.query, find_contract(contract))
         return self.page("logs", [full_log_json(row) for row in rows])

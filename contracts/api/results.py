@@ -22,12 +22,13 @@ from contracts.api.result_json import (
 )
 from contracts.queries import results as queries
 from contracts.queries.contracts import file_content
-from contracts.queries.results import Page, Result
+from contracts.queries.results import Result
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.contracts import OfContract, find_contract, only
 from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
 from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import Answer, ReadView
@@ -87,13 +88,21 @@ class HbarAtParameter(HbarParameter):
             raise InvalidInWords(message) from None
 
 
+class InternalParameter(BooleanParameter):
+    """Whether to show the results of what other transactions caused, too."""
+
+    def __init__(self) -> None:
+        super().__init__("internal", False, help="Whether to show what other transactions caused, too.")
+
+    def filter(self, query: Query, value: bool) -> Query:  # type: ignore[override]
+        return query if value else query.filter(Where(("transaction_nonce = 0",)))
+
+
 class ResultsOfContractParameters(ParameterSet):
     block_hash = HashParameter("block.hash", help="Hash of the block, or its first 32 bytes.")
     block_number = BlockNumberParameter("block.number", operators=ONLY_EQ, help="Number of the block.")
     sender = SenderParameter("from", help="Who sent the call.")
-    internal = BooleanParameter(
-        "internal", False, help="Whether to show what other transactions caused, too."
-    )
+    internal = InternalParameter()
     limit = LimitParameter()
     order = OrderParameter("desc")
     timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
@@ -125,12 +134,12 @@ class ResultAtParameters(ParameterSet):
 _HEX_DIGITS = 40  # of an EVM address
 
 
-def check_block(given: ResultsOfContractParameters) -> None:
+def check_block(parameters: ResultsOfContractParameters) -> None:
     """Errors: BadRequest for parameters that make no sense together."""
     usage = "Invalid parameter usage: "
-    if given.block_hash and given.block_number:
+    if parameters.block_hash and parameters.block_number:
         raise BadRequest(f"{usage}block.hash - cannot combine block.number and block.hash")
-    if given.transaction_index and not (given.block_hash or given.block_number):
+    if parameters.transaction_index and not (parameters.block_hash or parameters.block_number):
         raise BadRequest(
             f"{usage}transaction.index - transaction.index requires block.number or block.hash filter to be "
             "specified"
@@ -138,13 +147,13 @@ def check_block(given: ResultsOfContractParameters) -> None:
 
 
 # QUERY
-def timestamps_of(given: ResultsOfContractParameters) -> Bounds | None:
+def timestamps_of(parameters: ResultsOfContractParameters) -> Bounds | None:
     """The range that the timestamps and the block leave; None without any such block."""
-    bounds = Bounds.of(given.timestamp)
-    if given.block_hash:
-        times = queries.times_of_block(hash_start=given.block_hash[-1].value)
-    elif given.block_number:
-        times = queries.times_of_block(number=given.block_number[-1].value)
+    bounds = Bounds.of(parameters.timestamp)
+    if parameters.block_hash:
+        times = queries.times_of_block(hash_start=parameters.block_hash[-1].value)
+    elif parameters.block_number:
+        times = queries.times_of_block(number=parameters.block_number[-1].value)
     else:
         return bounds
     if times is None:
@@ -154,33 +163,25 @@ def timestamps_of(given: ResultsOfContractParameters) -> Bounds | None:
     return bounds.between(lower, end if bounds.upper is None else min(end, bounds.upper))
 
 
-def page_of(
-    given: ResultsOfContractParameters,
-    timestamps: Bounds,
-    senders: list[Comparison],
-    contract_id: int | None = None,
-) -> Page:
-    """The page of all results, or of one contract."""
+def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -> Query:
+    """The query of all results, or of those of one contract, at these times."""
     where = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
     where += compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
     where += Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
         "consensus_timestamp"
     )
-    where += given.where("transaction_index")
-    if not given.internal:
-        where += Where(("transaction_nonce = 0",))
-    return Page(where, senders, given.descending, given.limit)
+    return query.filter(where)
 
 
-def senders_of(given: ResultsOfContractParameters) -> list[Comparison]:
+def senders_of(parameters: ResultsOfContractParameters) -> list[Comparison]:
     """The senders with encoded ids in the place of addresses. Errors: NotFound for an address of nobody."""
-    addresses = [bytes(name) for _, name in given.sender if isinstance(name, EvmAddress)]
+    addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
     known = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in known for address in addresses):
         raise NotFound
     return [
         Comparison(operator, only(known[bytes(name)]) if isinstance(name, EvmAddress) else name)
-        for operator, name in given.sender
+        for operator, name in parameters.sender
     ]
 
 
@@ -192,7 +193,7 @@ class ResultsJson(shapes.Page):
     results: list[FullResultJson]
 
 
-def single_json(search: Search, given: Any, *, contract_id: int = 0) -> Answer:
+def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Answer:
     """The result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
     found = queries.result_of(search)
     if found is None:
@@ -204,7 +205,7 @@ def single_json(search: Search, given: Any, *, contract_id: int = 0) -> Answer:
         state_changes=queries.state_changes_at(at, contract_ids, migrated=contract_id),
         call_data=_file_call_data(result),
     )
-    return full_json(result, in_tinybars=given.hbar, details=details)
+    return full_json(result, in_tinybars=parameters.hbar, details=details)
 
 
 def _file_call_data(result: Result) -> bytes | None:
@@ -224,15 +225,15 @@ class ResultsOfContract(OfContract):
     parameters, answers = ResultsOfContractParameters, ResultsOfContractJson
     paging = {"timestamp": "timestamp"}
 
-    def read(self, given: ResultsOfContractParameters, contract: str) -> Response:
-        check_block(given)
+    def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
+        check_block(parameters)
         # The id 0 names no contract, and a list of the results of none is one of all.
         page_contract = find_contract(contract) or None
-        senders = senders_of(given)
-        timestamps = timestamps_of(given)
+        senders = senders_of(parameters)
+        timestamps = timestamps_of(parameters)
         rows = []
         if timestamps is not None and not timestamps.empty:
-            rows = queries.results(page_of(given, timestamps, senders, page_contract))
+            rows = queries.results(narrowed(self.query, timestamps, page_contract), senders)
         return self.page("results", [base_json(row) for row in rows])
 
 
@@ -242,18 +243,19 @@ class Results(ReadView):
     parameters, max_age, answers = ResultsParameters, 10, ResultsJson
     paging = {"timestamp": "timestamp"}
 
-    def read(self, given: ResultsParameters) -> Response:
-        check_block(given)
-        senders = senders_of(given)
-        timestamps = timestamps_of(given)
+    def read(self, parameters: ResultsParameters) -> Response:
+        check_block(parameters)
+        senders = senders_of(parameters)
+        timestamps = timestamps_of(parameters)
         if timestamps is None or timestamps.empty:
             return self.page("results", [])
-        timestamps, goes_on = bound(timestamps, descending=given.descending)
+        timestamps, goes_on = bound(timestamps, descending=self.query.descending)
         longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
-        rows = queries.full_results(page_of(given, timestamps, senders), longest_block=longest_block)
-        if goes_on is not None and len(rows) < given.limit:
-            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
-        return self.page("results", [full_json(row, in_tinybars=given.hbar) for row in rows])
+        query = narrowed(self.query, timestamps)
+        rows = queries.full_results(query, senders, longest_block=longest_block)
+        if goes_on is not None and len(rows) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(goes_on))
+        return self.page("results", [full_json(row, in_tinybars=parameters.hbar) for row in rows])
 
 
 class ResultOfTransaction(ReadView):
@@ -261,9 +263,9 @@ class ResultOfTransaction(ReadView):
 
     parameters, max_age, answers = ResultOfTransactionParameters, 600, ResultWithLogsJson
 
-    def read(self, given: ResultOfTransactionParameters, transaction_id_or_hash: str) -> Answer:
-        nonce: Any = given.nonce or 0
-        return single_json(search_of(transaction_id_or_hash, nonce), given)
+    def read(self, parameters: ResultOfTransactionParameters, transaction_id_or_hash: str) -> Answer:
+        nonce: Any = parameters.nonce or 0
+        return single_json(search_of(transaction_id_or_hash, nonce), parameters)
 
 
 class ResultAt(OfContract):
@@ -286,8 +288,8 @@ class ResultAt(OfContract):
             raise BadRequest(*problems)
         return found
 
-    def read(self, given: ResultAtParameters, contract: str, at: int) -> Answer:
+    def read(self, parameters: ResultAtParameters, contract: str, at: int) -> Answer:
         contract_id = find_contract(contract)
         if at > MAX_INT64:
             raise NotFound
-        return single_json(by_time(at, contract_id), given, contract_id=contract_id)
+        return single_json(by_time(at, contract_id), parameters, contract_id=contract_id)

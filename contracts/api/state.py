@@ -14,7 +14,8 @@ from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
 from ledger.api.names.contracts import OfContract, find_contract
-from mirror.db.sql import Comparison
+from mirror.db.query import Query
+from mirror.db.sql import Comparison, compare
 from mirror.rest.paging.keyset import KeysetPagination, classic_link
 from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet, refuse_ne
 from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
@@ -33,14 +34,16 @@ class StateParameters(ParameterSet):
 
 
 # QUERY
-def state_rows(contract_id: int, given: StateParameters) -> list[Slot]:
-    if not given.timestamp:
-        padded = [Comparison(operator, slot.to_bytes(_WORD_LENGTH, "big")) for operator, slot in given.slot]
-        return queries.slots(contract_id, padded, descending=given.descending, limit=given.limit)
-    stripped = [Comparison(operator, formats.stripped(slot)) for operator, slot in given.slot]
+def state_rows(contract_id: int, parameters: StateParameters, query: Query) -> list[Slot]:
+    if not parameters.timestamp:
+        padded = [
+            Comparison(operator, slot.to_bytes(_WORD_LENGTH, "big")) for operator, slot in parameters.slot
+        ]
+        return queries.slots(contract_id, query.filter(compare("slot", padded)))
+    stripped = [Comparison(operator, formats.stripped(slot)) for operator, slot in parameters.slot]
     # The state at a moment is what was written by then.
-    times = [Comparison("lte" if operator == "eq" else operator, at) for operator, at in given.timestamp]
-    return queries.slots_at(contract_id, stripped, times, descending=given.descending, limit=given.limit)
+    times = [Comparison("lte" if operator == "eq" else operator, at) for operator, at in parameters.timestamp]
+    return queries.slots_at(contract_id, times, query.filter(compare("slot", stripped)))
 
 
 # JSON
@@ -81,9 +84,10 @@ class State(OfContract):
     parameters, answers = StateParameters, StateJson
     paging = {"slot": "slot"}
 
-    def read(self, given: StateParameters, contract: str) -> Response:
-        refuse_ne(given.timestamp, "Not equals (ne) operator is not supported for timestamp")
+    def read(self, parameters: StateParameters, contract: str) -> Response:
+        refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
         contract_id = find_contract(contract)
-        if given.timestamp:
+        if parameters.timestamp:
             self.pagination_class = ChangesPagination
-        return self.page("state", [slot_json(slot, contract_id) for slot in state_rows(contract_id, given)])
+        rows = state_rows(contract_id, parameters, self.query)
+        return self.page("state", [slot_json(slot, contract_id) for slot in rows])

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from contracts.queries.searches import Search
-from mirror.db.sql import Where, fetch
+from mirror.db.query import Query
+from mirror.db.sql import fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,9 @@ class Action:
     value: int
 
 
-def actions(search: Search, where: Where, *, descending: bool, limit: int) -> list[Action] | None:
+def actions(search: Search, query: Query) -> list[Action] | None:
     """A page of a transaction's actions by index; None if there is no such transaction."""
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
-    direction = "desc" if descending else "asc"
     statement = f"""
         with found as materialized ({search.sql})
         select found.consensus_timestamp, call_depth, call_operation_type, call_type, caller,
@@ -40,12 +40,12 @@ def actions(search: Search, where: Where, *, descending: bool, limit: int) -> li
         from found left join lateral (
             select * from contract_action a
             where a.consensus_timestamp = found.consensus_timestamp
-                and a.payer_account_id = found.payer_account_id {where.and_sql}
-            order by index {direction} limit {limit:d}
+                and a.payer_account_id = found.payer_account_id {query.where.and_sql}
+            order by index {query.direction} limit {query.limit:d}
         ) a on true
-        order by index {direction}
+        order by index {query.direction}
     """
-    rows = fetch(statement, (*search.values, *where.values))
+    rows = fetch(statement, (*search.values, *query.where.values))
     if not rows:
         return None
     return [action for row in rows if (action := Action(*row)).index is not None]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.db.sql import MAX_INT64, MIN_INT64, Where, fetch, fetch_one
+from mirror.db.query import Query
+from mirror.db.sql import MAX_INT64, MIN_INT64, fetch, fetch_one
 
 _CREATE, _APPEND, _UPDATE = 17, 16, 19  # the types of the transactions that write files
 
@@ -44,21 +45,20 @@ class Contract(NamedTuple):
     runtime_bytecode: bytes | None = None
 
 
-def contracts(where: Where, *, descending: bool, limit: int) -> list[Contract]:
+def contracts(query: Query) -> list[Contract]:
     """A page of contracts by id, deleted ones included."""
     # Index: entity__type_id (type, id). By `any` and an order by both columns, as for `type = ...` PostgreSQL
     # may walk the primary key past all other entities. Of the code: the primary key (id).
-    direction = "desc" if descending else "asc"
     statement = f"""
         select {_COLUMNS}
         from (
-            select * from entity where type = any('{{CONTRACT}}'::entity_type[]) {where.and_sql}
-            order by type {direction}, id {direction} limit {limit:d}
+            select * from entity where type = any('{{CONTRACT}}'::entity_type[]) {query.where.and_sql}
+            order by type {query.direction}, id {query.direction} limit {query.limit:d}
         ) e
         left join contract c on c.id = e.id
-        order by e.id {direction}
+        order by e.id {query.direction}
     """
-    return [Contract(*row) for row in fetch(statement, where.values)]
+    return [Contract(*row) for row in fetch(statement, query.where.values)]
 
 
 class Moment(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
 
 
@@ -41,7 +42,7 @@ class Keys(NamedTuple):
         return compare("key", [Comparison(*each) for each in comparisons if each[1] is not None])
 
 
-def hooks(owner_id: int, hook_ids: Bounds, *, descending: bool, limit: int) -> list[Hook]:
+def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:
     """A page of the hooks of an account; of ids named by eq those within the range."""
     # Index: the primary key (owner_id, hook_id).
     where = compare("owner_id", [Comparison("eq", owner_id)])
@@ -52,12 +53,12 @@ def hooks(owner_id: int, hook_ids: Bounds, *, descending: bool, limit: int) -> l
     statement = f"""
         select admin_key, contract_id, created_timestamp, deleted, extension_point::text, hook_id, owner_id,
             timestamp_range is not null, lower(timestamp_range), upper(timestamp_range), type::text
-        from hook {where.sql} order by hook_id {"desc" if descending else "asc"} limit {limit:d}
+        from hook {where.sql} order by hook_id {query.direction} limit {query.limit:d}
     """
     return [Hook(*row) for row in fetch(statement, where.values)]
 
 
-def storage_now(owner_id: int, hook_id: int, keys: Keys, *, descending: bool, limit: int) -> list[Slot]:
+def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> list[Slot]:
     """A page of the slots in use."""
     # Index: the primary key (owner_id, hook_id, key).
     where = _of_hook(owner_id, hook_id)
@@ -67,17 +68,15 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, *, descending: bool, li
         where += Where(("key = any(%s)",), (list(keys.equal),))
     statement = f"""
         select key, modified_timestamp, value from hook_storage {where.sql} and not deleted
-        order by key {"desc" if descending else "asc"} limit {limit:d}
+        order by key {query.direction} limit {query.limit:d}
     """
     return _slots(fetch(statement, where.values))
 
 
-def storage_at(
-    owner_id: int, hook_id: int, keys: Keys, times: Bounds, *, descending: bool, limit: int
-) -> list[Slot]:
+def storage_at(owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Query) -> list[Slot]:
     """A page of the slots that were read or written within the times, each as it was last."""
     hook = _of_hook(owner_id, hook_id)
-    direction, following = ("desc", "<") if descending else ("asc", ">")
+    following = "<" if query.descending else ">"
     # Index: the primary key (owner_id, hook_id, key, consensus_timestamp): for each key straight to its last
     # change, and from one key straight to the next, as a busy slot changes whenever its hook runs.
     within = times.where("consensus_timestamp")
@@ -91,11 +90,11 @@ def storage_at(
         statement = f"""
             select slot.key, change.* from unnest(%s::bytea[]) as slot (key)
             cross join lateral ({last_change}) change
-            order by slot.key {direction} limit {limit:d}
+            order by slot.key {query.direction} limit {query.limit:d}
         """
         return _slots(fetch(statement, (list(keys.equal), *last_values)))
     where = hook + keys.where
-    next_key = f"order by key {direction} limit 1"
+    next_key = f"order by key {query.direction} limit 1"
     statement = f"""
         with recursive seen (key, consensus_timestamp, value_written, number) as (
             select slot.key, change.consensus_timestamp, change.value_written,
@@ -110,10 +109,10 @@ def storage_at(
                 select key from hook_storage_change {where.sql} and key {following} seen.key {next_key}
             ) slot
             left join lateral ({last_change}) change on true
-            where seen.number < {limit:d}
+            where seen.number < {query.limit:d}
         )
         select key, consensus_timestamp, value_written from seen
-        where consensus_timestamp is not null order by key {direction}
+        where consensus_timestamp is not null order by key {query.direction}
     """
     return _slots(fetch(statement, (*where.values, *last_values) * 2))
 

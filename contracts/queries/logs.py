@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import PairBounds, page_of_pairs
+from mirror.db.query import Query
 from mirror.db.sql import Where, fetch, fetch_one
 
 PAIR = ("consensus_timestamp", "index")
@@ -30,11 +31,10 @@ class Log:
 
 def logs(
     bounds: PairBounds,
+    query: Query,
     *,
     contract_id: int | None,
     topics: Sequence[Sequence[bytes]],
-    descending: bool,
-    limit: int,
     longest_block: int,
 ) -> list[Log]:
     """A page of logs by time and index; of each topic one of these, if there are any.
@@ -49,20 +49,11 @@ def logs(
     where, led_by = Where(), ""
     if contract_id is not None:
         where += Where(("contract_id = any(%s)",), ([contract_id],))
-        led_by = "contract_id asc" if descending else "contract_id desc"
+        led_by = "contract_id asc" if query.descending else "contract_id desc"
     for position, wanted in enumerate(topics):
         if wanted:
             where += Where((f"topic{position:d} = any(%s)",), (list(wanted),))
-    page = page_of_pairs(
-        "select * from contract_log",
-        where,
-        bounds,
-        PAIR,
-        descending=descending,
-        limit=limit,
-        led_by=led_by,
-    )
-    direction = "desc" if descending else "asc"
+    page = page_of_pairs("select * from contract_log", query.filter(where), bounds, PAIR, led_by=led_by)
     statement = f"""
         select e.evm_address, l.bloom, l.contract_id, l.data, l.index,
             array[l.topic0, l.topic1, l.topic2, l.topic3], b.hash, b.index, l.root_contract_id,
@@ -73,7 +64,7 @@ def logs(
             select * from record_file where consensus_end >= l.consensus_timestamp
             order by consensus_end limit 1
         ) b on b.consensus_start <= l.consensus_timestamp and b.consensus_end <= l.last + %s
-        order by l.consensus_timestamp {direction}, l.index {direction}
+        order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
     return [Log(*row) for row in fetch(statement, (*page.values, longest_block))]
 

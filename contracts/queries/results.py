@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from contracts.queries.searches import Search
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
 
 _RESULT = """
@@ -77,36 +78,25 @@ _RESULT_LENGTH = len(Result._fields) - 2
 _BLOCK_LENGTH = len(Block._fields)
 
 
-class Page(NamedTuple):
-    """Which results a list has: conditions on contract_result, and the senders."""
-
-    where: Where
-    senders: Sequence[Comparison]
-    descending: bool
-    limit: int
-
-
-def results(page: Page) -> list[Result]:
-    """A page of results by consensus timestamp."""
+def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
+    """A page of results by consensus timestamp; the query's conditions are on contract_result."""
     # Index of the entity: the primary key (id).
-    part = _page(page)
-    direction = "desc" if page.descending else "asc"
+    part = _page(query, senders)
     statement = f"""
         select {_RESULT} from ({part.sql}) r left join entity e on e.id = r.contract_id
-        order by r.consensus_timestamp {direction}
+        order by r.consensus_timestamp {query.direction}
     """
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def full_results(page: Page, *, longest_block: int) -> list[Result]:
+def full_results(query: Query, senders: Sequence[Comparison], *, longest_block: int) -> list[Result]:
     """The same with their blocks and Ethereum transactions.
 
     A block that ends so long after the page's last result (nanoseconds) is not shown.
     """
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
-    part = _page(page)
-    direction = "desc" if page.descending else "asc"
+    part = _page(query, senders)
     statement = f"""
         select {_RESULT}, {_BLOCK}, {_ETHEREUM}
         from (select *, max(consensus_timestamp) over () as last from ({part.sql}) page) r
@@ -117,7 +107,7 @@ def full_results(page: Page, *, longest_block: int) -> list[Result]:
             select * from record_file where consensus_end >= r.consensus_timestamp
             order by consensus_end limit 1
         ) b on b.consensus_start <= r.consensus_timestamp and b.consensus_end <= r.last + %s
-        order by r.consensus_timestamp {direction}
+        order by r.consensus_timestamp {query.direction}
     """
     return [_full(row) for row in fetch(statement, (*part.values, longest_block))]
 
@@ -140,13 +130,12 @@ class _Part(NamedTuple):
     values: tuple[Any, ...]
 
 
-def _page(page: Page) -> _Part:
+def _page(query: Query, senders: Sequence[Comparison]) -> _Part:
     # Indexes: the primary key (consensus_timestamp); of one contract contract_result__id_timestamp
     # (contract_id, consensus_timestamp); of one sender contract_result__sender_timestamp (sender_id,
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
-    direction = "desc" if page.descending else "asc"
-    end = f"order by consensus_timestamp {direction} limit {page.limit:d}"
-    parts = [page.where + compare("sender_id", senders) for senders in _alternatives(page.senders)]
+    end = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
+    parts = [query.where + compare("sender_id", each) for each in _alternatives(senders)]
     if len(parts) == 1:
         return _Part(f"select * from contract_result {parts[0].sql} {end}", parts[0].values)
     union = " union all ".join(f"(select * from contract_result {part.sql} {end})" for part in parts)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch
 
 
@@ -15,44 +16,37 @@ class Slot(NamedTuple):
     evm_address: bytes | None
 
 
-def slots(contract_id: int, where: Sequence[Comparison], *, descending: bool, limit: int) -> list[Slot]:
+def slots(contract_id: int, query: Query) -> list[Slot]:
     """A page of a contract's slots by slot; slots are 32 bytes here."""
     # Indexes: the primary keys (contract_id, slot) and (id).
-    direction = "desc" if descending else "asc"
-    conditions = _of(contract_id) + compare("slot", where)
+    conditions = _of(contract_id) + query.where
     statement = f"""
         select s.slot, s.value, s.modified_timestamp, e.evm_address
         from (
-            select * from contract_state {conditions.sql} order by slot {direction} limit {limit:d}
+            select * from contract_state {conditions.sql}
+            order by slot {query.direction} limit {query.limit:d}
         ) s
         left join entity e on e.id = s.contract_id
-        order by s.slot {direction}
+        order by s.slot {query.direction}
     """
     return [Slot(*row) for row in fetch(statement, conditions.values)]
 
 
-def slots_at(
-    contract_id: int,
-    where: Sequence[Comparison],
-    timestamps: Sequence[Comparison],
-    *,
-    descending: bool,
-    limit: int,
-) -> list[Slot]:
+def slots_at(contract_id: int, timestamps: Sequence[Comparison], query: Query) -> list[Slot]:
     """The same by the last change of each slot at these times; slots lack leading zero bytes here."""
     # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp), of which one
     # entry per slot is read to find the next slot, and one to find its last change: a slot may have changed
     # any number of times. The recursion gives slots in their order and only as many as the page takes.
-    direction, after = ("desc", "<") if descending else ("asc", ">")
-    conditions = _of(contract_id) + compare("slot", where)
+    after = "<" if query.descending else ">"
+    conditions = _of(contract_id) + query.where
     during = _of(contract_id) + compare("consensus_timestamp", timestamps)
     statement = f"""
         with recursive known as (
-            (select slot from contract_state_change {conditions.sql} order by slot {direction} limit 1)
+            (select slot from contract_state_change {conditions.sql} order by slot {query.direction} limit 1)
             union all
             select next.slot from known, lateral (
                 select slot from contract_state_change {conditions.sql} and slot {after} known.slot
-                order by slot {direction} limit 1
+                order by slot {query.direction} limit 1
             ) next
         )
         select known.slot, coalesce(s.value_written, s.value_read), s.consensus_timestamp, e.evm_address
@@ -62,7 +56,7 @@ def slots_at(
             {during.sql} and slot = known.slot order by consensus_timestamp desc limit 1
         ) s on true
         left join (select evm_address from entity where id = %s) e on true
-        limit {limit:d}
+        limit {query.limit:d}
     """
     values = (*conditions.values, *conditions.values, *during.values, contract_id)
     return [Slot(*row) for row in fetch(statement, values)]

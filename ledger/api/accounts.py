@@ -22,6 +22,7 @@ from ledger.queries.accounts import Account, Holdings, Moment
 from mirror import config
 from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import ReadView
@@ -43,6 +44,16 @@ _NO_PERIOD = -1
 
 
 # PARAMETERS
+class WithBalanceParameter(BooleanParameter):
+    """Whether to show balances; the stand-in for the treasury has one that is not its own."""
+
+    def __init__(self) -> None:
+        super().__init__("balance", True, help="Whether to show balances.")
+
+    def filter(self, query: Query, value: bool) -> Query:  # type: ignore[override]
+        return query.filter(queries.NOT_SYNTHETIC) if value else query
+
+
 class AccountsParameters(ParameterSet):
     strict = True
 
@@ -53,9 +64,15 @@ class AccountsParameters(ParameterSet):
     account_publickey = PublicKeyParameter(
         "account.publickey", column="public_key", any_equal=False, help="Public key of the account."
     )
-    balance = BooleanParameter("balance", True, help="Whether to show balances.")
+    balance = WithBalanceParameter()
     limit = LimitParameter()
     order = OrderParameter("asc")
+
+    def filter_queryset(self, query: Query) -> Query:  # type: ignore[override]
+        if not self.balance:
+            # Balances that are not shown narrow nothing.
+            self.account_balance = []
+        return super().filter_queryset(query)
 
 
 class AccountParameters(TransactionsOfAccountParameters):
@@ -206,19 +223,14 @@ class Accounts(ReadView):
     parameters, max_age, answers = AccountsParameters, 10, AccountsJson
     paging = {"account.id": "account"}
 
-    def read(self, given: AccountsParameters) -> Response:
-        narrowed = given.where("account_id", "account_publickey")
-        if given.balance:
-            narrowed += given.where("account_balance") + queries.NOT_SYNTHETIC
+    def read(self, parameters: AccountsParameters) -> Response:
         most: int = config.value("rest.response.limit.tokenBalance.multipleAccounts")
         found = queries.accounts(
-            narrowed,
-            by_key=any(operator == "eq" for operator, _ in given.account_publickey),
-            tokens=most if given.balance else 0,
-            descending=given.descending,
-            limit=given.limit,
+            self.query,
+            by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
+            tokens=most if parameters.balance else 0,
         )
-        return self.page("accounts", [self._json(account, given.balance) for account in found])
+        return self.page("accounts", [self._json(account, parameters.balance) for account in found])
 
     @staticmethod
     def _json(account: Account, with_balance: bool) -> AccountJson:
@@ -233,13 +245,13 @@ class AccountOfIdOrAlias(OfAccount):
     paging = {"timestamp": "consensus_timestamp"}
     path_first = False
 
-    def read(self, given: AccountParameters, account_id: int) -> Response:
-        if given.timestamp:
-            account, balance = account_at(account_id, given.timestamp)
+    def read(self, parameters: AccountParameters, account_id: int) -> Response:
+        if parameters.timestamp:
+            account, balance = account_at(account_id, parameters.timestamp)
         else:
             account, balance = self._now(account_id)
         return self.page(
-            "transactions", self._transactions(given, account_id), before=account_json(account, balance)
+            "transactions", self._transactions(parameters, account_id), before=account_json(account, balance)
         )
 
     @staticmethod
@@ -249,10 +261,10 @@ class AccountOfIdOrAlias(OfAccount):
             raise NotFound
         return account, balance_json(account.balance, account.balance_timestamp, account.tokens)
 
-    def _transactions(self, given: AccountParameters, account_id: int) -> list[dict[str, Any]]:
-        if not given.transactions:
+    def _transactions(self, parameters: AccountParameters, account_id: int) -> list[dict[str, Any]]:
+        if not parameters.transactions:
             return []
-        found, goes_on = transaction_rows(given, [Comparison("eq", account_id)])
-        if goes_on is not None and len(found) < given.limit:
-            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
+        found, goes_on = transaction_rows(parameters, self.query, [Comparison("eq", account_id)])
+        if goes_on is not None and len(found) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(goes_on))
         return transactions_json(found)

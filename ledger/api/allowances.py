@@ -9,6 +9,7 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
 from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, OrderParameter
@@ -24,14 +25,13 @@ class CryptoAllowanceParameters(ParameterSet):
 
 
 # QUERY
-def crypto_allowances_of(account_id: int, given: CryptoAllowanceParameters) -> list[Row]:
+def crypto_allowances_of(account_id: int, query: Query) -> list[Row]:
     # Index: the primary key (owner, spender).
-    where = compare("owner", [Comparison("eq", account_id)]) + given.where()
-    direction = "desc" if given.descending else "asc"
+    where = compare("owner", [Comparison("eq", account_id)]) + query.where
     statement = f"""
         select amount, amount_granted, owner, spender, lower(timestamp_range), upper(timestamp_range)
         from crypto_allowance {where.sql} and amount > 0
-        order by spender {direction} limit {given.limit:d}
+        order by spender {query.direction} limit {query.limit:d}
     """
     return fetch(statement, where.values)
 
@@ -67,7 +67,7 @@ class CryptoAllowances(OfAccount):
     parameters, max_age, answers = CryptoAllowanceParameters, 1, CryptoAllowancesJson
     paging = {"spender.id": "spender"}
 
-    def read(self, given: CryptoAllowanceParameters, account_id: int) -> Response:
-        refuse_ne(given.spender_id, "Not equal (ne) comparison operator is not supported for spender.id")
-        rows = crypto_allowances_of(account_id, given)
+    def read(self, parameters: CryptoAllowanceParameters, account_id: int) -> Response:
+        refuse_ne(parameters.spender_id, "Not equal (ne) comparison operator is not supported for spender.id")
+        rows = crypto_allowances_of(account_id, self.query)
         return self.page("allowances", [crypto_allowance_json(row) for row in rows])

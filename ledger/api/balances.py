@@ -17,6 +17,7 @@ from ledger.queries import balances as snapshots
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.config.clock import now_ns
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, compare
 from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
 from mirror.rest.answers.views import ReadView
@@ -67,17 +68,17 @@ class BalanceParameters(ParameterSet):
 
 
 # QUERIES
-def account_ids(given: BalanceParameters) -> list[Comparison]:
+def account_ids(parameters: BalanceParameters) -> list[Comparison]:
     """The comparisons with encoded ids; None for an alias or EVM address of nobody. Errors: BadRequest."""
-    return [Comparison(operator, find_account(name)) for operator, name in account_names(given)]
+    return [Comparison(operator, find_account(name)) for operator, name in account_names(parameters)]
 
 
-def account_names(given: BalanceParameters) -> list[Comparison]:
+def account_names(parameters: BalanceParameters) -> list[Comparison]:
     """The comparisons with AccountNames; what the request repeats counts once.
 
     Errors: BadRequest, for the first problem in the order of the request.
     """
-    distinct = dict(zip(given.query.get(_ACCOUNT, ()), given.account_id, strict=True))
+    distinct = dict(zip(parameters.texts.get(_ACCOUNT, ()), parameters.account_id, strict=True))
     found: list[Comparison] = []
     named = False
     for operator, text in distinct.values():
@@ -101,15 +102,13 @@ def account_names(given: BalanceParameters) -> list[Comparison]:
 
 
 def balances_now(
-    given: BalanceParameters, accounts: list[Comparison]
+    parameters: BalanceParameters, query: Query, accounts: list[Comparison]
 ) -> "tuple[int | None, list[AccountBalanceJson]]":
     """When the latest of the page's balances changed, and the page."""
     found = current.balances(
-        compare("id", accounts) + given.where("account_balance", "account_publickey"),
-        by_key=any(operator == "eq" for operator, _ in given.account_publickey),
+        query.filter(compare("id", accounts)),
+        by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
         tokens=_most_tokens(),
-        descending=given.descending,
-        limit=given.limit,
     )
     changed = [one.balance_timestamp for one in found if one.balance_timestamp is not None]
     return max(changed, default=None), [
@@ -118,20 +117,19 @@ def balances_now(
 
 
 def balances_at(
-    given: BalanceParameters, accounts: list[Comparison]
+    parameters: BalanceParameters, query: Query, accounts: list[Comparison]
 ) -> "tuple[int | None, list[AccountBalanceJson]]":
     """The time of the snapshot, and a page of it. Operators of the public key count for nothing here."""
-    window = snapshots.window(given.timestamp, now=now_ns())
-    wanted = {key for _, key in given.account_publickey}
+    window = snapshots.window(parameters.timestamp, now=now_ns())
+    wanted = {key for _, key in parameters.account_publickey}
     if window is None or len(wanted) > 1:
         return None, []
     public_key = wanted.pop() if wanted else None
     found = snapshots.balances_at(
-        snapshots.Selection(accounts, given.account_balance, public_key),
+        snapshots.Selection(accounts, parameters.account_balance, public_key),
         window,
+        query,
         tokens=_most_tokens(),
-        descending=given.descending,
-        limit=given.limit,
     )
     return window.snapshot if found else None, [balance_json(*one) for one in found]
 
@@ -164,7 +162,7 @@ class Balances(ReadView):
     parameters, max_age, answers = BalanceParameters, 1, BalancesJson
     paging = {_ACCOUNT: "account"}
 
-    def read(self, given: BalanceParameters) -> Response:
-        accounts = account_ids(given)
-        at, rows = (balances_at if given.timestamp else balances_now)(given, accounts)
+    def read(self, parameters: BalanceParameters) -> Response:
+        accounts = account_ids(parameters)
+        at, rows = (balances_at if parameters.timestamp else balances_now)(parameters, self.query, accounts)
         return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

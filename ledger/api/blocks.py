@@ -27,6 +27,11 @@ from mirror.values.shapes import Hex, Int32, Int64, Page, TimestampRangeJson
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _BLOOM_DIGITS = 512
 
+# The column in whose order blocks come: that of the parameter named first.
+_ORDERED_BY = {"block.number": "index", "timestamp": "consensus_end"}
+# The parameter that comes first in a request decides the order.
+_ORDERED_BY = {"block.number": "index", "timestamp": "consensus_end"}
+
 
 # PARAMETERS
 class BlockParameters(ParameterSet):
@@ -85,10 +90,9 @@ class Blocks(ReadView):
     parameters, max_age, answers = BlockParameters, 1, BlocksJson
     paging = {"block.number": "number"}
 
-    def read(self, given: BlockParameters) -> Response:
-        first = next((name for name in given.query if name in ("block.number", "timestamp")), "timestamp")
-        by = "index" if first == "block.number" else "consensus_end"
-        rows = queries.blocks(given.where(), by=by, descending=given.descending, limit=given.limit)
+    def read(self, parameters: BlockParameters) -> Response:
+        first = next((name for name in parameters.texts if name in _ORDERED_BY), "timestamp")
+        rows = queries.blocks(self.query, by=_ORDERED_BY[first])
         return self.page("blocks", [block_json(row) for row in rows])
 
 
@@ -97,7 +101,7 @@ class Block(ReadView):
 
     max_age, answers = 600, BlockJson
 
-    def read(self, given: NoParameters, hash_or_number: str) -> BlockJson:
+    def read(self, parameters: NoParameters, hash_or_number: str) -> BlockJson:
         if digest := _HASH.fullmatch(hash_or_number):
             row = queries.block_of_hash(digest[1].lower())
         else:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from ledger.queries import entities
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
 from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter
@@ -25,14 +26,13 @@ class RewardParameters(ParameterSet):
 
 
 # QUERY
-def rewards_of(account_id: int, given: RewardParameters) -> list[Row]:
+def rewards_of(account_id: int, query: Query) -> list[Row]:
     # Index: staking_reward_transfer__account_timestamp (account_id, consensus_timestamp).
-    where = compare("account_id", [Comparison("eq", account_id)]) + given.where()
+    where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += entities.exists_sql(account_id)
-    direction = "desc" if given.descending else "asc"
     statement = f"""
         select account_id, amount, consensus_timestamp from staking_reward_transfer {where.sql}
-        order by consensus_timestamp {direction} limit {given.limit:d}
+        order by consensus_timestamp {query.direction} limit {query.limit:d}
     """
     return fetch(statement, where.values)
 
@@ -65,6 +65,6 @@ class Rewards(OfAccount):
     paging = {"timestamp": "timestamp"}
     must_exist = True
 
-    def read(self, given: RewardParameters, account_id: int) -> Response:
-        refuse_ne(given.timestamp, "Not equals (ne) operator is not supported for timestamp")
-        return self.page("rewards", [reward_json(row) for row in rewards_of(account_id, given)])
+    def read(self, parameters: RewardParameters, account_id: int) -> Response:
+        refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        return self.page("rewards", [reward_json(row) for row in rewards_of(account_id, self.query)])

@@ -120,11 +120,9 @@ class Schedules(ReadView):
     parameters, max_age, answers = ScheduleParameters, 10, SchedulesJson
     paging = {"schedule.id": "schedule_id"}
 
-    def read(self, given: ScheduleParameters) -> Response:
-        of_creator = any(comparison.operator == "eq" for comparison in given.account_id)
-        rows = queries.schedules(
-            given.where(), of_creator=of_creator, descending=given.descending, limit=given.limit
-        )
+    def read(self, parameters: ScheduleParameters) -> Response:
+        of_creator = any(comparison.operator == "eq" for comparison in parameters.account_id)
+        rows = queries.schedules(self.query, of_creator=of_creator)
         return self.page("schedules", [listed_schedule_json(row) for row in rows])
 
 
@@ -133,7 +131,7 @@ class Schedule(ReadView):
 
     answers = ScheduleJson
 
-    def read(self, given: NoParameters, schedule_id: str) -> ScheduleJson:
+    def read(self, parameters: NoParameters, schedule_id: str) -> ScheduleJson:
         try:
             # As clients know it, 0x before the number counts for nothing.
             found = queries.schedule(read_numeric_id(schedule_id.removeprefix("0x")))

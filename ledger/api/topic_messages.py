@@ -14,7 +14,8 @@ from ledger.queries import topics as queries
 from ledger.queries.topics import Message, Partition
 from mirror import config
 from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, Comparison
+from mirror.db.query import Query
+from mirror.db.sql import MAX_INT64, Comparison, compare
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import is_numeric_id, read_numeric_id
@@ -47,36 +48,38 @@ class MessageParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("asc")
     sequence_number = NumberParameter("sequencenumber", low=1, help="Place of the message in its topic.")
-    timestamp = TimestampParameter("timestamp", help="Consensus timestamp of the message.")
-
-
-# QUERY
-def message_rows(topic_id: int, given: MessageParameters) -> list[Message]:
-    timestamps = given.timestamp
-    if config.value(_BY_PARTITION):
-        within = partition_times(topic_id, given)
-        if within is None:
-            return []
-        timestamps = [*timestamps, *within]
-    return queries.messages(
-        topic_id, given.sequence_number, timestamps, descending=given.descending, limit=given.limit
+    timestamp = TimestampParameter(
+        "timestamp",
+        column="m.consensus_timestamp",
+        any_equal=False,
+        help="Consensus timestamp of the message.",
     )
 
 
-def partition_times(topic_id: int, given: MessageParameters) -> list[Comparison] | None:
+# QUERY
+def message_rows(topic_id: int, parameters: MessageParameters, query: Query) -> list[Message]:
+    if config.value(_BY_PARTITION):
+        within = partition_times(topic_id, parameters)
+        if within is None:
+            return []
+        query = query.filter(compare("m.consensus_timestamp", within))
+    return queries.messages(topic_id, parameters.sequence_number, query)
+
+
+def partition_times(topic_id: int, parameters: MessageParameters) -> list[Comparison] | None:
     """The times of the partitions that hold the page, as topic_message_lookup knows them; None if none do."""
-    for name, comparisons in (("sequencenumber", given.sequence_number), ("timestamp", given.timestamp)):
-        refuse_ne(comparisons, f"Not equal (ne) operator is not supported for {name}")
-    numbers, times = _span(given.sequence_number, 1), _span(given.timestamp, 0)
+    refuse_ne(parameters.sequence_number, "Not equal (ne) operator is not supported for sequencenumber")
+    refuse_ne(parameters.timestamp, "Not equal (ne) operator is not supported for timestamp")
+    numbers, times = _span(parameters.sequence_number, 1), _span(parameters.timestamp, 0)
     if numbers.empty or times.empty:
         return None
     found = queries.partitions(topic_id, numbers, times)
-    if given.descending:
+    if parameters.descending:
         found.reverse()
-    needed = _first_with(found, given.limit, numbers, times)
+    needed = _first_with(found, parameters.limit, numbers, times)
     if not needed:
         return None
-    first, last = (needed[-1], needed[0]) if given.descending else (needed[0], needed[-1])
+    first, last = (needed[-1], needed[0]) if parameters.descending else (needed[0], needed[-1])
     within = [Comparison("gte", first.first_timestamp)]
     if last.last_timestamp is not None:
         within.append(Comparison("lte", last.last_timestamp))
@@ -218,9 +221,9 @@ class Messages(ReadView):
             raise InvalidParameter("topic.id")
         return path
 
-    def read(self, given: MessageParameters, topic_id: str) -> Response:
-        rows = message_rows(read_numeric_id(topic_id), given)
-        return self.page("messages", [message_json(row, as_text=given.encoding) for row in rows])
+    def read(self, parameters: MessageParameters, topic_id: str) -> Response:
+        rows = message_rows(read_numeric_id(topic_id), parameters, self.query)
+        return self.page("messages", [message_json(row, as_text=parameters.encoding) for row in rows])
 
 
 class MessageOfNumber(ReadView):
@@ -228,7 +231,7 @@ class MessageOfNumber(ReadView):
 
     max_age, answers = 600, TopicMessageJson
 
-    def read(self, given: NoParameters, topic_id: str, sequence_number: str) -> TopicMessageJson:
+    def read(self, parameters: NoParameters, topic_id: str, sequence_number: str) -> TopicMessageJson:
         invalid: list[str] = []
         if not is_numeric_id(topic_id):
             invalid.append("Invalid parameter: topic.id")
@@ -250,7 +253,7 @@ class MessageAt(ReadView):
 
     max_age, answers = 600, TopicMessageJson
 
-    def read(self, given: NoParameters, timestamp: str) -> TopicMessageJson:
+    def read(self, parameters: NoParameters, timestamp: str) -> TopicMessageJson:
         found = queries.message_at(read_timestamp(timestamp))
         if found is None:
             raise NotFound

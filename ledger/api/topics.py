@@ -98,7 +98,7 @@ class Topic(NewerReadView):
 
     parameters, max_age, answers = TopicParameters, 5, TopicJson
 
-    def read(self, given: TopicParameters, id: str) -> TopicJson:
+    def read(self, parameters: TopicParameters, id: str) -> TopicJson:
         try:
             topic_id = entity_id.parse(id, config.value("common.shard"), config.value("common.realm"))
         except entity_id.InvalidEntityId:

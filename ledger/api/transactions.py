@@ -22,7 +22,8 @@ from ledger.queries.transactions import FullTransaction, Selection
 from mirror import config
 from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
-from mirror.db.sql import Comparison, Where, compare
+from mirror.db.query import Query
+from mirror.db.sql import Comparison
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.parameters.parameter_set import ParameterSet
@@ -83,23 +84,26 @@ class TransactionParameters(TransactionsOfAccountParameters):
 
 
 class TransactionIdParameters(ParameterSet):
-    nonce = NonceParameter()
-    scheduled = BooleanParameter("scheduled", help="Only scheduled, or only other transactions.")
+    nonce = NonceParameter(column="t.nonce")
+    scheduled = BooleanParameter(
+        "scheduled", column="t.scheduled", help="Only scheduled, or only other transactions."
+    )
 
 
 # QUERIES
 def transaction_rows(
-    given: TransactionsOfAccountParameters,
+    parameters: TransactionsOfAccountParameters,
+    query: Query,
     accounts: Sequence[Comparison],
     *,
     credits: Sequence[bool] = (),
     succeeded: bool | None = None,
 ) -> tuple[list[FullTransaction], int | None]:
     """A page of transactions, and where the search goes on when it ended before the page was full."""
-    timestamps = Bounds.of(given.timestamp)
+    timestamps = Bounds.of(parameters.timestamp)
     if len(set(credits)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
         return [], None
-    timestamps, goes_on = bound(timestamps, descending=given.descending)
+    timestamps, goes_on = bound(timestamps, descending=query.descending)
     if timestamps.empty:
         return [], None
     preceding = config.value("rest.query.transactions.precedingTransactionTypes")
@@ -108,18 +112,19 @@ def transaction_rows(
         accounts=accounts,
         credit=credits[0] if credits else None,
         succeeded=succeeded,
-        types=given.transaction_type,
+        types=parameters.transaction_type,
         preceding=[int(number) for number in preceding],
     )
-    return queries.transactions(selection, descending=given.descending, limit=given.limit), goes_on
+    return queries.transactions(selection, query), goes_on
 
 
-def transactions_of_id(payer: int, valid_start: int, given: TransactionIdParameters) -> list[FullTransaction]:
+def transactions_of_id(
+    payer: int, valid_start: int, scheduled: bool | None, query: Query
+) -> list[FullTransaction]:
     """All transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
-    narrower = _narrower(given)
-    known = queries.transactions_of_id(payer, valid_start, narrower)
+    known = queries.transactions_of_id(payer, valid_start, query)
     found = _between(known, valid_start, valid_start + nanoseconds(_SOON))
-    if _execution_may_be_later(found, given.scheduled):
+    if _execution_may_be_later(found, scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
         found = _between(known, valid_start, valid_start - nanoseconds(_DRIFT) + nanoseconds(_LATER))
     if not found:
@@ -128,7 +133,7 @@ def transactions_of_id(payer: int, valid_start: int, given: TransactionIdParamet
     if pairs:
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
         starts = [start for _, start in ids]
-        inner = queries.transactions_of_ids(ids, narrower)
+        inner = queries.transactions_of_ids(ids, query)
         found += _between(inner, min(starts), max(starts) + nanoseconds(_SOON))
     return found
 
@@ -144,15 +149,6 @@ def _execution_may_be_later(found: Sequence[FullTransaction], scheduled: bool | 
         return scheduled and not found
     created = any(one.type == _SCHEDULE_CREATE and one.successful for one in found)
     return created and not any(one.scheduled for one in found)
-
-
-def _narrower(given: TransactionIdParameters) -> Where:
-    narrower = Where()
-    if given.nonce is not None:
-        narrower += compare("t.nonce", [Comparison("eq", given.nonce)])
-    if given.scheduled is not None:
-        narrower += compare("t.scheduled", [Comparison("eq", given.scheduled)])
-    return narrower
 
 
 # JSON
@@ -328,10 +324,16 @@ class Transactions(ReadView):
     parameters, max_age, answers = TransactionParameters, 2, TransactionsJson
     paging = {"timestamp": "consensus_timestamp"}
 
-    def read(self, given: TransactionParameters) -> Response:
-        found, goes_on = transaction_rows(given, given.account_id, credits=given.type, succeeded=given.result)
-        if goes_on is not None and len(found) < given.limit:
-            self.paginator.continue_after(given, {"timestamp": timestamp.text(goes_on)})
+    def read(self, parameters: TransactionParameters) -> Response:
+        found, goes_on = transaction_rows(
+            parameters,
+            self.query,
+            parameters.account_id,
+            credits=parameters.type,
+            succeeded=parameters.result,
+        )
+        if goes_on is not None and len(found) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(goes_on))
         return self.page("transactions", transactions_json(found))
 
 
@@ -340,16 +342,16 @@ class TransactionsOfIdOrHash(ReadView):
 
     parameters, max_age, answers = TransactionIdParameters, 600, TransactionsOfIdJson
 
-    def read(self, given: TransactionIdParameters, transaction_id_or_hash: str) -> Answer:
+    def read(self, parameters: TransactionIdParameters, transaction_id_or_hash: str) -> Answer:
         digest = _hash(transaction_id_or_hash)
         if digest is not None:
-            found = queries.transactions_of_hash(digest, _narrower(given))
+            found = queries.transactions_of_hash(digest, self.query)
             if not found:
                 raise NotFound
         else:
             payer, valid_start = read_transaction_id(transaction_id_or_hash)
-            found = transactions_of_id(payer, valid_start, given)
-            if given.scheduled is None and _is_waiting(found):
+            found = transactions_of_id(payer, valid_start, parameters.scheduled, self.query)
+            if parameters.scheduled is None and _is_waiting(found):
                 self.max_age = 5
         return {"transactions": transactions_json(found)}
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, MIN_INT64, Where, fetch, fetch_one
 
 Holdings = list[list[int]]  # pairs of token and balance
@@ -54,24 +55,22 @@ class AccountBalance(NamedTuple):
     tokens: Holdings | None
 
 
-def accounts(where: Where, *, by_key: bool, tokens: int, descending: bool, limit: int) -> list[Account]:
+def accounts(query: Query, *, by_key: bool, tokens: int) -> list[Account]:
     """A page of accounts by id, each with so many tokens."""
     # Index of the stake: the primary key (id).
-    page = _page(where, by_key=by_key, descending=descending, limit=limit)
-    held = f", {_held(tokens, descending=descending)}" if tokens else ""
+    page = _page(query, by_key=by_key)
+    held = f", {_held(tokens, query.direction)}" if tokens else ""
     statement = f"""
         select {_COLUMNS} {held} from ({page.sql}) e left join entity_stake s on s.id = e.id {page.order}
     """
     return [Account(*row) for row in fetch(statement, page.values)]
 
 
-def balances(
-    where: Where, *, by_key: bool, tokens: int, descending: bool, limit: int
-) -> list[AccountBalance]:
+def balances(query: Query, *, by_key: bool, tokens: int) -> list[AccountBalance]:
     """The same page with balances alone."""
-    page = _page(where, by_key=by_key, descending=descending, limit=limit)
+    page = _page(query, by_key=by_key)
     statement = f"""
-        select e.id, e.balance, e.balance_timestamp, {_held(tokens, descending=descending)}
+        select e.id, e.balance, e.balance_timestamp, {_held(tokens, query.direction)}
         from ({page.sql}) e {page.order}
     """
     return [AccountBalance(*row) for row in fetch(statement, page.values)]
@@ -80,7 +79,7 @@ def balances(
 def account(entity_id: int, *, tokens: int) -> Account | None:
     # Index: the primary keys (id).
     statement = f"""
-        select {_COLUMNS}, {_held(tokens, descending=False)}
+        select {_COLUMNS}, {_held(tokens, "asc")}
         from entity e left join entity_stake s on s.id = e.id
         where e.id = %s and {_IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}
     """
@@ -136,33 +135,31 @@ class _Page(NamedTuple):
     order: str
 
 
-def _page(where: Where, *, by_key: bool, descending: bool, limit: int) -> _Page:
+def _page(query: Query, *, by_key: bool) -> _Page:
     """The entities of a page; `by_key` if the conditions ask for one public key."""
-    order = f"order by e.id {'desc' if descending else 'asc'} limit {limit:d}"
+    order = f"order by e.id {query.direction} limit {query.limit:d}"
     if by_key:
         # Index: entity__public_key_type (public_key, type). Few rows have the same key; materialized, as the
         # order and limit would otherwise lead PostgreSQL along the primary key, through the whole table.
-        keyed = f"select * from entity {where.sql} and {_IS_ACCOUNT}"
+        keyed = f"select * from entity {query.where.sql} and {_IS_ACCOUNT}"
         return _Page(
-            f"with keyed as materialized ({keyed}) select * from keyed e {order}", where.values, order
+            f"with keyed as materialized ({keyed}) select * from keyed e {order}", query.where.values, order
         )
     # Index: entity__type_id (type, id), once per type, so that other entities between don't count. By `any`
     # and an order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
-    direction = "desc" if descending else "asc"
     parts = (
         f"""(
-            select * from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}
-            order by type {direction}, id {direction} limit {limit:d}
+            select * from entity where type = any('{{{kind}}}'::entity_type[]) {query.where.and_sql}
+            order by type {query.direction}, id {query.direction} limit {query.limit:d}
         )"""
         for kind in ("ACCOUNT", "CONTRACT")
     )
-    return _Page(f"select * from ({' union all '.join(parts)}) e {order}", where.values * 2, order)
+    return _Page(f"select * from ({' union all '.join(parts)}) e {order}", query.where.values * 2, order)
 
 
-def _held(most: int, *, descending: bool) -> str:
+def _held(most: int, direction: str) -> str:
     """The tokens of the account e, as an array of pairs of id and balance."""
     # Index: the primary key (account_id, token_id).
-    direction = "desc" if descending else "asc"
     return f"""(
         select array_agg(array[token_id, balance]) from (
             select token_id, balance from token_account

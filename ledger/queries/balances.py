@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
 from mirror.values import entity_id
 from mirror.values.timestamp import month_start
@@ -77,7 +78,7 @@ def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
         select a.id, coalesce((
             select balance from account_balance
             where account_id = a.id {rows.and_sql} order by consensus_timestamp desc limit 1
-        ), 0), {_held(rows, tokens, descending=False)}
+        ), 0), {_held(rows, tokens, "asc")}
         from (select %s::bigint as id) a
     """
     (row,) = fetch(statement, (*rows.values, *rows.values, account_id))
@@ -92,24 +93,21 @@ class Selection(NamedTuple):
     public_key: str | None = None
 
 
-def balances_at(
-    selection: Selection, at: Window, *, tokens: int, descending: bool, limit: int
-) -> list[BalanceAt]:
+def balances_at(selection: Selection, at: Window, query: Query, *, tokens: int) -> list[BalanceAt]:
     """A page of the accounts in the snapshots of the window, each with so many tokens."""
     rows = at.rows
     balances = compare("balance", selection.balances, any_equal=False)
-    direction = "desc" if descending else "asc"
-    known = _known(selection, rows, balances, descending=descending, limit=limit)
+    known = _known(selection, rows, balances, query)
     # Index: the primary key (account_id, consensus_timestamp).
     statement = f"""
         {known.sql}
-        select a.id, latest.balance, {_held(rows, tokens, descending=descending)}
+        select a.id, latest.balance, {_held(rows, tokens, query.direction)}
         from known a cross join lateral (
             select balance from account_balance
             where account_id = a.id {rows.and_sql} {balances.and_sql}
             order by consensus_timestamp desc limit 1
         ) latest
-        order by a.id {direction} limit {limit:d}
+        order by a.id {query.direction} limit {query.limit:d}
     """
     values = (*known.values, *rows.values, *rows.values, *balances.values)
     return [BalanceAt(*row) for row in fetch(statement, values)]
@@ -120,7 +118,7 @@ class _Part(NamedTuple):
     values: tuple[object, ...]
 
 
-def _known(selection: Selection, rows: Where, balances: Where, *, descending: bool, limit: int) -> _Part:
+def _known(selection: Selection, rows: Where, balances: Where, query: Query) -> _Part:
     """`with known (id)`: the accounts of the page in its order, or more."""
     if selection.public_key is not None:
         # Index: entity__public_key_type (public_key, type).
@@ -145,7 +143,7 @@ def _known(selection: Selection, rows: Where, balances: Where, *, descending: bo
     # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next one:
     # busy accounts have a row per snapshot.
     where = rows + compare("account_id", selection.accounts) + balances
-    next_row = f"order by account_id {'desc' if descending else 'asc'} limit 1"
+    next_row = f"order by account_id {query.direction} limit 1"
     return _Part(
         f"""
         with recursive known (id, number) as (
@@ -154,20 +152,19 @@ def _known(selection: Selection, rows: Where, balances: Where, *, descending: bo
             select following.account_id, known.number + 1
             from known cross join lateral (
                 select account_id from account_balance
-                {where.sql} and account_id {"<" if descending else ">"} known.id
+                {where.sql} and account_id {"<" if query.descending else ">"} known.id
                 {next_row}
             ) following
-            where known.number < {limit:d}
+            where known.number < {query.limit:d}
         )
         """,
         where.values * 2,
     )
 
 
-def _held(rows: Where, most: int, *, descending: bool) -> str:
+def _held(rows: Where, most: int, direction: str) -> str:
     """The tokens of the account a, as an array of pairs of id and balance."""
     # Index: the primary key (account_id, token_id, consensus_timestamp).
-    direction = "desc" if descending else "asc"
     return f"""(
         select array_agg(array[token_id, balance]) from (
             select distinct on (token_id) token_id, balance from token_balance

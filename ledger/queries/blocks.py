@@ -1,6 +1,7 @@
 """Blocks: pages of record_file, and one by number or hash."""
 
-from mirror.db.sql import Row, Where, fetch
+from mirror.db.query import Query
+from mirror.db.sql import Row, fetch
 
 # The columns of a block, in the order ledger.api.blocks reads them.
 _COLUMNS = """
@@ -9,12 +10,12 @@ _COLUMNS = """
 """
 
 
-def blocks(where: Where, *, by: str, descending: bool, limit: int) -> list[Row]:
+def blocks(query: Query, *, by: str) -> list[Row]:
     """A page of blocks, ordered by the column `by`: index or consensus_end."""
     # Indexes: record_file__index (index), or the primary key (consensus_end).
-    direction = "desc" if descending else "asc"
-    statement = f"select {_COLUMNS} from record_file {where.sql} order by {by} {direction} limit {limit:d}"
-    return fetch(statement, where.values)
+    page = f"order by {by} {query.direction} limit {query.limit:d}"
+    statement = f"select {_COLUMNS} from record_file {query.where.sql} {page}"
+    return fetch(statement, query.where.values)
 
 
 def block_of_number(number: int) -> Row | None:

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
+from mirror.db.query import Query
+from mirror.db.sql import Comparison, compare, fetch, fetch_one
 
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
 # consensus_timestamp). The database's base64 has a newline after every 76 characters, as the answer wants it.
@@ -40,20 +41,20 @@ class FullSchedule(NamedTuple):
     signatures: list[tuple[int, str, str, int | None]] | None  # time, key prefix, signature, type
 
 
-def schedules(where: Where, *, of_creator: bool, descending: bool, limit: int) -> list[FullSchedule]:
+def schedules(query: Query, *, of_creator: bool) -> list[FullSchedule]:
     """A page of schedules by id; `of_creator` says that the conditions name the creator."""
-    direction = "desc" if descending else "asc"
     # Index: the primary key (schedule_id); for one creator schedule__creator_account_id, as the creator's
     # schedules may lie anywhere in the table. An expression keeps PostgreSQL from walking along the primary
     # key to find them.
     by = "schedule_id + 0" if of_creator else "schedule_id"
+    page = f"{query.where.sql} order by {by} {query.direction} limit {query.limit:d}"
     statement = f"""
         select {_COLUMNS}
-        from (select * from schedule {where.sql} order by {by} {direction} limit {limit:d}) s
+        from (select * from schedule {page}) s
         left join entity e on e.id = s.schedule_id
-        order by s.schedule_id {direction}
+        order by s.schedule_id {query.direction}
     """
-    return [FullSchedule(*row) for row in fetch(statement, where.values)]
+    return [FullSchedule(*row) for row in fetch(statement, query.where.values)]
 
 
 def schedule(schedule_id: int) -> FullSchedule | None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.values import result_codes, transaction_types
 
@@ -76,25 +77,16 @@ def topic(topic_id: int) -> Topic | None:
     return None if row is None else Topic(*row)
 
 
-def messages(
-    topic_id: int,
-    sequence_numbers: Sequence[Comparison],
-    timestamps: Sequence[Comparison],
-    *,
-    descending: bool,
-    limit: int,
-) -> list[Message]:
+def messages(topic_id: int, sequence_numbers: Sequence[Comparison], query: Query) -> list[Message]:
     """A page of a topic's messages by time; every comparison holds for each."""
     # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp); for the probes, and for one
     # sequence number, topic_message__topic_id_seqnum (topic_id, sequence_number).
-    where = compare("m.topic_id", [Comparison("eq", topic_id)])
-    where += compare("m.consensus_timestamp", timestamps, any_equal=False)
+    where = compare("m.topic_id", [Comparison("eq", topic_id)]) + query.where
     for comparison in sequence_numbers:
         where += _sequence_number(topic_id, comparison)
-    direction = "desc" if descending else "asc"
     statement = f"""
         select {_MESSAGE_COLUMNS} from topic_message m {where.sql}
-        order by m.consensus_timestamp {direction} limit {limit:d}
+        order by m.consensus_timestamp {query.direction} limit {query.limit:d}
     """
     return [Message(*row) for row in fetch(statement, where.values)]
 

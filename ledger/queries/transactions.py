@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
 from mirror.values import result_codes
 
@@ -103,14 +104,13 @@ class Selection:
     preceding: Sequence[int] = ()
 
 
-def transactions(selection: Selection, *, descending: bool, limit: int) -> list[FullTransaction]:
+def transactions(selection: Selection, query: Query) -> list[FullTransaction]:
     """A page of transactions by consensus timestamp.
 
     First the page's keys: an ordered and limited sub-select per source of keys, so that each runs along its
     own index and stops early; then the rows of those keys.
     """
-    direction = "desc" if descending else "asc"
-    page = f"order by consensus_timestamp {direction} limit {limit:d}"
+    page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     parts = list(_keys(selection, page))
     if not parts:
         return []
@@ -120,7 +120,7 @@ def transactions(selection: Selection, *, descending: bool, limit: int) -> list[
         select {_COLUMNS}, null, null
         from (select consensus_timestamp from ({keys}) part {page}) key
         join transaction t on t.consensus_timestamp = key.consensus_timestamp
-        order by t.consensus_timestamp {direction}
+        order by t.consensus_timestamp {query.direction}
     """
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
@@ -205,24 +205,24 @@ def first_consensus_timestamp() -> int:
     return int(first)
 
 
-def transactions_of_id(payer_account_id: int, valid_start_ns: int, narrower: Where) -> list[FullTransaction]:
-    """All transactions of one id, whenever they reached consensus; `narrower` are conditions on t."""
+def transactions_of_id(payer_account_id: int, valid_start_ns: int, query: Query) -> list[FullTransaction]:
+    """All transactions of one id, whenever they reached consensus; the query narrows t."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id). A condition on the time would
     # tempt PostgreSQL to read all that this payer did in that time instead.
     where = compare("t.valid_start_ns", [Comparison("eq", valid_start_ns)])
     where += Where(("t.payer_account_id = %s",), (payer_account_id,))
-    return _all(where + narrower)
+    return _all(where + query.where)
 
 
-def transactions_of_ids(ids: Sequence[tuple[int, int]], narrower: Where) -> list[FullTransaction]:
+def transactions_of_ids(ids: Sequence[tuple[int, int]], query: Query) -> list[FullTransaction]:
     """The same for several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
-    return _all(where + narrower)
+    return _all(where + query.where)
 
 
-def transactions_of_hash(digest: bytes, narrower: Where) -> list[FullTransaction]:
+def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     """All transactions of one 48-byte hash; those of another payer than the first one are left out."""
     # Indexes: transaction_hash__hash of the one partition that the first byte decides; then the primary key
     # (consensus_timestamp).
@@ -244,10 +244,10 @@ def transactions_of_hash(digest: bytes, narrower: Where) -> list[FullTransaction
         from transaction t
         where t.consensus_timestamp = any(array(select consensus_timestamp from found))
             and t.payer_account_id = coalesce((select payer_account_id from payer), t.payer_account_id)
-            {narrower.and_sql}
+            {query.where.and_sql}
         order by t.consensus_timestamp
     """
-    values = (digest[0] % 32, digest[:32], digest, *narrower.values)
+    values = (digest[0] % 32, digest[:32], digest, *query.where.values)
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 

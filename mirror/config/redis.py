@@ -1,6 +1,6 @@
-"""How this node reaches the Redis that it may share with others: as Django's default cache.
+"""Django's caches: a Redis that several nodes may share, or the memory of each process.
 
-What it holds can be had again from the database, so nobody waits for it.
+All that Redis holds can be had again from the database, so nobody waits for it.
 """
 
 from typing import Any
@@ -12,32 +12,45 @@ _SCHEMES = ("redis://", "rediss://", "unix://")
 
 
 def caches() -> dict[str, Any]:
-    """Django's CACHES: the Redis of REDIS_URL by django-redis, else the memory of each process.
+    """Return Django's CACHES: in the Redis of REDIS_URL, else in memory.
 
+    `responses` holds answers (mirror.rest.answers.cache); `default` is the way to Redis for everything else.
     Errors: InvalidSetting for an address that is none.
     """
     address = config.value("rest.redis.uri")
     if address is None:
-        return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+        return {
+            "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+            "responses": {
+                "BACKEND": "mirror.rest.answers.memory_cache.MemoryCache",
+                "OPTIONS": {"MAX_BYTES": config.value("rest.cache.response.maxSize") << 20},
+            },
+        }
     if not address.startswith(_SCHEMES):
         raise InvalidSetting("REDIS_URL is not the address of a Redis such as redis://host:6379/0.")
     from redis.backoff import NoBackoff
     from redis.exceptions import ConnectionError
     from redis.retry import Retry
 
+    options = {
+        "SOCKET_CONNECT_TIMEOUT": config.value("rest.redis.connectTimeout"),
+        "SOCKET_TIMEOUT": config.value("rest.redis.commandTimeout"),
+        "CONNECTION_POOL_KWARGS": {
+            # A connection that the server closed while it rested gets a second try at once.
+            "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
+            "protocol": 2,
+            "driver_info": None,
+        },
+    }
     return {
         "default": {
             "BACKEND": "django_redis.cache.RedisCache",
             "LOCATION": address,
-            "OPTIONS": {
-                "SOCKET_CONNECT_TIMEOUT": config.value("rest.redis.connectTimeout"),
-                "SOCKET_TIMEOUT": config.value("rest.redis.commandTimeout"),
-                "CONNECTION_POOL_KWARGS": {
-                    # A connection that the server closed while it rested gets a second try at once.
-                    "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
-                    "protocol": 2,
-                    "driver_info": None,
-                },
-            },
-        }
+            "OPTIONS": options,
+        },
+        "responses": {
+            "BACKEND": "mirror.rest.answers.redis_cache.RedisCache",
+            "LOCATION": address,
+            "OPTIONS": options | {"SERIALIZER": "mirror.rest.answers.redis_cache.AnswerSerializer"},
+        },
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.query import Query
 from mirror.db.sql import Where
 
 
@@ -61,23 +62,16 @@ def _at(value: int, column: str) -> Where:
 
 
 def page_of_pairs(
-    select: str,
-    where: Where,
-    bounds: PairBounds,
-    columns: tuple[str, str],
-    *,
-    descending: bool,
-    limit: int,
-    led_by: str = "",
+    select: str, query: Query, bounds: PairBounds, columns: tuple[str, str], *, led_by: str = ""
 ) -> Statement:
-    """The page of `select ... from ...` with the conditions `where`, ordered by the two columns.
+    """The page of `select ... from ...` within the bounds, ordered by the two columns.
 
-    `led_by` is an order that comes before theirs, as of the first column of the index that is to be used.
+    `led_by` is an order that comes before theirs, such as that of the first column of the index to be used.
     """
-    direction = "desc" if descending else "asc"
     lead = f"{led_by}, " if led_by else ""
-    page = f"order by {lead}{columns[0]} {direction}, {columns[1]} {direction} limit {limit:d}"
-    parts = [where + part for part in bounds.parts(*columns)] or [Where(("false",))]
+    order = f"{lead}{columns[0]} {query.direction}, {columns[1]} {query.direction}"
+    page = f"order by {order} limit {query.limit:d}"
+    parts = [query.where + part for part in bounds.parts(*columns)] or [Where(("false",))]
     if len(parts) == 1:
         return Statement(f"{select} {parts[0].sql} {page}", parts[0].values)
     union = " union all ".join(f"({select} {part.sql} {page})" for part in parts)

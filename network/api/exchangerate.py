@@ -53,8 +53,8 @@ class ExchangeRate(NewerReadView):
 
     parameters, max_age, answers = ExchangeRateParameters, 60, ExchangeRateJson
 
-    def read(self, given: ExchangeRateParameters) -> ExchangeRateJson:
-        times = time_window(given.timestamp)
+    def read(self, parameters: ExchangeRateParameters) -> ExchangeRateJson:
+        times = time_window(parameters.timestamp)
         found = files.system_file(files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
         if found is None:
             raise no_file(files.EXCHANGE_RATES)

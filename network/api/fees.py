@@ -149,12 +149,12 @@ class Fees(NewerReadView):
     posted = Posted(EstimateParameters, _PROTOBUF, bytes, EstimateJson)
     actions = {"get": "answer", "post": "estimate"}
 
-    def read(self, given: FeeParameters) -> FeesJson:
-        times = time_window(given.timestamp)
+    def read(self, parameters: FeeParameters) -> FeesJson:
+        times = time_window(parameters.timestamp)
         schedules, at = current(files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
         rates, _ = current(files.EXCHANGE_RATES, times, ExchangeRateSet)
         fees = fees_json(schedules.currentFeeSchedule, rates.currentRate)
-        fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=given.descending)
+        fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=parameters.descending)
         return {"fees": fees, "timestamp": timestamp.newer_text(at)}
 
     def estimate(self, request: Request) -> Response:
@@ -166,7 +166,7 @@ class Fees(NewerReadView):
             transaction = Transaction.FromString(body)
         except DecodeError:
             raise BadRequest(UNREADABLE) from None
-        EstimateParameters(EstimateParameters.read_query(request.META.get("QUERY_STRING", "")))
+        EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
         try:
             SignedTransaction.FromString(transaction.signedTransactionBytes)
         except DecodeError:

@@ -127,10 +127,10 @@ class Nodes(ReadView):
     parameters, max_age, answers = NodeParameters, 60, NodesJson
     paging = {"node.id": "node_id"}
 
-    def read(self, given: NodeParameters) -> Response:
-        if len(given.file_id) > 1:
+    def read(self, parameters: NodeParameters) -> Response:
+        if len(parameters.file_id) > 1:
             raise BadRequest("Only a single instance is supported for file.id")
-        file_id = given.file_id[0].value if given.file_id else system_id(_DEFAULT_ADDRESS_BOOK)
-        found = queries.nodes(file_id, given.where("node_id"), descending=given.descending, limit=given.limit)
+        file_id = parameters.file_id[0].value if parameters.file_id else system_id(_DEFAULT_ADDRESS_BOOK)
+        found = queries.nodes(file_id, self.query)
         with_admin_key = config.value("rest.network.nodes.exposeAdminKey")
         return self.page("nodes", [node_json(node, with_admin_key=with_admin_key) for node in found])

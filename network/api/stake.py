@@ -118,7 +118,7 @@ class Stake(NewerReadView):
 
     parameters, max_age, answers = StakeParameters, 60, StakeJson
 
-    def read(self, given: StakeParameters) -> StakeJson:
+    def read(self, parameters: StakeParameters) -> StakeJson:
         found = latest()
         if found is None:
             raise NotFound("No network stake data found")

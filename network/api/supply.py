@@ -38,12 +38,13 @@ class SupplyParameters(ParameterSet):
 
 
 # QUERY
-def unreleased(given: SupplyParameters) -> Unreleased | None:
+def unreleased(parameters: SupplyParameters) -> Unreleased | None:
     """What is held back now, or at the time asked for. Errors: BadRequest."""
-    if not given.timestamp:
+    if not parameters.timestamp:
         return queries.unreleased_now()
     times = Bounds.of(
-        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in given.timestamp
+        Comparison("lte" if operator == "eq" else operator, moment)
+        for operator, moment in parameters.timestamp
     )
     lower = max(times.lower or 0, 0)
     upper = now_ns() if times.upper is None else times.upper
@@ -85,14 +86,14 @@ class Supply(ReadView):
     parameters, max_age = SupplyParameters, 60
     answers = {"application/json": SupplyJson, "text/plain": _HBARS}
 
-    def read(self, given: SupplyParameters) -> SupplyJson | Response:
+    def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
         refuse_ne(
-            given.timestamp, "Invalid parameter: Not equals (ne) operator is not supported for timestamp"
+            parameters.timestamp, "Invalid parameter: Not equals (ne) operator is not supported for timestamp"
         )
-        found = unreleased(given)
+        found = unreleased(parameters)
         if found is None:
             raise NotFound
-        if given.q is None:
+        if parameters.q is None:
             return supply_json(found)
         self.renderer = PlainTextRenderer()
-        return Response(hbars(TOTAL if given.q == "totalcoins" else TOTAL - found.balance))
+        return Response(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - found.balance))

@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from mirror.db.sql import Where, fetch
+from mirror.db.query import Query
+from mirror.db.sql import fetch
 
 
 class Node(NamedTuple):
@@ -31,7 +32,7 @@ class Node(NamedTuple):
     until: int | None
 
 
-def nodes(file_id: int, where: Where, *, descending: bool, limit: int) -> list[Node]:
+def nodes(file_id: int, query: Query) -> list[Node]:
     """A page of the nodes; `where` narrows e.node_id."""
     # Indexes: address_book has few rows; the primary keys of address_book_entry (consensus_timestamp,
     # node_id), node (node_id) and node_stake (consensus_timestamp, node_id);
@@ -58,7 +59,7 @@ def nodes(file_id: int, where: Where, *, descending: bool, limit: int) -> list[N
             from address_book_service_endpoint
             where consensus_timestamp = e.consensus_timestamp and node_id = e.node_id
         ) a on true
-        {where.sql}
-        order by e.node_id {"desc" if descending else "asc"} limit {limit:d}
+        {query.where.sql}
+        order by e.node_id {query.direction} limit {query.limit:d}
     """
-    return [Node(*row) for row in fetch(statement, (file_id, *where.values))]
+    return [Node(*row) for row in fetch(statement, (file_id, *query.where.values))]

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from mirror.db.pairs import PairBounds, among_pairs, page_of_pairs
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.paging.pairs import classic_pair
@@ -46,24 +47,21 @@ def check_spender(comparisons: Sequence[Comparison]) -> None:
 
 
 # QUERY
-def nfts_of(account_id: int, bounds: PairBounds, given: AccountNftParameters) -> list[Row]:
-    where = compare("account_id", [Comparison("eq", account_id)])
-    direction = "desc" if given.descending else "asc"
-    spender = given.spender_id
-    allowed = where + compare("spender", spender)
+def nfts_of(account_id: int, bounds: PairBounds, spender: list[Comparison], query: Query) -> list[Row]:
+    query = query.filter(compare("account_id", [Comparison("eq", account_id)]) + compare("spender", spender))
     if not spender or (len(spender) == 1 and spender[0].operator == "eq"):
         # Index: nft__account_token_serialnumber (account_id, token_id, serial_number), or with one spender
         # nft__allowance (account_id, spender, token_id, serial_number).
-        page = page_of_pairs(
-            "select * from nft", allowed, bounds, _PAIR, descending=given.descending, limit=given.limit
-        )
-        return fetch(_with_token(page.sql, direction), page.values)
+        along = page_of_pairs("select * from nft", query, bounds, _PAIR)
+        return fetch(_with_token(along.sql, query.direction), along.values)
     # Index: nft__allowance (account_id, spender, ...). Few serials have a spender at all, so they are read
     # first: along the other index they would be searched among all that the account holds.
-    allowed += among_pairs(bounds, _PAIR)
+    allowed = query.where + among_pairs(bounds, _PAIR)
+    order = f"order by token_id {query.direction}, serial_number {query.direction}"
+    page = f"select * from allowed {order} limit {query.limit:d}"
     statement = f"""
         with allowed as materialized (select * from nft {allowed.sql})
-        {_with_token(f"select * from allowed {_page(direction, given.limit)}", direction)}
+        {_with_token(page, query.direction)}
     """
     return fetch(statement, allowed.values)
 
@@ -77,10 +75,6 @@ def _with_token(page: str, direction: str) -> str:
         from ({page}) n left join entity e on e.id = n.token_id
         order by n.token_id {direction}, n.serial_number {direction}
     """
-
-
-def _page(direction: str, limit: int) -> str:
-    return f"order by token_id {direction}, serial_number {direction} limit {limit:d}"
 
 
 # JSON
@@ -122,7 +116,9 @@ class AccountNfts(OfAccount):
     parameters, max_age, answers = AccountNftParameters, 1, NftsJson
     paging = {"token.id": "token_id", "serialnumber": "serial_number"}
 
-    def read(self, given: AccountNftParameters, account_id: int) -> Response:
-        bounds = classic_pair(given, "token_id", "serial_number")
-        check_spender(given.spender_id)
-        return self.page("nfts", [nft_json(row) for row in nfts_of(account_id, bounds, given)])
+    def read(self, parameters: AccountNftParameters, account_id: int) -> Response:
+        bounds = classic_pair(parameters, "token_id", "serial_number")
+        check_spender(parameters.spender_id)
+        return self.page(
+            "nfts", [nft_json(row) for row in nfts_of(account_id, bounds, parameters.spender_id, self.query)]
+        )

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import NewerOfAccount, newer_account_id
 from mirror.db.bounds import Ends
+from mirror.db.query import Query
 from mirror.rest.paging.pairs import check_newer_range
 from mirror.rest.parameters.entity_ids import AccountName
 from mirror.rest.parameters.newer import (
@@ -53,18 +54,18 @@ Parameters = OutstandingParameters | PendingParameters
 
 
 # QUERY
-def airdrops(given: Parameters, account: AccountName, own: str, other: str) -> list[Airdrop]:
+def airdrops(
+    parameters: Parameters, query: Query, account: AccountName, own: str, other: str
+) -> list[Airdrop]:
     """`own` is the column of the account in the path, `other` that of the other party. Errors: BadRequest."""
     # As clients know it: both endpoints call the other party account.id here.
-    check_newer_range("account.id", given.other_id)
+    check_newer_range("account.id", parameters.other_id)
     ranges = [
-        (other, Ends.of(given.other_id)),
-        ("token_id", Ends.of(given.token_id)),
-        ("serial_number", Ends.of(given.serial_number)),
+        (other, Ends.of(parameters.other_id)),
+        ("token_id", Ends.of(parameters.token_id)),
+        ("serial_number", Ends.of(parameters.serial_number)),
     ]
-    return queries.pending(
-        (own, newer_account_id(account)), ranges, descending=given.descending, limit=given.limit
-    )
+    return queries.pending((own, newer_account_id(account)), ranges, query)
 
 
 # JSON
@@ -101,8 +102,8 @@ class OutstandingAirdrops(NewerOfAccount):
     parameters, max_age, answers = OutstandingParameters, 1, AirdropsJson
     paging = {"receiver.id": "receiver_id", "token.id": "token_id", "serialnumber": "serial_number"}
 
-    def read(self, given: OutstandingParameters, account: AccountName) -> Response:
-        found = airdrops(given, account, "sender_account_id", "receiver_account_id")
+    def read(self, parameters: OutstandingParameters, account: AccountName) -> Response:
+        found = airdrops(parameters, self.query, account, "sender_account_id", "receiver_account_id")
         return self.page("airdrops", [airdrop_json(one) for one in found])
 
 
@@ -112,6 +113,6 @@ class PendingAirdrops(NewerOfAccount):
     parameters, max_age, answers = PendingParameters, 1, AirdropsJson
     paging = {"sender.id": "sender_id", "token.id": "token_id", "serialnumber": "serial_number"}
 
-    def read(self, given: PendingParameters, account: AccountName) -> Response:
-        found = airdrops(given, account, "receiver_account_id", "sender_account_id")
+    def read(self, parameters: PendingParameters, account: AccountName) -> Response:
+        found = airdrops(parameters, self.query, account, "receiver_account_id", "sender_account_id")
         return self.page("airdrops", [airdrop_json(one) for one in found])

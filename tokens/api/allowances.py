@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import NewerOfAccount, OfAccount, newer_account_id
 from mirror.db.pairs import PairBounds, page_of_pairs
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
 from mirror.rest.paging.pairs import classic_pair, newer_pair
 from mirror.rest.parameters.entity_ids import AccountName
@@ -51,7 +52,7 @@ class NftAllowanceParameters(NewerParameterSet):
 
 
 # QUERIES
-def token_allowances_of(account_id: int, bounds: PairBounds, given: TokenAllowanceParameters) -> list[Row]:
+def token_allowances_of(account_id: int, bounds: PairBounds, query: Query) -> list[Row]:
     # Index: the primary key (owner, spender, token_id).
     page = page_of_pairs(
         """
@@ -59,29 +60,25 @@ def token_allowances_of(account_id: int, bounds: PairBounds, given: TokenAllowan
             upper(timestamp_range) as until
         from token_allowance
         """,
-        compare("owner", [Comparison("eq", account_id)]) + Where(("amount > 0",)),
+        query.filter(compare("owner", [Comparison("eq", account_id)]) + Where(("amount > 0",))),
         bounds,
         ("spender", "token_id"),
-        descending=given.descending,
-        limit=given.limit,
     )
     return fetch(page.sql, page.values)
 
 
-def nft_allowances_of(account_id: int, bounds: PairBounds, given: NftAllowanceParameters) -> list[Row]:
+def nft_allowances_of(account_id: int, bounds: PairBounds, query: Query, *, as_owner: bool) -> list[Row]:
     # Indexes: the primary key (owner, spender, token_id); nft_allowance__spender_owner_token (spender, owner,
     # token_id).
-    path, other = ("owner", "spender") if given.owner else ("spender", "owner")
+    path, other = ("owner", "spender") if as_owner else ("spender", "owner")
     page = page_of_pairs(
         """
         select owner, spender, token_id, lower(timestamp_range) as since, upper(timestamp_range) as until
         from nft_allowance
         """,
-        compare(path, [Comparison("eq", account_id)]) + Where(("approved_for_all",)),
+        query.filter(compare(path, [Comparison("eq", account_id)]) + Where(("approved_for_all",))),
         bounds,
         (other, "token_id"),
-        descending=given.descending,
-        limit=given.limit,
     )
     return fetch(page.sql, page.values)
 
@@ -142,9 +139,9 @@ class TokenAllowances(OfAccount):
     parameters, max_age, answers = TokenAllowanceParameters, 1, TokenAllowancesJson
     paging = {"spender.id": "spender", "token.id": "token_id"}
 
-    def read(self, given: TokenAllowanceParameters, account_id: int) -> Response:
-        bounds = classic_pair(given, "spender_id", "token_id")
-        rows = token_allowances_of(account_id, bounds, given)
+    def read(self, parameters: TokenAllowanceParameters, account_id: int) -> Response:
+        bounds = classic_pair(parameters, "spender_id", "token_id")
+        rows = token_allowances_of(account_id, bounds, self.query)
         return self.page("allowances", [token_allowance_json(row) for row in rows])
 
 
@@ -153,8 +150,8 @@ class NftAllowances(NewerOfAccount):
 
     parameters, max_age, answers = NftAllowanceParameters, 1, NftAllowancesJson
 
-    def read(self, given: NftAllowanceParameters, account: AccountName) -> Response:
-        bounds = newer_pair(given, "account_id", "token_id")
-        self.paging = {"account.id": "spender" if given.owner else "owner", "token.id": "token_id"}
-        rows = nft_allowances_of(newer_account_id(account), bounds, given)
+    def read(self, parameters: NftAllowanceParameters, account: AccountName) -> Response:
+        bounds = newer_pair(parameters, "account_id", "token_id")
+        self.paging = {"account.id": "spender" if parameters.owner else "owner", "token.id": "token_id"}
+        rows = nft_allowances_of(newer_account_id(account), bounds, self.query, as_owner=parameters.owner)
         return self.page("allowances", [nft_allowance_json(row) for row in rows])

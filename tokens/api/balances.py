@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from ledger.api.names.tokens import OfToken
 from ledger.queries import balances as snapshots
 from mirror.config.clock import now_ns
+from mirror.db.query import Query
 from mirror.rest.parameters.parameter_set import ParameterSet
 from mirror.rest.parameters.types import (
     EntityIdParameter,
@@ -40,18 +41,22 @@ class TokenBalanceParameters(ParameterSet):
 
 
 # QUERY
-def holders(token_id: int, given: TokenBalanceParameters) -> tuple[int | None, list[Holding]]:
+def holders(
+    token_id: int, parameters: TokenBalanceParameters, query: Query
+) -> tuple[int | None, list[Holding]]:
     """When the latest of the page's balances changed, or the time of the snapshot, and the page."""
-    keys = given.account_publickey
-    wanted = Holders(token_id, given.account_id, given.account_balance, keys[-1].value if keys else None)
-    if not given.timestamp:
-        found = holdings.holders_now(wanted, descending=given.descending, limit=given.limit)
+    keys = parameters.account_publickey
+    wanted = Holders(
+        token_id, parameters.account_id, parameters.account_balance, keys[-1].value if keys else None
+    )
+    if not parameters.timestamp:
+        found = holdings.holders_now(wanted, query)
         changed = [one.balance_timestamp for one in found if one.balance_timestamp is not None]
         return max(changed, default=None), found
-    window = snapshots.window(given.timestamp, now=now_ns())
+    window = snapshots.window(parameters.timestamp, now=now_ns())
     if window is None:
         return None, []
-    found = holdings.holders_at(wanted, window.rows, descending=given.descending, limit=given.limit)
+    found = holdings.holders_at(wanted, window.rows, query)
     return window.snapshot if found else None, found
 
 
@@ -82,7 +87,7 @@ class TokenBalances(OfToken):
     parameters, max_age, answers = TokenBalanceParameters, 1, TokenBalancesJson
     paging = {"account.id": "account"}
 
-    def read(self, given: TokenBalanceParameters, token_id: int) -> Response:
-        at, found = holders(token_id, given)
+    def read(self, parameters: TokenBalanceParameters, token_id: int) -> Response:
+        at, found = holders(token_id, parameters, self.query)
         rows = [holding_json(holding) for holding in found]
         return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

@@ -29,16 +29,22 @@ from tokens.queries.nfts import Transaction
 
 # PARAMETERS
 class NftParameters(ParameterSet):
-    account_id = EntityIdParameter("account.id", help="Who holds the serial.")
+    account_id = EntityIdParameter(
+        "account.id", column="account_id", any_equal=False, help="Who holds the serial."
+    )
     limit = LimitParameter()
     order = OrderParameter("desc")
-    serial_number = NumberParameter("serialnumber", low=1, help="Serial number.")
+    serial_number = NumberParameter(
+        "serialnumber", column="serial_number", low=1, any_equal=False, help="Serial number."
+    )
 
 
 class NftTransactionParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", help="Consensus timestamp.")
+    timestamp = TimestampParameter(
+        "timestamp", column="lower(timestamp_range)", any_equal=False, help="Consensus timestamp."
+    )
 
 
 # JSON
@@ -84,10 +90,8 @@ class Nfts(OfToken):
     parameters, max_age, answers = NftParameters, 1, NftsJson
     paging = {"serialnumber": "serial_number"}
 
-    def read(self, given: NftParameters, token_id: int) -> Response:
-        rows = queries.nfts(
-            token_id, given.serial_number, given.account_id, descending=given.descending, limit=given.limit
-        )
+    def read(self, parameters: NftParameters, token_id: int) -> Response:
+        rows = queries.nfts(token_id, self.query)
         return self.page("nfts", [nft_json(row) for row in rows])
 
 
@@ -107,7 +111,7 @@ class Nft(OfNft):
 
     path_first, answers = False, NftJson
 
-    def read(self, given: NoParameters, token_id: int, serial_number: int) -> NftJson:
+    def read(self, parameters: NoParameters, token_id: int, serial_number: int) -> NftJson:
         row = queries.nft(token_id, serial_number)
         if row is None:
             raise NotFound
@@ -120,9 +124,7 @@ class NftTransactions(OfNft):
     parameters, max_age, answers = NftTransactionParameters, 1, NftTransactionsJson
     paging = {"timestamp": "consensus_timestamp"}
 
-    def read(self, given: NftTransactionParameters, token_id: int, serial_number: int) -> Response:
-        found = queries.transactions(
-            token_id, serial_number, given.timestamp, descending=given.descending, limit=given.limit
-        )
+    def read(self, parameters: NftTransactionParameters, token_id: int, serial_number: int) -> Response:
+        found = queries.transactions(token_id, serial_number, self.query)
         rows = [nft_transaction_json(one, token_id, serial_number) for one in found]
         return self.page("transactions", rows)

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from ledger.queries import entities
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
 from mirror.rest.parameters.types import LimitParameter, OrderParameter, TokenIdParameter
@@ -29,20 +30,19 @@ class RelationshipParameters(ParameterSet):
 
 
 # QUERY
-def relationships_of(account_id: int, given: RelationshipParameters) -> list[Row]:
+def relationships_of(account_id: int, query: Query) -> list[Row]:
     # Indexes: the primary keys of token_account (account_id, token_id) and token (token_id).
-    where = compare("account_id", [Comparison("eq", account_id)]) + given.where()
+    where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += entities.exists_sql(account_id)
-    direction = "desc" if given.descending else "asc"
     statement = f"""
         select a.automatic_association, a.balance, a.created_timestamp, t.decimals, a.token_id,
             coalesce(a.freeze_status, t.freeze_status), coalesce(a.kyc_status, t.kyc_status)
         from (
             select * from token_account {where.sql} and associated
-            order by token_id {direction} limit {given.limit:d}
+            order by token_id {query.direction} limit {query.limit:d}
         ) a
         left join token t on t.token_id = a.token_id
-        order by a.token_id {direction}
+        order by a.token_id {query.direction}
     """
     return fetch(statement, where.values)
 
@@ -83,7 +83,7 @@ class Relationships(OfAccount):
     paging = {"token.id": "token_id"}
     must_exist = True
 
-    def read(self, given: RelationshipParameters, account_id: int) -> Response:
-        refuse_ne(given.token_id, "Not equal (ne) comparison operator is not supported for token.id")
-        rows = relationships_of(account_id, given)
+    def read(self, parameters: RelationshipParameters, account_id: int) -> Response:
+        refuse_ne(parameters.token_id, "Not equal (ne) comparison operator is not supported for token.id")
+        rows = relationships_of(account_id, self.query)
         return self.page("tokens", [relationship_json(row) for row in rows])

@@ -13,12 +13,13 @@ from typing import Any, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
+from mirror.db.query import Query
 from mirror.db.sql import Comparison
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import EvmAddress, read_entity_id
 from mirror.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
-from mirror.rest.parameters.query_string import Query
+from mirror.rest.parameters.query_string import Texts
 from mirror.rest.parameters.types import (
     ChoicesParameter,
     EntityIdParameter,
@@ -102,15 +103,15 @@ class TokenParameters(ParameterSet):
     token_id = TokenIdParameter("token.id", help="Token id, or long-zero EVM address.")
     type = TypeParameter()
 
-    def __init__(self, query: Query, path: str = "") -> None:
-        if "name" in query:
-            if "token.id" in query:
+    def __init__(self, texts: Texts, path: str = "") -> None:
+        if "name" in texts:
+            if "token.id" in texts:
                 raise BadRequest(
                     "token.id and name can not be used together. Use a more specific name instead."
                 )
-            if "account.id" in query:
+            if "account.id" in texts:
                 raise BadRequest("account.id and name cannot be used together")
-        super().__init__(query, path)
+        super().__init__(texts, path)
 
 
 class TokenAtParameters(ParameterSet):
@@ -122,22 +123,22 @@ class TokenAtParameters(ParameterSet):
 
 
 # QUERIES
-def tokens_of(given: TokenParameters) -> list[ListedToken]:
+def tokens_of(parameters: TokenParameters, query: Query) -> list[ListedToken]:
     account_id = None
-    if texts := given.query.get("account.id"):
+    if texts := parameters.texts.get("account.id"):
         account_id = _account_id(texts)
         if account_id is None:
             return []
-    if not given.type:
+    if not parameters.type:
         return []
     selection = Selection(
-        tokens=given.token_id,
-        type=given.type[0] if len(given.type) == 1 else None,
-        names=given.name,
-        public_keys=given.publickey,
+        tokens=parameters.token_id,
+        type=parameters.type[0] if len(parameters.type) == 1 else None,
+        names=parameters.name,
+        public_keys=parameters.publickey,
         account_id=account_id,
     )
-    return queries.tokens(selection, descending=given.descending, limit=given.limit)
+    return queries.tokens(selection, query)
 
 
 def _account_id(texts: list[str]) -> int | None:
@@ -356,9 +357,9 @@ class Tokens(ReadView):
     parameters, max_age, answers = TokenParameters, 10, TokensJson
     paging = {"token.id": "token_id"}
 
-    def read(self, given: TokenParameters) -> Response | TokensJson:
-        rows = [listed_token_json(token) for token in tokens_of(given)]
-        if given.name:
+    def read(self, parameters: TokenParameters) -> Response | TokensJson:
+        rows = [listed_token_json(token) for token in tokens_of(parameters, self.query)]
+        if parameters.name:
             return {"tokens": rows, "links": {"next": None}}
         return self.page("tokens", rows)
 
@@ -368,13 +369,17 @@ class Token(OfToken):
 
     parameters, max_age, answers = TokenAtParameters, 5, TokenJson
 
-    def read(self, given: TokenAtParameters, token_id: int) -> TokenJson:
-        found = queries.token_at(token_id, _until(given)) if given.timestamp else queries.token(token_id)
+    def read(self, parameters: TokenAtParameters, token_id: int) -> TokenJson:
+        found = (
+            queries.token_at(token_id, _until(parameters))
+            if parameters.timestamp
+            else queries.token(token_id)
+        )
         if found is None:
             raise NotFound
         return token_json(found)
 
 
-def _until(given: TokenAtParameters) -> Comparison:
-    operator, moment = given.timestamp[-1]
+def _until(parameters: TokenAtParameters) -> Comparison:
+    operator, moment = parameters.timestamp[-1]
     return Comparison("lt" if operator == "lt" else "lte", moment)

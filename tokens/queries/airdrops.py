@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.db.bounds import Ends
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch
 
 
@@ -18,9 +19,7 @@ class Airdrop(NamedTuple):
     token_id: int
 
 
-def pending(
-    account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], *, descending: bool, limit: int
-) -> list[Airdrop]:
+def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query: Query) -> list[Airdrop]:
     """A page of an account's airdrops in the order of the columns of `ranges`.
 
     The account is given with its column.
@@ -29,13 +28,12 @@ def pending(
     # token_airdrop__receiver_id (receiver_account_id, sender_account_id, token_id, serial_number).
     column, account_id = account
     where = compare(column, [Comparison("eq", account_id)]) + within(ranges)
-    direction = "desc" if descending else "asc"
-    order = ", ".join(f"{column} {direction}" for column, _ in ranges)
+    order = ", ".join(f"{column} {query.direction}" for column, _ in ranges)
     statement = f"""
         select amount, receiver_account_id, sender_account_id, serial_number, lower(timestamp_range),
             upper(timestamp_range), token_id
         from token_airdrop {where.sql} and state = 'PENDING'
-        order by {order} limit {limit:d}
+        order by {order} limit {query.limit:d}
     """
     return [Airdrop(*row) for row in fetch(statement, where.values)]
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch
 
 
@@ -22,9 +23,9 @@ class Holding(NamedTuple):
     decimals: int | None
 
 
-def holders_now(wanted: Holders, *, descending: bool, limit: int) -> list[Holding]:
+def holders_now(wanted: Holders, query: Query) -> list[Holding]:
     """A page of the accounts associated with the token, with the time of each balance."""
-    order = f"order by account_id {'desc' if descending else 'asc'} limit {limit:d}"
+    order = f"order by account_id {query.direction} limit {query.limit:d}"
     keyed = _keyed(wanted)
     # Index: token_account__token_id_account_id (token_id, account_id); for the accounts of a key the primary
     # key (account_id, token_id).
@@ -34,7 +35,7 @@ def holders_now(wanted: Holders, *, descending: bool, limit: int) -> list[Holdin
     if keyed is None:
         where = holdings + compare("account_id", wanted.accounts, any_equal=False) + balances
         page = f"select {columns} from token_account {where.sql} {order}"
-        return _with_decimals(page, where.values, wanted, descending=descending)
+        return _with_decimals(page, where.values, wanted, query)
     where = holdings + balances
     page = f"""
         with keyed as materialized (select id from entity {keyed.sql})
@@ -42,17 +43,16 @@ def holders_now(wanted: Holders, *, descending: bool, limit: int) -> list[Holdin
             select {columns} from token_account where account_id = keyed.id {where.and_sql} limit 1
         ) holding {order}
     """
-    return _with_decimals(page, (*keyed.values, *where.values), wanted, descending=descending)
+    return _with_decimals(page, (*keyed.values, *where.values), wanted, query)
 
 
-def holders_at(wanted: Holders, rows: Where, *, descending: bool, limit: int) -> list[Holding]:
+def holders_at(wanted: Holders, rows: Where, query: Query) -> list[Holding]:
     """A page of the accounts in the snapshots; `rows` is the condition of their rows in token_balance.
 
     An account's balance is that of its latest row.
     """
     rows = compare("token_id", [Comparison("eq", wanted.token_id)]) + rows
     balances = compare("balance", wanted.balances, any_equal=False)
-    direction = "desc" if descending else "asc"
     keyed = _keyed(wanted)
     if keyed is None and balances.conditions:
         # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), in its
@@ -62,12 +62,12 @@ def holders_at(wanted: Holders, rows: Where, *, descending: bool, limit: int) ->
             select * from (
                 select distinct on (account_id) account_id, balance, null::bigint as balance_timestamp
                 from token_balance {where.sql}
-                order by account_id {direction}, consensus_timestamp desc
-            ) latest {balances.sql} order by account_id {direction} limit {limit:d}
+                order by account_id {query.direction}, consensus_timestamp desc
+            ) latest {balances.sql} order by account_id {query.direction} limit {query.limit:d}
         """
-        return _with_decimals(page, where.values + balances.values, wanted, descending=descending)
+        return _with_decimals(page, where.values + balances.values, wanted, query)
     if keyed is None:
-        known, values = _known(wanted, rows, descending=descending, limit=limit)
+        known, values = _known(wanted, rows, query)
     else:
         known, values = f"with known as materialized (select id from entity {keyed.sql})", keyed.values
     # Index: the same, for one account at a time.
@@ -78,17 +78,17 @@ def holders_at(wanted: Holders, rows: Where, *, descending: bool, limit: int) ->
             select balance from token_balance {rows.sql} and account_id = known.id
             order by consensus_timestamp desc limit 1
         ) latest {balances.sql}
-        order by known.id {direction} limit {limit:d}
+        order by known.id {query.direction} limit {query.limit:d}
     """
-    return _with_decimals(page, (*values, *rows.values, *balances.values), wanted, descending=descending)
+    return _with_decimals(page, (*values, *rows.values, *balances.values), wanted, query)
 
 
-def _known(wanted: Holders, rows: Where, *, descending: bool, limit: int) -> tuple[str, tuple[object, ...]]:
+def _known(wanted: Holders, rows: Where, query: Query) -> tuple[str, tuple[object, ...]]:
     """`with known (id)`: the accounts of the page, from each straight to the next one: busy accounts have a
     row per snapshot.
     """
     where = rows + compare("account_id", wanted.accounts, any_equal=False)
-    next_row = f"order by account_id {'desc' if descending else 'asc'} limit 1"
+    next_row = f"order by account_id {query.direction} limit 1"
     return (
         f"""
         with recursive known (id, number) as (
@@ -97,9 +97,9 @@ def _known(wanted: Holders, rows: Where, *, descending: bool, limit: int) -> tup
             select following.account_id, known.number + 1
             from known cross join lateral (
                 select account_id from token_balance
-                {where.sql} and account_id {"<" if descending else ">"} known.id {next_row}
+                {where.sql} and account_id {"<" if query.descending else ">"} known.id {next_row}
             ) following
-            where known.number < {limit:d}
+            where known.number < {query.limit:d}
         )
         """,
         where.values * 2,
@@ -115,12 +115,10 @@ def _keyed(wanted: Holders) -> Where | None:
     return where + compare("id", wanted.accounts, any_equal=False)
 
 
-def _with_decimals(
-    page: str, values: Sequence[object], wanted: Holders, *, descending: bool
-) -> list[Holding]:
+def _with_decimals(page: str, values: Sequence[object], wanted: Holders, query: Query) -> list[Holding]:
     # Index: the primary key of token.
     statement = f"""
         select account_id, balance, balance_timestamp, (select decimals from token where token_id = %s)
-        from ({page}) page order by account_id {"desc" if descending else "asc"}
+        from ({page}) page order by account_id {query.direction}
     """
     return [Holding(*row) for row in fetch(statement, (wanted.token_id, *values))]

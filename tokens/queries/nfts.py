@@ -1,8 +1,8 @@
 """Serials of a token: pages of them, one of them, and the transactions that changed it."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
 
 
@@ -15,21 +15,12 @@ class Transaction(NamedTuple):
     nft_transfer: list[dict[str, Any]] | None
 
 
-def nfts(
-    token_id: int,
-    serial_numbers: Sequence[Comparison],
-    accounts: Sequence[Comparison],
-    *,
-    descending: bool,
-    limit: int,
-) -> list[Row]:
+def nfts(token_id: int, query: Query) -> list[Row]:
     """A page of the token's serials by number: rows as `nft` gives one."""
     # Index: the primary key (token_id, serial_number); for the serials of one account
     # nft__account_token_serialnumber (account_id, token_id, serial_number).
-    where = compare("token_id", [Comparison("eq", token_id)])
-    where += compare("serial_number", serial_numbers, any_equal=False)
-    where += compare("account_id", accounts, any_equal=False)
-    page = f"order by serial_number {'desc' if descending else 'asc'} limit {limit:d}"
+    where = compare("token_id", [Comparison("eq", token_id)]) + query.where
+    page = f"order by serial_number {query.direction} limit {query.limit:d}"
     return fetch(f"{_NFT} {where.sql} {page}", (token_id, *where.values))
 
 
@@ -52,19 +43,16 @@ _NFT = """
 """
 
 
-def transactions(
-    token_id: int, serial_number: int, timestamps: Sequence[Comparison], *, descending: bool, limit: int
-) -> list[Transaction]:
+def transactions(token_id: int, serial_number: int, query: Query) -> list[Transaction]:
     """The transactions with which a version of the serial began, and the one that deleted the token."""
     # Indexes: the primary key of nft, nft_history__token_serial_lower_timestamp (token_id, serial_number,
     # lower(timestamp_range)) and the primary key of entity; then the primary key of transaction.
     serial = compare("token_id", [Comparison("eq", token_id)])
     serial += compare("serial_number", [Comparison("eq", serial_number)])
     entity = compare("id", [Comparison("eq", token_id)]) + Where(("deleted",))
-    since = compare("lower(timestamp_range)", timestamps, any_equal=False)
-    order = f"{'desc' if descending else 'asc'} limit {limit:d}"
+    order = f"{query.direction} limit {query.limit:d}"
     current, history, deleted = (
-        f"select lower(timestamp_range) as at from {table} {(where + since).sql}"
+        f"select lower(timestamp_range) as at from {table} {(where + query.where).sql}"
         for table, where in (("nft", serial), ("nft_history", serial), ("entity", entity))
     )
     statement = f"""
@@ -78,5 +66,6 @@ def transactions(
         where consensus_timestamp = any(array(select at from page))
         order by consensus_timestamp {order}
     """
-    values = (*serial.values, *since.values) * 2 + (*entity.values, *since.values)
+    since = query.where.values
+    values = (*serial.values, *since) * 2 + (*entity.values, *since)
     return [Transaction(*row) for row in fetch(statement, values)]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
 
 # So many tokens are searched for a name in their order before the index of names is asked.
@@ -46,14 +47,13 @@ _TOKEN_OF_CHOSEN = """
 """
 
 
-def tokens(selection: Selection, *, descending: bool, limit: int) -> list[ListedToken]:
+def tokens(selection: Selection, query: Query) -> list[ListedToken]:
     """A page of the tokens that have an entity, by id."""
-    direction = "desc" if descending else "asc"
     if any(operator == "eq" for operator, _ in selection.public_keys):
         # Index: entity__public_key_type (public_key, type).
         where = _public_key("public_key", selection) + Where(("type = 'TOKEN'",))
         where += compare("id", selection.tokens) + _associated("id", selection)
-        source = _chosen("select id from entity", where, direction)
+        source = _chosen("select id from entity", where, query)
     elif selection.account_id is not None:
         # Index: the primary key (account_id, token_id).
         where = Where(("account_id = %s", "associated"), (selection.account_id,))
@@ -61,27 +61,27 @@ def tokens(selection: Selection, *, descending: bool, limit: int) -> list[Listed
         ids = f"select token_id as id from token_account {where.sql}"
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", where.values)
     elif selection.names:
-        return _tokens_of_name(selection, direction, limit)
+        return _tokens_of_name(selection, query)
     else:
         # Index: the primary key (token_id).
         where = compare("token_id", selection.tokens)
         source = _Source(f"from (select token_id as id, * from token {where.sql}) t", where.values, "t.id")
-    return _page(source, selection, direction, limit)
+    return _page(source, selection, query)
 
 
-def _tokens_of_name(selection: Selection, direction: str, limit: int) -> list[ListedToken]:
+def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     """A name that many tokens have fills the page soon in their order; another one the index finds."""
     # Index: the primary key (token_id).
-    first = f"select token_id as id, * from token order by token_id {direction} limit {_SEARCHED_FIRST}"
-    found = _page(_Source(f"from ({first}) t", (), "t.id"), selection, direction, limit)
-    if len(found) == limit:
+    first = f"select token_id as id, * from token order by token_id {query.direction} limit {_SEARCHED_FIRST}"
+    found = _page(_Source(f"from ({first}) t", (), "t.id"), selection, query)
+    if len(found) == query.limit:
         return found
     # Index: token__name, trigrams of the name.
-    named = _chosen("select token_id as id from token", _like("name", selection), direction)
-    return _page(named, selection, direction, limit)
+    named = _chosen("select token_id as id from token", _like("name", selection), query)
+    return _page(named, selection, query)
 
 
-def _chosen(ids: str, where: Where, direction: str) -> _Source:
+def _chosen(ids: str, where: Where, query: Query) -> _Source:
     """The tokens of these ids, of which all are read first.
 
     Materialized, as the order and limit would otherwise lead PostgreSQL along all tokens.
@@ -89,13 +89,13 @@ def _chosen(ids: str, where: Where, direction: str) -> _Source:
     source = f"""
         from (
             with chosen as materialized ({ids} {where.sql})
-            select id from chosen order by id {direction} offset 0
+            select id from chosen order by id {query.direction} offset 0
         ) chosen {_TOKEN_OF_CHOSEN}
     """
     return _Source(source, where.values)
 
 
-def _page(source: _Source, selection: Selection, direction: str, limit: int) -> list[ListedToken]:
+def _page(source: _Source, selection: Selection, query: Query) -> list[ListedToken]:
     # Index: the primary key of entity (id).
     where = Where() if selection.type is None else Where(("t.type = %s",), (selection.type,))
     where += _like("t.name", selection) + _public_key("e.public_key", selection)
@@ -104,7 +104,7 @@ def _page(source: _Source, selection: Selection, direction: str, limit: int) -> 
         {source.sql}
         cross join lateral (select key, public_key from entity where id = t.id limit 1) e
         {where.sql}
-        order by {source.order} {direction} limit {limit:d}
+        order by {source.order} {query.direction} limit {query.limit:d}
     """
     return [ListedToken(*row) for row in fetch(statement, (*source.values, *where.values))]
 

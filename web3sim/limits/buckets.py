@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from mirror import config
-from mirror.rest.answers.stores import Circuit
+from mirror.rest.answers.circuit import Circuit
 
 log = logging.getLogger("mirror.web3")
 

@@ -1,18 +1,22 @@
 """The response cache: successful answers, kept for as long as their clients may keep them.
 
 The key is the request's path and raw query, as sent: GET and HEAD share an entry, and no header of a client
-passes it by. The lifetime is the answer's own max-age. What is kept is the body, in gzip unless it is tiny,
-and the headers that don't depend on the client.
+bypasses it. The lifetime is the answer's own max-age. An entry is the body, compressed unless it is tiny, and
+the headers that don't depend on the client. Django's cache `responses` stores entries: see memory_cache and
+redis_cache.
 """
 
 import hashlib
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from django.core.cache import BaseCache, caches
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from mirror import config
 from mirror.rest.answers import compression
-from mirror.rest.answers.stores import Kept, MemoryStore, RedisStore, Store
 from mirror.rest.paging import links
 
 _METHODS = ("GET", "HEAD")
@@ -21,11 +25,20 @@ _PREFIX = "public, max-age="
 _DEPENDS_ON_CLIENT = ("cache-control", "content-encoding", "content-length", "vary")
 
 
-class ResponseCache:
-    """Finds and keeps answers in a store."""
+class Kept(NamedTuple):
+    """A successful answer as it is kept; `headers` has lower-case names, `expires` is seconds since 1970."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    headers: Mapping[str, str]
+    body: bytes
+    gzipped: bool
+    expires: float
+
+
+class ResponseCache:
+    """Finds and keeps answers in a cache of Django's."""
+
+    def __init__(self, cache: BaseCache) -> None:
+        self._cache = cache
         compress = config.value("rest.cache.response.compress")
         self._gzip_from: float = (
             config.value("rest.cache.response.compressThreshold") if compress else float("inf")
@@ -34,25 +47,25 @@ class ResponseCache:
         self._namespace = f"ledger-mirror:{config.value('network')}"
 
     def key(self, request: HttpRequest) -> str | None:
-        """What the request's answer is kept under; None if it is not one to keep."""
+        """Return the key of the request's answer; None if its answer is never kept."""
         path: str = request.META["PATH_INFO"]
         if request.method not in _METHODS or path[: len(_API)].lower() != _API:
             return None
-        # A raw query has no space, a path may have.
-        asked = f"{request.META.get('QUERY_STRING', '')} {links.base(request)}{path}"
-        digest = hashlib.md5(asked.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-        return f"{self._namespace}:{digest}-v1"
+        # A raw query has no space, a path may have one.
+        url = f"{request.META.get('QUERY_STRING', '')} {links.base(request)}{path}"
+        digest = hashlib.md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+        return f"{self._namespace}:{digest}"
 
     def find(self, key: str) -> tuple[Kept, int] | None:
-        """The answer, and its remaining max-age."""
-        found = self._store.get(key)
-        if found is None:
+        """Return the answer, and its remaining max-age."""
+        kept = self._cache.get(key)
+        if not isinstance(kept, Kept):
             return None
-        kept, seconds = found
-        return kept, int(seconds + 0.5)
+        seconds = kept.expires - time.time()
+        return (kept, int(seconds + 0.5)) if seconds > 0 else None
 
     def keep(self, key: str, response: HttpResponseBase, body: bytes) -> Kept | None:
-        """Keep the answer if it is one to keep, and give it as it is kept."""
+        """Keep the answer if it may be kept, and return it as it is kept."""
         seconds = _max_age(response)
         if response.status_code != 200 or not seconds:
             return None
@@ -60,21 +73,15 @@ class ResponseCache:
         for name in _DEPENDS_ON_CLIENT:
             headers.pop(name, None)
         gzipped = len(body) >= self._gzip_from
-        kept = Kept(headers, compression.gzip(body) if gzipped else body, gzipped)
-        self._store.put(key, kept, seconds)
+        data = compression.gzip(body) if gzipped else body
+        kept = Kept(headers, data, gzipped, time.time() + seconds)
+        self._cache.set(key, kept, seconds)
         return kept
 
 
 def configured() -> ResponseCache | None:
-    """The cache that the settings ask for: in Redis, else in this process; None when switched off."""
-    if not config.value("rest.cache.response.enabled"):
-        return None
-    in_redis = config.value("rest.redis.uri") is not None
-    return ResponseCache(
-        RedisStore.configured()
-        if in_redis
-        else MemoryStore(config.value("rest.cache.response.maxSize") << 20)
-    )
+    """Return the cache that the settings ask for; None when it is switched off."""
+    return ResponseCache(caches["responses"]) if config.value("rest.cache.response.enabled") else None
 
 
 def cache_control(max_age: int) -> str:

@@ -16,7 +16,7 @@ from django.utils.http import parse_etags
 
 from mirror import config
 from mirror.rest.answers import cache, compression
-from mirror.rest.answers.stores import Kept
+from mirror.rest.answers.cache import Kept
 
 _READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"

@@ -16,8 +16,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from mirror.db.bounds import Bounds
+from mirror.rest.paging import links
 from mirror.rest.parameters.parameter_set import ParameterSet, split_last
-from mirror.rest.parameters.query_string import Query
+from mirror.rest.parameters.query_string import Texts
 
 _RANGE_OPERATORS = ("gt:", "gte:", "lt:", "lte:")
 
@@ -28,24 +29,24 @@ def is_equality(text: str) -> bool:
     return operator == "eq"
 
 
-def classic_link(given: ParameterSet, values: Mapping[str, Any], *, by_value: bool = True) -> str | None:
+def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_value: bool = True) -> str | None:
     """The link of a classic endpoint to the rows after `values` (parameter name -> value of the last row).
 
     None when the bounds of the request leave nothing, which only rows in the order of their values can tell
     (`by_value`), and when no parameter can move on. A request for one value of a paging parameter keeps it,
     so its link repeats the request.
     """
-    query: Query = {name: list(texts) for name, texts in given.query.items()}
-    direction = "lt" if given.descending else "gt"
+    query: Texts = {name: list(texts) for name, texts in parameters.texts.items()}
+    direction = "lt" if parameters.descending else "gt"
     same_direction = (f"{direction}:", f"{direction}e:")
     names = list(values)
-    fixed = [any(is_equality(text) for text in given.query.get(name, ())) for name in names]
+    fixed = [any(is_equality(text) for text in parameters.texts.get(name, ())) for name in names]
     if not names or (len(names) > 1 and all(fixed)):
         return None
     for position, name in enumerate(names):
         inclusive = position + 1 < len(names) and not fixed[position + 1]
         bound = f"{direction}{'e' if inclusive else ''}:{values[name]}"
-        before = given.query.get(name)
+        before = parameters.texts.get(name)
         if before is None:
             query[name] = [bound]
             continue
@@ -56,28 +57,28 @@ def classic_link(given: ParameterSet, values: Mapping[str, Any], *, by_value: bo
         elif before[0].startswith(_RANGE_OPERATORS):
             kept.append(bound)
         query[name] = kept
-    if by_value and _leaves_nothing(given, names[0], query[names[0]]):
+    if by_value and _leaves_nothing(parameters, names[0], query[names[0]]):
         return None
     pairs = "&".join(f"{name}={text}" for name, texts in query.items() for text in texts)
-    path = given.path.removesuffix("/")
+    path = parameters.path.removesuffix("/")
     return f"{path}?{pairs}"
 
 
-def _leaves_nothing(given: ParameterSet, name: str, texts: Sequence[str]) -> bool:
-    _, parameter = given.by_name[name]
+def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -> bool:
+    _, parameter = parameters.by_name[name]
     comparisons = [parameter.comparison(text, split_last) for text in texts]
     return Bounds.of(found for found in comparisons if found.value is not None).empty
 
 
-def newer_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
+def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
     """The link of a newer endpoint: also given when the bounds leave nothing, and percent-encoded.
 
     A parameter whose value is None only loses its bounds in the direction of the page.
     """
-    direction = "lt" if given.descending else "gt"
+    direction = "lt" if parameters.descending else "gt"
     same_direction = (f"{direction}:", f"{direction}e:")
-    query: Query = {}
-    for name, texts in given.query.items():
+    query: Texts = {}
+    for name, texts in parameters.texts.items():
         kept = texts
         if name in values:
             listed = texts[0].split(",") if len(texts) == 1 else texts
@@ -92,7 +93,7 @@ def newer_link(given: ParameterSet, values: Mapping[str, Any]) -> str | None:
         operator = direction if following is None or fixed else f"{direction}e"
         query[name] = [*query.get(name, ()), f"{operator}:{values[name]}"]
     pairs = "&".join(f"{_encoded(name)}={_encoded(text)}" for name, texts in query.items() for text in texts)
-    return f"{given.path}?{pairs}"
+    return f"{parameters.path}?{pairs}"
 
 
 def _has_equality(texts: Sequence[str]) -> bool:
@@ -108,48 +109,41 @@ class KeysetPagination(BasePagination):
     """The pagination class of classic endpoints. `next_link` is None until a full page has been seen."""
 
     next_link: str | None = None
-    #: What stands before the path of the link.
-    base: str = ""
     link: Callable[..., str | None] = staticmethod(classic_link)
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> Any:
-        """`queryset` are the rows of the page as JSON; they come back unchanged."""
-        given: ParameterSet = request.parameters  # type: ignore[attr-defined]
-        if queryset and self.is_full(len(queryset), given.limit):
+        """Link to the next page if this one is full. `queryset` is its rows as JSON, returned unchanged."""
+        parameters: ParameterSet = request.parameters  # type: ignore[attr-defined]
+        if queryset and self.is_full(len(queryset), parameters.limit):
             last = queryset[-1]
             paging: Mapping[str, str] = view.paging  # type: ignore[union-attr]
-            self.continue_after(given, {name: last[member] for name, member in paging.items()})
+            self.continue_after(request, {name: last[member] for name, member in paging.items()})
         return queryset
 
     def is_full(self, rows: int, limit: int) -> bool:
         return rows == limit
 
-    def continue_after(self, given: ParameterSet, values: Mapping[str, Any]) -> None:
+    def continue_after(self, request: Request, values: Mapping[str, Any]) -> None:
         """Link to the rows after these values of the paging parameters."""
-        link = self.link(given, values)
-        self.next_link = None if link is None else self.base + link
+        link = self.link(request.parameters, values)  # type: ignore[attr-defined]
+        self.next_link = None if link is None else self.base(request) + link
+
+    def base(self, request: Request) -> str:
+        """Return what stands before the path of a link."""
+        return links.base(request)
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({**data, "links": {"next": self.next_link}})
-
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema of a page: the rows' own members and `links`."""
-        links = {
-            "type": "object",
-            "properties": {"next": {"type": "string", "nullable": True}},
-            "required": ["next"],
-        }
-        return {
-            **schema,
-            "properties": {**schema.get("properties", {}), "links": links},
-            "required": [*schema.get("required", []), "links"],
-        }
 
 
 class NewerPagination(KeysetPagination):
     """The pagination class of newer endpoints."""
 
     link = staticmethod(newer_link)
+
+    def base(self, request: Request) -> str:
+        """Links begin with the path, whatever the operator wants of the classic endpoints."""
+        return ""
 
     def is_full(self, rows: int, limit: int) -> bool:
         return rows >= limit

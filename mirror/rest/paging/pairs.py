@@ -16,7 +16,7 @@ _LOWER, _UPPER = ("gt", "gte"), ("lt", "lte")
 
 
 def classic_pair(
-    given: ParameterSet,
+    parameters: ParameterSet,
     first_key: str,
     second_key: str,
     *,
@@ -29,15 +29,15 @@ def classic_pair(
     `given_once`: names of other parameters that the request may not repeat.
     Errors: BadRequest, one message.
     """
-    keys = {given.declared[key].name: key for key in (first_key, second_key)}
-    for name, texts in given.query.items():
+    keys = {parameters.declared[key].name: key for key in (first_key, second_key)}
+    for name, texts in parameters.texts.items():
         if name in keys:
-            _check_classic(name, getattr(given, keys[name]))
+            _check_classic(name, getattr(parameters, keys[name]))
         elif name in given_once and len(texts) > 1:
             raise BadRequest(f"Only one {name} filter is allowed")
     first_name, second_name = keys
-    first: list[Comparison] = getattr(given, first_key)
-    second: list[Comparison] = getattr(given, second_key)
+    first: list[Comparison] = getattr(parameters, first_key)
+    second: list[Comparison] = getattr(parameters, second_key)
     if equal_within_equal and _has(second, ("eq",)) and not _has(first, ("eq",)):
         raise BadRequest(f"{first_name} must have eq operator")
     for name, comparisons in ((first_name, first), (second_name, second)):
@@ -62,11 +62,11 @@ def _check_classic(name: str, comparisons: Iterable[Comparison]) -> None:
         seen.add(kind)
 
 
-def newer_pair(given: ParameterSet, first_key: str, second_key: str) -> PairBounds:
+def newer_pair(parameters: ParameterSet, first_key: str, second_key: str) -> PairBounds:
     """The range of pairs that a newer request asks for. Errors: BadRequest, one message."""
-    first_name, second_name = given.declared[first_key].name, given.declared[second_key].name
-    first: list[Comparison] = getattr(given, first_key)
-    second: list[Comparison] = getattr(given, second_key)
+    first_name, second_name = parameters.declared[first_key].name, parameters.declared[second_key].name
+    first: list[Comparison] = getattr(parameters, first_key)
+    second: list[Comparison] = getattr(parameters, second_key)
     usable = [comparison for comparison in first if comparison.operator != "ne"]
     check_newer_range(first_name, first)
     if _has(second, ("eq", *_LOWER, *_UPPER)) and not usable:

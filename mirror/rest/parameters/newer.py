@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from mirror import config
 from mirror.db.bounds import Bounds, Ends
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.parameters.parameter_set import (
@@ -22,7 +23,7 @@ from mirror.rest.parameters.parameter_set import (
     Parameter,
     ParameterSet,
 )
-from mirror.rest.parameters.query_string import Query, newer_query
+from mirror.rest.parameters.query_string import Texts, newer_query
 from mirror.rest.parameters.types import read_number
 from mirror.values import entity_id, timestamp
 
@@ -59,14 +60,12 @@ class NewerParameter(Parameter[Any]):
 class NewerParameterSet(ParameterSet):
     """The parameters of a newer endpoint, declared in the order in which their problems are reported."""
 
-    @staticmethod
-    def read_query(raw: str) -> Query:
-        return newer_query(raw)
+    split_query = staticmethod(newer_query)
 
-    def _read(self, query: Query) -> None:
+    def _read(self, sent: Texts) -> None:
         broken: list[str] = []
         for key, parameter in self.declared.items():
-            texts = query.get(parameter.name, [])
+            texts = sent.get(parameter.name, [])
             if parameter.many and len(texts) == 1:
                 texts = texts[0].split(",")
             texts = [text for text in texts if text.strip()]
@@ -195,6 +194,9 @@ class NewerOrderParameter(NewerChoiceParameter):
     def __init__(self, default: str = "asc") -> None:
         super().__init__("order", ("asc", "desc"), default, help="The order of the rows.")
 
+    def filter(self, query: Query, value: str) -> Query:  # type: ignore[override]
+        return query._replace(descending=value == "desc")
+
 
 class NewerLimitParameter(NewerParameter):
     """How many rows a page has; more than the configured maximum is an error."""
@@ -215,6 +217,9 @@ class NewerLimitParameter(NewerParameter):
 
     def absent(self) -> int:
         return int(config.value("rest.response.limit.default"))
+
+    def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
+        return query._replace(limit=value)
 
     def violations(self, value: int) -> list[str]:
         most = config.value("rest.response.limit.max")

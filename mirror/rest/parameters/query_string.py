@@ -16,16 +16,17 @@ _BRACKETS = re.compile(r"([^\[\]]+)\[([^\[\]]*)\](.*)", re.DOTALL)
 _MAX_LIST_INDEX = 20
 _LOWER_CASE_VALUES = ("order", "result")
 
-Query = dict[str, list[str]]
+#: Name -> its texts, both as they were sent.
+Texts = dict[str, list[str]]
 
 
-def classic_query(raw: str) -> Query:
+def classic_query(raw: str) -> Texts:
     """Names in lower case; `name[]` and `name[0]` are `name`; the values of `order` and `result` in lower
     case.
 
     A name with any other brackets gets a value that nobody accepts.
     """
-    query: Query = {}
+    texts: Texts = {}
     for pair in _pairs(raw):
         name, value = _split(pair)
         if "[" in name and (bracketed := _BRACKETS.fullmatch(name)):
@@ -38,18 +39,18 @@ def classic_query(raw: str) -> Query:
         name = name.lower()
         if name in _LOWER_CASE_VALUES:
             value = value.lower()
-        query.setdefault(name, []).append(value)
-    return query
+        texts.setdefault(name, []).append(value)
+    return texts
 
 
-def newer_query(raw: str) -> Query:
+def newer_query(raw: str) -> Texts:
     """Names and values as they are."""
-    query: Query = {}
+    texts: Texts = {}
     for pair in _pairs(raw):
         name, value = _split(pair)
         if name:
-            query.setdefault(name, []).append(value)
-    return query
+            texts.setdefault(name, []).append(value)
+    return texts
 
 
 def _pairs(raw: str) -> list[str]:

@@ -4,6 +4,7 @@ import re
 from typing import Any, ClassVar
 
 from mirror import config
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.rest.parameters.parameter_set import ALL, ONLY_EQ, InvalidValue, Parameter
@@ -83,8 +84,10 @@ class NonceParameter(NumberParameter):
 
     many = False
 
-    def __init__(self) -> None:
-        super().__init__("nonce", high=(1 << 31) - 1, operators=ONLY_EQ, help="Nonce of the transaction.")
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(
+            "nonce", high=(1 << 31) - 1, operators=ONLY_EQ, help="Nonce of the transaction.", **keywords
+        )
 
     def absent(self) -> int | None:
         return None
@@ -217,6 +220,9 @@ class OrderParameter(ChoiceParameter):
     def __init__(self, default: str) -> None:
         super().__init__("order", {"asc": "asc", "desc": "desc"}, default, help="The order of the rows.")
 
+    def filter(self, query: Query, value: str) -> Query:  # type: ignore[override]
+        return query._replace(descending=value == "desc")
+
 
 class LimitParameter(Parameter[int]):
     """How many rows a page has, at least 1; more than the configured maximum gives the maximum."""
@@ -237,3 +243,6 @@ class LimitParameter(Parameter[int]):
 
     def absent(self) -> int:
         return min(int(config.value(self.default)), int(config.value(self.most)))
+
+    def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
+        return query._replace(limit=value)

@@ -45,7 +45,7 @@ class Document(ReadView):
     renderer: JsonRenderer = _Bytes()
     form: ClassVar[str] = "as_json"
 
-    def read(self, given: NoParameters) -> Response:
+    def read(self, parameters: NoParameters) -> Response:
         return Response(_document(self.form))
 
     def failed(self, failure: Failure) -> Response:

@@ -3,6 +3,7 @@ from hypothesis import strategies as st
 
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import NO_PAIRS, PairBounds, among_pairs, page_of_pairs
+from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Where, fetch
 
 GRID = [(a, b) for a in range(6) for b in range(6)]
@@ -40,7 +41,7 @@ def test_a_page_has_the_first_pairs_of_the_range_in_order(db, first, second, des
     expected = sorted((pair for pair in GRID if holds(pair, first, second)), reverse=descending)
     range_ = PairBounds(first, second)
 
-    page = page_of_pairs(SELECT, Where(), range_, ("a", "b"), descending=descending, limit=limit)
+    page = page_of_pairs(SELECT, Query(Where(), descending, limit), range_, ("a", "b"))
     assert fetch(page.sql, page.values) == expected[:limit]
 
     among = among_pairs(range_, ("a", "b"))
@@ -62,10 +63,11 @@ def test_ends_next_to_each_other_leave_nothing_between():
 
 def test_the_largest_number_is_an_end_like_others(db):
     range_ = PairBounds(Bounds(lower=MAX_INT64), Bounds(lower=1))
-    page = page_of_pairs(SELECT, Where(), range_, ("a", "b"), descending=False, limit=5)
+    page = page_of_pairs(SELECT, Query(limit=5), range_, ("a", "b"))
     assert fetch(page.sql, page.values) == []
 
 
 def test_an_empty_range_has_no_pairs(db):
-    page = page_of_pairs(SELECT, Where(("a > %s",), (1,)), NO_PAIRS, ("a", "b"), descending=True, limit=5)
+    query = Query(Where(("a > %s",), (1,)), descending=True, limit=5)
+    page = page_of_pairs(SELECT, query, NO_PAIRS, ("a", "b"))
     assert NO_PAIRS.parts("a", "b") == [] and fetch(page.sql, page.values) == []

@@ -2,17 +2,20 @@
 
 import gzip
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.core.cache import caches
 from django_redis import get_redis_connection
 from redis import Redis
 
 from ledger.api.blocks import Blocks
 from mirror.config import redis
-from mirror.rest.answers import stores
-from mirror.rest.answers.stores import Circuit, RedisStore, pack, unpack
+from mirror.rest.answers import cache, memory_cache, redis_cache
+from mirror.rest.answers.circuit import Circuit
+from mirror.rest.answers.redis_cache import AnswerSerializer
 from tests.api import Api
 from tests.redis_server import Proxy, running
 from tests.waiting import wait_until
@@ -26,8 +29,8 @@ MAX_AGE = 600
 def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time passes while answers are kept, and the list of blocks is kept for long."""
     clock = SimpleNamespace(time=lambda: 1.7e9, monotonic=lambda: 1000.0)
-    monkeypatch.setattr(stores, "time", clock)
-    monkeypatch.setattr(stores.MemoryStore.__init__, "__defaults__", (clock.monotonic,))
+    for module in (cache, memory_cache, redis_cache):
+        monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(Blocks, "max_age", MAX_AGE)
 
 
@@ -59,6 +62,7 @@ def cached(request, db) -> Api:
     """The API with its response cache."""
     if request.param == "redis":
         request.getfixturevalue("in_redis")
+    caches["responses"].clear()
     return Api(cached=True)
 
 
@@ -206,13 +210,12 @@ def test_an_answer_lives_in_redis_for_its_max_age(in_redis, build):
     Api(cached=True).get(f"{BLOCKS}/7")
     (key,) = client.keys()
     assert 300 < client.ttl(key) <= 600
-    found = unpack(client.get(key))
-    assert found is not None
-    kept, expires = found
-    assert kept.gzipped
-    client.set(key, pack(kept, expires - 400))
+    serializer = AnswerSerializer({})
+    kept = serializer.loads(client.get(key))
+    assert kept is not None and kept.gzipped
+    client.set(key, serializer.dumps(kept._replace(expires=kept.expires - 400)))
     assert _max_age(Api(cached=True).get(f"{BLOCKS}/7")) == 200
-    client.set(key, pack(kept, expires - 601))
+    client.set(key, serializer.dumps(kept._replace(expires=kept.expires - 601)))
     assert Api(cached=True).get(f"{BLOCKS}/7").statements != []
 
 
@@ -281,10 +284,11 @@ def test_a_redis_that_is_not_there_changes_nothing(db, build, use_redis, caplog)
     assert len(caplog.records) == 1
 
 
-def test_a_redis_that_comes_back_is_used_again(proxy, use_redis, caplog):
+def test_a_redis_that_comes_back_is_used_again(proxy, use_redis, caplog, monkeypatch):
     use_redis(proxy.address)
     now = 100.0
-    store = RedisStore(get_redis_connection(), Circuit("redis", clock=lambda: now), slow=10)
+    monkeypatch.setattr(redis_cache, "Circuit", partial(Circuit, clock=lambda: now))
+    store = caches["responses"]
     assert store.get("a") is None
     proxy.fault = "cut"
     assert store.get("a") is None

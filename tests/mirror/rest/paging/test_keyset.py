@@ -51,7 +51,7 @@ class Allowances(NewerParameterSet):
 
 
 def given(parameters: type[ParameterSet], query: str, path: str = "/x") -> ParameterSet:
-    return parameters(parameters.read_query(query), path)
+    return parameters(parameters.split_query(query), path)
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ class Newer(NewerParameterSet):
 
 
 def classic(query: str) -> PairBounds:
-    return classic_pair(Classic(Classic.read_query(query)), "token_id", "serial_number")
+    return classic_pair(Classic(Classic.split_query(query)), "token_id", "serial_number")
 
 
 def newer(query: str) -> PairBounds:
-    return newer_pair(Newer(Newer.read_query(query)), "account_id", "token_id")
+    return newer_pair(Newer(Newer.split_query(query)), "account_id", "token_id")
 
 
 def equal(value: int) -> Bounds:

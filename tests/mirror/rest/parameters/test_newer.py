@@ -8,7 +8,7 @@ from tests.mirror.rest.paging.test_keyset import Allowances
 
 
 def given(query: str) -> Allowances:
-    return Allowances(Allowances.read_query(query), "/x")
+    return Allowances(Allowances.split_query(query), "/x")
 
 
 def problems(query: str) -> list[str]:

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from mirror.db.sql import Comparison
+from mirror.db.query import Query
+from mirror.db.sql import Comparison, Where
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
 from mirror.rest.parameters.query_string import classic_query
@@ -12,6 +13,7 @@ from mirror.rest.parameters.types import (
     ChoicesParameter,
     EntityIdParameter,
     LimitParameter,
+    NonceParameter,
     NumberParameter,
     OrderParameter,
     TimestampParameter,
@@ -51,7 +53,7 @@ def test_parameters_that_are_absent_have_their_defaults():
     assert nothing.order == "asc" and not nothing.descending
     assert nothing.internal is False
     assert nothing.account_id == nothing.type == []
-    assert nothing.where().sql == ""
+    assert nothing.filter_queryset(Query()) == Query(limit=25)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -170,11 +172,19 @@ def test_limits_are_settings(settings_of):
 
 
 def test_conditions_follow_from_the_declaration():
-    where = given(
-        "block.number=1&block.number=2&timestamp=ne:3&account.id=4&account.id=5&account.id=gt:6"
-    ).where()
-    assert where.sql == (
-        "where account_id = any(%s) and account_id > %s and index = %s and index = %s and at <> %s"
+    parameters = given(
+        "block.number=1&block.number=2&timestamp=ne:3&account.id=4&account.id=5&account.id=gt:6&limit=7"
     )
-    assert where.values == ([4, 5], 6, 1, 2, 3_000_000_000)
-    assert given("block.number=1&timestamp=2").where("timestamp").sql == "where at = %s"
+    query = parameters.filter_queryset(Query(Where(("live",)), descending=True))
+    assert query.where.sql == (
+        "where live and account_id = any(%s) and account_id > %s and index = %s and index = %s and at <> %s"
+    )
+    assert query.where.values == ([4, 5], 6, 1, 2, 3_000_000_000)
+    assert (query.direction, query.limit) == (parameters.order, 7)
+    assert given("timestamp=2").filter_queryset(Query()).where.sql == "where at = %s"
+
+
+def test_a_single_value_narrows_by_itself():
+    nonce = NonceParameter(column="nonce")
+    assert nonce.filter(Query(), 5).where == Where(("nonce = %s",), (5,))
+    assert nonce.filter(Query(), None) == Query()

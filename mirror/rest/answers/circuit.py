@@ -1,0 +1,56 @@
+"""A circuit breaker: a service that failed is spared for a while."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+log = logging.getLogger("mirror.rest")
+
+_PAUSE_SECONDS = 5.0
+
+
+class Circuit:
+    """Tells whether to call a service. After a failure nobody calls it for a while.
+
+    Then one request tries, and the others wait for its result. The log reports the first failure, and the
+    recovery.
+    """
+
+    def __init__(
+        self, service: str, pause: float = _PAUSE_SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._service, self._pause, self._clock = service, pause, clock
+        self._spared_until: float | None = None
+        self._lock = threading.Lock()
+
+    def closed(self) -> bool:
+        """Return whether the caller may call the service. It then reports `worked` or `failed`."""
+        if self._spared_until is None:
+            return True
+        with self._lock:
+            now = self._clock()
+            if self._spared_until is None or now < self._spared_until:
+                return self._spared_until is None
+            self._spared_until = now + self._pause
+            return True
+
+    def worked(self) -> None:
+        if self._spared_until is None:
+            return
+        with self._lock:
+            if self._spared_until is not None:
+                self._spared_until = None
+                log.warning("event=service_back service=%s", self._service)
+
+    def failed(self, error: Exception) -> None:
+        with self._lock:
+            first = self._spared_until is None
+            self._spared_until = self._clock() + self._pause
+        if first:
+            log.warning(
+                "event=service_failed service=%s error=%s retry_s=%g",
+                self._service,
+                f"{type(error).__name__}: {error}"[:200],
+                self._pause,
+            )

@@ -1,0 +1,49 @@
+"""The backend of Django's cache `responses` without Redis: the memory of this process."""
+
+import threading
+import time
+from typing import Any, NamedTuple
+
+from cachetools import TLRUCache
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+
+# Bytes that an entry takes beside its body: the key, the headers, and the objects that hold them.
+_OVERHEAD = 1500
+
+
+class _Entry(NamedTuple):
+    value: Any
+    expires: float
+
+
+class MemoryCache(BaseCache):
+    """At most `MAX_BYTES` bytes of answers; the least recently used make room.
+
+    Unlike Django's own memory cache it counts bytes, and answers are not copied on their way in and out.
+    """
+
+    def __init__(self, name: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self._entries: TLRUCache[str, _Entry] = TLRUCache(
+            params["OPTIONS"]["MAX_BYTES"],
+            ttu=lambda _key, entry, _now: entry.expires,
+            timer=lambda: time.monotonic(),
+            getsizeof=lambda entry: len(entry.value.body) + _OVERHEAD,
+        )
+        self._lock = threading.Lock()
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        with self._lock:
+            entry = self._entries.get(key)
+        return default if entry is None else entry.value
+
+    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
+        entry = _Entry(value, time.monotonic() + timeout)
+        with self._lock:
+            # An answer that is larger than the whole cache is not kept.
+            if self._entries.getsizeof(entry) <= self._entries.maxsize:
+                self._entries[key] = entry
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
