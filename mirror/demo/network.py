@@ -1,7 +1,7 @@
 """The simulated network: submits transactions, keeps the hbars, and closes blocks.
 
-An action is a function that lets one thing happen, `(network) -> bool`: it changes the world and submits what
-a real network would have recorded of it, or gives False when nothing of the kind is possible now.
+An action is a function `(network) -> None` that lets one thing happen: it changes the world and submits the
+transactions that a real network would have recorded. It raises NotPossible when its kind can't happen now.
 """
 
 import heapq
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from ledger.stream.record.compose import Block, ComposedTransaction, Composer, account, timestamp
 from ledger.stream.signature.node_key import SigningNode
@@ -21,15 +21,15 @@ from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceip
 
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
-# A turn in so many goes to what has happened least, so that a long run has some of everything: many among the
-# first transactions, so that a short one has, too.
+# One turn in this many goes to the action that was performed least often: more often among the first
+# transactions, so that a short run has some of everything, too.
 _RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
 _ATTEMPTS = 500
-_ASKED = 12  # people, for one that is able
+_PEOPLE_TRIED = 12
 _USUAL_FEE = 120_000
-# How long before its consensus a transaction was made: ns, from and until.
-_UNDER_WAY = 1_200_000_000, 6_000_000_000
-# Tinybars, where a transaction costs more than the usual one.
+# Shortest and longest time between the valid start of a transaction and its consensus, ns.
+_DELAY = 1_200_000_000, 6_000_000_000
+# Tinybars, for transactions that cost more than the usual fee.
 _FEES = {
     "consensusCreateTopic": 12_000_000,
     "contractCall": 60_000_000,
@@ -48,11 +48,29 @@ _FEES = {
 }
 
 
+_First = TypeVar("_First")
+_Second = TypeVar("_Second")
+
+
+class NotPossible(Exception):
+    """Nothing of the kind can happen now: an action raises it before it changes anything."""
+
+
+def both(first: _First | None, second: _Second | None) -> tuple[_First, _Second]:
+    """Return two different parties. Errors: NotPossible if one of them is missing."""
+    if first is None or second is None or first is second:
+        raise NotPossible
+    return first, second
+
+
 @dataclass(frozen=True)
 class Action:
-    """`weight` says how often it is tried compared with others; 0 only when its turn as a rare one comes."""
+    """Something that can happen, and how often it is tried compared with others.
 
-    perform: Callable[["Network"], bool]
+    With a `weight` of 0 it only gets the turns of rare actions.
+    """
+
+    perform: Callable[["Network"], object]
     weight: int
 
     @cached_property
@@ -61,9 +79,10 @@ class Action:
 
 
 class Network:
-    """A network of `nodes` that acts by `actions` as `seed` decides. `world` is the state by now.
+    """A network of `nodes` whose people perform `actions` as `seed` decides. `world` is its current state.
 
-    `counts` counts submitted transactions by the name of their body's field.
+    `counts` counts submitted transactions by the field of TransactionBody that holds them, and `performed`
+    counts actions by their name.
     """
 
     def __init__(
@@ -88,13 +107,13 @@ class Network:
 
     @property
     def now(self) -> int:
-        """The consensus timestamp that the next transaction gets, in ns."""
+        """The consensus timestamp of the next transaction, in ns."""
         return self.composer.consensus_timestamp
 
     # WHAT HAPPENS
 
     def act(self, transactions: int, within: int = 0) -> None:
-        """Let people act until at least so many more transactions are submitted, spread over `within` ns."""
+        """Let people act until at least this many transactions are submitted, spread over `within` ns."""
         done = self.counts.total()
         enough, end = done + transactions, self.now + within
         for _ in range(_ATTEMPTS * transactions):
@@ -114,26 +133,29 @@ class Network:
         raise RuntimeError("none of the actions is possible in this network")
 
     def _perform(self, action: Action) -> bool:
-        happened = action.perform(self)
-        if happened:
-            self.performed[action.name] += 1
-        return happened
+        try:
+            action.perform(self)
+        except NotPossible:
+            return False
+        self.performed[action.name] += 1
+        return True
 
-    def at(self, time: int, happening: Callable[["Network"], object]) -> None:
-        """Let something happen at a time, before anybody acts after it. It has to be a function of a module,
-        or a partial of one.
+    def at(self, time: int, event: Callable[["Network"], object]) -> None:
+        """Call `event` at a time, before anybody acts after it.
+
+        It has to be a function of a module or a partial of one, as it is pickled.
         """
         self._appointments += 1
-        heapq.heappush(self._due, (time, self._appointments, happening))
+        heapq.heappush(self._due, (time, self._appointments, event))
 
     def keep_appointments(self) -> None:
-        """Let happen what is due."""
+        """Call the events that are due."""
         while self._due and self._due[0][0] <= self.now:
-            _, _, happening = heapq.heappop(self._due)
-            happening(self)
+            _, _, event = heapq.heappop(self._due)
+            event(self)
 
     def close(self) -> Block:
-        """Close what was submitted since the last call into a block."""
+        """Close the transactions submitted since the last call into a block."""
         return self.composer.block()
 
     def skip(self, nanoseconds: int) -> None:
@@ -152,7 +174,7 @@ class Network:
         record: Mapping[str, Any] | None = None,
         whole: Mapping[str, Any] | None = None,
         transfers: Mapping[int, int] | None = None,
-        result: str = "SUCCESS",
+        result: str | None = None,
         fee: int | None = None,
         parent: ComposedTransaction | None = None,
         nonce: int = 0,
@@ -161,11 +183,12 @@ class Network:
     ) -> ComposedTransaction:
         """Submit a transaction and move its hbars.
 
-        `kind` is a field of TransactionBody and `body` what it holds; `whole` other fields of the
-        TransactionBody, `record` those of the TransactionRecord. `transfers` (account -> tinybars) are moved
-        if it succeeds; the fee always is, and so are staking rewards that are due. A child of `parent` costs
-        nothing and has a `nonce` of its own.
+        `kind` is a field of TransactionBody, `body` its fields, `whole` other fields of the TransactionBody,
+        and `record` fields of the TransactionRecord. It succeeds unless `result` names another result code.
+        `transfers` (account -> tinybars) are made if it succeeds; the fee and the staking rewards that are
+        due are always paid. A child of `parent` costs nothing and has a `nonce` of its own.
         """
+        result = result or "SUCCESS"
         message = self.body(kind, body, whole or {})
         status = result_codes.NUMBERS[result]
         complete = TransactionRecord(
@@ -203,7 +226,7 @@ class Network:
     def _rewards(
         self, payer: int, fee: int, transfers: Mapping[int, int] | None, result: str, record: Any
     ) -> dict[int, int]:
-        """The staking rewards to pay with a transaction."""
+        """Return the staking rewards that a transaction pays."""
         if record.HasField("transferList"):
             return {}
         touched = [payer] if fee else []
@@ -212,7 +235,7 @@ class Network:
         return self.world.staking.due(touched, self.world.accounts)
 
     def body(self, kind: str, body: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
-        """The TransactionBody that is submitted with these; for those that hold it."""
+        """Return the TransactionBody that is submitted with these."""
         message = TransactionBody(**whole)
         data = getattr(message, kind)
         data.SetInParent()
@@ -220,35 +243,43 @@ class Network:
         return message
 
     def transaction_id(self, payer: int) -> Any:
-        """The TransactionID of a transaction that is submitted next; for those that refer to it."""
-        valid_start = timestamp(self.now - self.choose.randrange(*_UNDER_WAY))
+        """Return an id for the next transaction."""
+        valid_start = timestamp(self.now - self.choose.randrange(*_DELAY))
         return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
 
     def fee(self, kind: str) -> int:
-        """What a transaction costs now, in tinybars."""
+        """Return what a transaction costs now, in tinybars."""
         usual = _FEES.get(kind, _USUAL_FEE)
         return usual + self.choose.randrange(usual // 10)
 
-    # WHO
+    # PEOPLE
 
-    def person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
-        """Some person that can pay `at_least`; None when none is found soon. One that is `settled` may take
-        on what keeps accounts from being closed.
+    def find_person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
+        """Return a random person who can pay `at_least`; None if a few tries find nobody.
+
+        A `settled` one may take on what keeps an account from being closed.
         """
         world = self.world
-        for _ in range(_ASKED):
-            asked = world.accounts[self.choose.choice(world.people)]
-            if asked.balance >= at_least and not (settled and asked.passing):
-                return asked
+        for _ in range(_PEOPLE_TRIED):
+            person = world.accounts[self.choose.choice(world.people)]
+            if person.balance >= at_least and not (settled and person.passing):
+                return person
         return None
 
+    def person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account:
+        """Return a random person as `find_person` does. Errors: NotPossible."""
+        person = self.find_person(at_least=at_least, settled=settled)
+        if person is None:
+            raise NotPossible
+        return person
+
     def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
-        """Whether an account is there and can pay so much."""
+        """Tell whether an account exists and can pay this much."""
         account = self.world.accounts[number]
         return not account.deleted and account.balance >= at_least
 
     def new_number(self) -> int:
-        """The number of the next new entity."""
+        """Return the number of the next new entity."""
         number = self.world.next_number
         self.world.next_number += 1
         return number

@@ -1,4 +1,4 @@
-"""Atomic batches (HIP-551): transactions of several people that happen together or not at all."""
+"""Atomic batches (HIP-551): transactions of several people that succeed together or not at all."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any
 from ledger.stream.record.compose import account, timestamp, transfer_list
 from mirror.demo.actions import texts
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.files import some_file
+from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.files import APPEND, Change
 from mirror.values.hapi import Key, SignedTransaction
@@ -23,7 +23,7 @@ def _nothing(network: Network) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Inner:
-    """A transaction of a batch. `happen` changes the world besides hbars, and gives the receipt."""
+    """A transaction of a batch. `happen` changes the world except for hbars, and returns the receipt."""
 
     kind: str
     body: dict[str, Any]
@@ -32,40 +32,42 @@ class Inner:
     happen: Callable[[Network], dict[str, Any]] = _nothing
 
 
-def happen_together(network: Network) -> bool:
-    """Two to four transactions, for which somebody pays who puts them together."""
+def happen_together(network: Network) -> None:
+    """Submit a batch of two to four transactions."""
     batch = _make(network, network.choose.randrange(2, 5))
     operator = network.person()
-    if operator is None or operator.key is None or len(batch) < 2:
-        return False
+    if operator.key is None or len(batch) < 2:
+        raise NotPossible
     _submit(network, operator.number, operator.key, batch, results=["SUCCESS"] * len(batch))
-    return True
 
 
-def fail_together(network: Network) -> bool:
-    """A batch that fails, mostly by one of its transactions."""
-    return _fail_in_the_end(network) if network.choose.random() < 0.7 else _misuse_batch(network)
+def fail_together(network: Network) -> None:
+    """Submit a batch that fails, mostly by one of its transactions."""
+    if network.choose.random() < 0.7:
+        _fail_in_the_end(network)
+    else:
+        _misuse_batch(network)
 
 
-def _fail_in_the_end(network: Network) -> bool:
-    """The last of some transactions fails: what came before is taken back, besides its fees."""
+def _fail_in_the_end(network: Network) -> None:
+    """Submit a batch whose last transaction fails, which reverts the others but for their fees."""
     batch = _make(network, network.choose.randrange(1, 3))
-    operator, payer, receiver = network.person(), network.person(), network.person()
-    if not (operator and operator.key and payer and receiver and batch) or payer is receiver:
-        return False
+    operator = network.find_person()
+    payer, receiver = both(network.find_person(), network.find_person())
+    if not (operator and operator.key and batch):
+        raise NotPossible
     amount = payer.balance + HBAR
     body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
     batch.append(Inner("cryptoTransfer", body, payer.number))
     results = ["REVERTED_SUCCESS"] * (len(batch) - 1) + ["INSUFFICIENT_ACCOUNT_BALANCE"]
     _submit(network, operator.number, operator.key, batch, results=results)
-    return True
 
 
-def _misuse_batch(network: Network) -> bool:
-    """Somebody puts nothing together, or something that can't be part of a batch."""
+def _misuse_batch(network: Network) -> None:
+    """Submit a batch that is empty, or holds a transaction that can't be part of a batch."""
     operator = network.person()
-    if operator is None or operator.key is None:
-        return False
+    if operator.key is None:
+        raise NotPossible
     inner = Inner("freeze", {"freeze_type": 1}, operator.number)
     if network.choose.random() < 0.5:
         transactions, result = [], "BATCH_LIST_EMPTY"
@@ -73,11 +75,10 @@ def _misuse_batch(network: Network) -> bool:
         body = network.body(inner.kind, inner.body, _whole(network, inner, operator.key))
         transactions, result = [_signed(body)], "BATCH_TRANSACTION_IN_BLACKLIST"
     network.submit("atomic_batch", {"transactions": transactions}, payer=operator.number, result=result)
-    return True
 
 
 def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], results: list[str]) -> None:
-    """The batch, then what is in it, each with the batch as parent and a transaction id of its own."""
+    """Submit the batch, then its transactions, each with the batch as parent and an id of its own."""
     wholes = [_whole(network, inner, key) for inner in batch]
     bodies = [network.body(inner.kind, inner.body, whole) for inner, whole in zip(batch, wholes, strict=True)]
     happens = all(result == "SUCCESS" for result in results)
@@ -101,7 +102,7 @@ def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], res
 
 
 def _whole(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
-    """All other fields of an inner transaction: it is not sent to any node."""
+    """Return the other fields of the body of an inner transaction, which is not sent to any node."""
     return {
         "transactionID": network.transaction_id(inner.payer),
         "nodeAccountID": {},
@@ -116,15 +117,15 @@ def _signed(body: Any) -> bytes:
     return serialized
 
 
-# WHAT A BATCH IS MADE OF
+# INNER TRANSACTIONS
 def _make(network: Network, count: int) -> list[Inner]:
-    """So many transactions of different kinds, or what is possible of them."""
+    """Return up to `count` transactions of different kinds: those that are possible."""
     makers = network.choose.sample(_MAKERS, count)
     return [inner for maker in makers if (inner := maker(network))]
 
 
 def _payment(network: Network) -> Inner | None:
-    payer, receiver = network.person(), network.person()
+    payer, receiver = network.find_person(), network.find_person()
     if payer is None or receiver is None or payer is receiver:
         return None
     amount = network.choose.randrange(1, 40) * HBAR
@@ -134,7 +135,7 @@ def _payment(network: Network) -> Inner | None:
 
 def _message(network: Network) -> Inner | None:
     topics = [topic for topic in network.world.topics.values() if topic.is_free]
-    payer = network.person()
+    payer = network.find_person()
     if not topics or payer is None:
         return None
     topic = network.choose.choice(topics)
@@ -148,7 +149,7 @@ def _message(network: Network) -> Inner | None:
 
 
 def _memo(network: Network) -> Inner | None:
-    changed = network.person()
+    changed = network.find_person()
     if changed is None:
         return None
     memo = people.memo_of(network, changed)
@@ -162,7 +163,7 @@ def _memo(network: Network) -> Inner | None:
 
 
 def _line(network: Network) -> Inner | None:
-    file = some_file(network)
+    file = find_file(network)
     if file is None:
         return None
     contents = f"# together, {network.choose.randrange(1_000)}\n".encode()

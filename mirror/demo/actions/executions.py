@@ -1,4 +1,4 @@
-"""What was scheduled happens: paid by its payer, as it was asked for or with the result it has by then."""
+"""Executing scheduled transactions, which may fail by then."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from mirror.values.hapi import SchedulableTransactionBody, TransactionID
 
 
 def execute(network: Network, schedule: Schedule) -> None:
-    """Let it happen now."""
+    """Execute a scheduled transaction now."""
     # BODY
     scheduled = scheduled_body(schedule)
     kind = scheduled.WhichOneof("data")
@@ -39,7 +39,7 @@ def execute(network: Network, schedule: Schedule) -> None:
         else:
             message = topic.add(scheduled.consensusSubmitMessage.message, payer.number, network.now)
             receipt = message_receipt(message)
-    # WHAT HAPPENS
+    # RECORD
     schedule.executed = network.now
     network.submit(
         kind,
@@ -55,20 +55,18 @@ def execute(network: Network, schedule: Schedule) -> None:
 
 
 def scheduled_body(schedule: Schedule) -> Any:
-    """The SchedulableTransactionBody."""
+    """Return the SchedulableTransactionBody."""
     return SchedulableTransactionBody.FromString(schedule.scheduled)
 
 
 def scheduled_id(schedule: Schedule) -> Any:
-    """The TransactionID of what was scheduled: that of the schedule's own transaction, marked."""
+    """Return the id of the scheduled transaction: that of the ScheduleCreate, marked as scheduled."""
     transaction_id = TransactionID.FromString(schedule.transaction_id)
     transaction_id.scheduled = True
     return transaction_id
 
 
-# What was deleted by now may be forgotten, too.
-
-
+# What was deleted since may also have been forgotten.
 def _result_of_payment(network: Network, transfers: dict[int, int]) -> str:
     for number, amount in transfers.items():
         holder = network.world.accounts.get(number)
@@ -84,4 +82,4 @@ def _result_of_mint(minted: Token | None, amount: int) -> str:
         return "TOKEN_WAS_DELETED"
     if not minted.supply_key:
         return "TOKEN_HAS_NO_SUPPLY_KEY"
-    return supply.refusal(minted, amount) or "SUCCESS"
+    return supply.refusal_to_mint(minted, amount) or "SUCCESS"

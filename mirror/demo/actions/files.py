@@ -1,10 +1,10 @@
-"""Files of people: created, added to, rewritten, deleted."""
+"""Files of people: creating, appending to, updating and deleting them."""
 
 import json
 from typing import Any
 
 from ledger.stream.record.compose import timestamp
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
@@ -14,11 +14,11 @@ _GOODS = ("Apples", "Bread", "Coffee", "Dates", "Eggs", "Figs", "Honey", "Olives
 _PLACES = ("Accra", "Bergen", "Cusco", "Dhaka", "Edirne", "Fukuoka", "Ghent", "Havana")
 
 
-def create(network: Network) -> bool:
-    """Somebody publishes a price list, or opens a log of temperatures."""
+def create(network: Network) -> None:
+    """Create a price list or a log of temperatures."""
     owner = network.person()
-    if owner is None or owner.key is None or len(_living(network)) >= _MOST_FILES:
-        return False
+    if owner.key is None or len(_living(network)) >= _MOST_FILES:
+        raise NotPossible
     number, at = network.new_number(), network.now
     keys = KeyList(keys=[Key.FromString(owner.key)])
     place = network.choose.choice(_PLACES)
@@ -33,14 +33,11 @@ def create(network: Network) -> bool:
     created.changes.append(Change(at, CREATE, contents))
     network.world.files[number] = created
     network.submit("fileCreate", body, payer=owner.number, receipt={"fileID": {"fileNum": number}})
-    return True
 
 
-def append(network: Network) -> bool:
-    """A few more lines."""
+def append(network: Network) -> None:
+    """Append some lines to a file."""
     file = some_file(network)
-    if file is None:
-        return False
     lines = (
         f"{(network.now // NANOS_PER_SECOND) - 60 * step},{network.choose.uniform(-9, 35):.1f}\n"
         for step in range(network.choose.randrange(2, 8), 0, -1)
@@ -48,14 +45,11 @@ def append(network: Network) -> bool:
     contents = "".join(lines).encode()
     file.changes.append(Change(network.now, APPEND, contents))
     network.submit("fileAppend", {"fileID": {"fileNum": file.number}, "contents": contents}, payer=file.owner)
-    return True
 
 
-def update(network: Network) -> bool:
-    """New contents, another memo, or a longer life."""
+def update(network: Network) -> None:
+    """Replace the contents, the memo or the expiry of a file."""
     file = some_file(network)
-    if file is None:
-        return False
     body: dict[str, Any] = {"fileID": {"fileNum": file.number}}
     contents = b""
     match network.choose.randrange(3):
@@ -67,27 +61,21 @@ def update(network: Network) -> bool:
         case _:
             file.expiration = _in_days(network, 180)
             body["expirationTime"] = timestamp(file.expiration)
-    # Also a change of something else leaves a row of no contents.
+    # A change of something else leaves a row without contents.
     file.changes.append(Change(network.now, UPDATE, contents))
     network.submit("fileUpdate", body, payer=file.owner)
-    return True
 
 
-def delete(network: Network) -> bool:
-    """A file is deleted; some time later somebody may still try to add to it."""
+def delete(network: Network) -> None:
+    """Delete a file."""
     file = some_file(network)
-    if file is None:
-        return False
     file.deleted = True
     network.submit("fileDelete", {"fileID": {"fileNum": file.number}}, payer=file.owner)
-    return True
 
 
-def change_in_vain(network: Network) -> bool:
-    """Somebody adds to a deleted file, changes a file of the network, or deletes one that never was."""
+def change_in_vain(network: Network) -> None:
+    """Append to a deleted file, update a file of the network, or delete one that never was."""
     payer = network.person()
-    if payer is None:
-        return False
     deleted = [file for file in network.world.files.values() if file.deleted]
     match network.choose.randrange(3):
         case 0 if deleted:
@@ -100,11 +88,10 @@ def change_in_vain(network: Network) -> bool:
         case _:
             body = {"fileID": {"fileNum": network.world.next_number + 1_000_000}}
             network.submit("fileDelete", body, payer=payer.number, result="INVALID_FILE_ID")
-    return True
 
 
 def _living(network: Network) -> list[File]:
-    """Files of people that are neither deleted nor left without an owner."""
+    """Return the files of people that are not deleted and whose owner is not deleted."""
     accounts = network.world.accounts
     return [
         file
@@ -113,8 +100,16 @@ def _living(network: Network) -> list[File]:
     ]
 
 
-def some_file(network: Network) -> File | None:
-    """A file that somebody can still change, and pay for that."""
+def some_file(network: Network) -> File:
+    """Return a file whose owner can pay for a change. Errors: NotPossible."""
+    file = find_file(network)
+    if file is None:
+        raise NotPossible
+    return file
+
+
+def find_file(network: Network) -> File | None:
+    """Return a file whose owner can pay for a change; None if there is none."""
     files = [file for file in _living(network) if network.can_pay(file.owner)]
     return network.choose.choice(files) if files else None
 

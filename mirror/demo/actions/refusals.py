@@ -1,24 +1,24 @@
-"""What is submitted although the network will refuse it: people make mistakes, but not often."""
+"""Transactions that the network refuses: people make mistakes, but not often."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from mirror.demo.network import Network
+from mirror.demo.network import Network, NotPossible
 
-_STUBBORN = 0.15  # how often something is submitted although it will be refused
+_SUBMITTED = 0.15  # share of what would be refused that is submitted nevertheless
 
 Refused = tuple[str, dict[str, Any], str]  # kind of body, its fields, result code
 
 
-def refuses(network: Network, refusal: str | None) -> bool:
-    """Whether somebody rather gives up than to submit what will be refused."""
-    return refusal is not None and network.choose.random() >= _STUBBORN
+def give_up_if(network: Network, refusal: str | None) -> None:
+    """Mostly give up what would fail with the result code `refusal`. Errors: NotPossible."""
+    if refusal is not None and network.choose.random() >= _SUBMITTED:
+        raise NotPossible
 
 
-def submit_one(network: Network, refused: Sequence[Refused], *, payer: int) -> bool:
-    """Submit one of these, which fails; gives False when there are none."""
+def submit_one(network: Network, refused: Sequence[Refused], *, payer: int) -> None:
+    """Submit one of these transactions, which fails. Errors: NotPossible if there are none."""
     if not refused:
-        return False
+        raise NotPossible
     kind, body, result = network.choose.choice(refused)
     network.submit(kind, body, payer=payer, result=result)
-    return True

@@ -1,4 +1,4 @@
-"""Schedules: created, signed with real signatures, executed, deleted, and left to expire."""
+"""Schedules: creating, signing, deleting and expiring them. Signatures are real."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from ledger.stream.record.compose import ComposedTransaction, account, timestamp
 from mirror.demo.actions import texts
 from mirror.demo.actions.executions import execute, scheduled_body, scheduled_id
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, wallet_of
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id
 from mirror.demo.world.accounts import HBAR, Account
@@ -22,23 +22,21 @@ _MEMOS = ("Rent for {}", "Salaries, {}", "Gift for {}", "Share of {}", "Deposit 
 _OCCASIONS = ("March", "the flat", "the wedding", "the boat", "the choir", "the workshop")
 
 
-def create(network: Network) -> bool:
-    """Somebody schedules a payment, sometimes a message, or that more of a token is minted."""
-    (what,) = network.choose.choices((_schedule_payment, _schedule_message, _schedule_mint), (4, 1, 1))
-    return what(network)
+def create(network: Network) -> None:
+    """Schedule a payment, sometimes a message or a mint."""
+    (schedule,) = network.choose.choices((_schedule_payment, _schedule_message, _schedule_mint), (4, 1, 1))
+    schedule(network)
 
 
-def _schedule_payment(network: Network) -> bool:
-    """Somebody schedules a payment that others have to sign, who pay it."""
-    creator = _signer(network)
-    if creator is None or not _has_room(network):
-        return False
-    senders = [one for one in (_signer(network) for _ in range(network.choose.choice((1, 1, 2)))) if one]
+def _schedule_payment(network: Network) -> None:
+    """Schedule a payment that its senders have to sign."""
+    creator = _creator(network)
+    senders = [_find_signer(network) for _ in range(network.choose.choice((1, 1, 2)))]
     receiver = network.person()
-    numbers = list(dict.fromkeys(sender.number for sender in senders))
-    if receiver is None or receiver.number in numbers or not numbers:
-        return False
-    # Now and then somebody is to pay more than there is, which shows when it happens.
+    numbers = list(dict.fromkeys(sender.number for sender in senders if sender))
+    if receiver.number in numbers or not numbers:
+        raise NotPossible
+    # Now and then it is more than the sender has: then it fails when it is executed.
     most = 60 if network.choose.random() < 0.9 else 10_000_000
     transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
@@ -46,44 +44,42 @@ def _schedule_payment(network: Network) -> bool:
     payer = network.choose.choice((creator, network.world.accounts[numbers[0]]))
     required = list(dict.fromkeys((*numbers, payer.number)))
     _schedule(network, creator, body, payer=payer, required=required)
-    return True
 
 
-def _schedule_message(network: Network) -> bool:
-    """Somebody schedules a message, which nobody else has to sign: it is said when its time has come."""
-    creator = _signer(network)
+def _schedule_message(network: Network) -> None:
+    """Schedule a message that nobody else has to sign, for its expiry."""
+    creator = _creator(network)
     topics = [topic for topic in network.world.topics.values() if topic.is_free]
-    if creator is None or not topics or not _has_room(network):
-        return False
+    if not topics:
+        raise NotPossible
     topic = network.choose.choice(topics)
     message = texts.message(network, topic.subject, topic.sequence_number + 1)
     body = {"consensusSubmitMessage": {"topicID": {"topicNum": topic.number}, "message": message}}
     _schedule(network, creator, body, payer=creator, required=[creator.number], waits=True)
-    return True
 
 
-def _schedule_mint(network: Network) -> bool:
-    """Somebody asks a treasury for more of a token."""
-    creator = _signer(network)
-    minted = traders.token(network, lambda one: one.fungible and one.supply_key)
-    if creator is None or minted is None or not _has_room(network):
-        return False
-    amount = max(1, minted.initial_supply // network.choose.randrange(20, 400))
-    body = {"tokenMint": {"token": token_id(minted.number), "amount": amount}}
-    required = list(dict.fromkeys((creator.number, minted.treasury)))
+def _schedule_mint(network: Network) -> None:
+    """Schedule a mint, which the treasury of the token has to sign."""
+    creator, token = both(
+        _find_signer(network), traders.find_token(network, lambda token: token.fungible and token.supply_key)
+    )
+    if not _has_room(network):
+        raise NotPossible
+    amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
+    body = {"tokenMint": {"token": token_id(token.number), "amount": amount}}
+    required = list(dict.fromkeys((creator.number, token.treasury)))
     _schedule(network, creator, body, payer=creator, required=required)
-    return True
 
 
-def sign(network: Network) -> bool:
-    """Somebody signs what was scheduled; the last one who has to lets it happen."""
-    schedules = [one for one in _open(network) if one.missing]
+def sign(network: Network) -> None:
+    """Sign a schedule, which is executed after the last signature it needs."""
+    schedules = [schedule for schedule in _open(network) if schedule.missing]
     if not schedules:
-        return False
+        raise NotPossible
     schedule = network.choose.choice(schedules)
     signer = network.world.accounts[network.choose.choice(schedule.missing)]
-    if _wallet(signer) is None or not network.can_pay(signer.number):
-        return False
+    if not _wallet(signer) or not network.can_pay(signer.number):
+        raise NotPossible
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     schedule.signed.append(signer.number)
     signed = network.submit(
@@ -96,26 +92,26 @@ def sign(network: Network) -> bool:
     schedule.keep(signed.consensus_timestamp, _signature_map(signed))
     if not schedule.missing and not schedule.waits:
         execute(network, schedule)
-    return True
 
 
-def delete(network: Network) -> bool:
-    """Somebody thinks better of it."""
-    schedules = [one for one in _open(network) if one.admin_key and network.can_pay(one.creator)]
+def delete(network: Network) -> None:
+    """Delete a schedule."""
+    schedules = [
+        schedule for schedule in _open(network) if schedule.admin_key and network.can_pay(schedule.creator)
+    ]
     if not schedules:
-        return False
+        raise NotPossible
     schedule = network.choose.choice(schedules)
     schedule.deleted = True
     body = {"scheduleID": {"scheduleNum": schedule.number}}
     network.submit("scheduleDelete", body, payer=schedule.creator)
-    return True
 
 
-def change_in_vain(network: Network) -> bool:
-    """Somebody signs too late, or twice, or deletes what can't be, or schedules the same again."""
+def change_in_vain(network: Network) -> None:
+    """Sign a schedule too late or twice, delete an immutable one, or create the same again."""
     payer, schedules = network.person(), list(network.world.schedules.values())
-    if payer is None or not schedules:
-        return False
+    if not schedules:
+        raise NotPossible
     schedule = network.choose.choice(schedules)
     number: dict[str, Any] = {"scheduleID": {"scheduleNum": schedule.number}}
     if schedule.executed:
@@ -136,11 +132,10 @@ def change_in_vain(network: Network) -> bool:
             receipt={**number, "scheduledTransactionID": scheduled_id(schedule)},
             result="IDENTICAL_SCHEDULE_ALREADY_CREATED",
         )
-    return True
 
 
 def end(network: Network, number: int) -> None:
-    """The time of a schedule has come: it happens if it was waiting for that, or is forgotten."""
+    """End a schedule at its expiry: execute it if it waited for that and is signed, else let it expire."""
     schedule = network.world.schedules.get(number)
     if schedule is None or not schedule.is_open:
         return
@@ -153,7 +148,7 @@ def end(network: Network, number: int) -> None:
 def _schedule(
     network: Network,
     creator: Account,
-    body: dict[str, Any],
+    scheduled: dict[str, Any],
     *,
     payer: Account,
     required: list[int],
@@ -161,18 +156,18 @@ def _schedule(
 ) -> None:
     number, at = network.new_number(), network.now
     memo = network.choose.choice(_MEMOS).format(network.choose.choice(_OCCASIONS))
-    asked: dict[str, Any] = {"scheduledTransactionBody": {**body, "memo": memo, "transactionFee": HBAR}}
-    asked["memo"] = memo
+    scheduled |= {"memo": memo, "transactionFee": HBAR}
+    body: dict[str, Any] = {"scheduledTransactionBody": scheduled, "memo": memo}
     expires, expiration = at + _USUAL_LIFE, None
     if waits or network.choose.random() < 0.3:
         seconds = at // NANOS_PER_SECOND + network.choose.randrange(60, 7_200)
         expires = expiration = seconds * NANOS_PER_SECOND
-        asked["expiration_time"], asked["wait_for_expiry"] = timestamp(expires), waits
+        body["expiration_time"], body["wait_for_expiry"] = timestamp(expires), waits
     if payer is not creator:
-        asked["payerAccountID"] = account(payer.number)
+        body["payerAccountID"] = account(payer.number)
     admin_key = creator.key if network.choose.random() < 0.8 else None
     if admin_key:
-        asked["adminKey"] = Key.FromString(admin_key)
+        body["adminKey"] = Key.FromString(admin_key)
     transaction_id = network.transaction_id(creator.number)
     schedule = Schedule(
         number,
@@ -192,7 +187,7 @@ def _schedule(
     network.world.schedules[number] = schedule
     created = network.submit(
         "scheduleCreate",
-        asked,
+        body,
         payer=creator.number,
         receipt={
             "scheduleID": {"scheduleNum": number},
@@ -211,7 +206,7 @@ def _schedule(
 
 
 def _create_body(schedule: Schedule) -> dict[str, Any]:
-    """What would create the same schedule again."""
+    """Return a body that would create the same schedule again."""
     body: dict[str, Any] = {
         "scheduledTransactionBody": scheduled_body(schedule),
         "memo": schedule.memo,
@@ -226,34 +221,42 @@ def _create_body(schedule: Schedule) -> dict[str, Any]:
 
 
 def _open(network: Network) -> list[Schedule]:
-    return [one for one in network.world.schedules.values() if one.is_open]
+    return [schedule for schedule in network.world.schedules.values() if schedule.is_open]
 
 
 def _has_room(network: Network) -> bool:
     return len(_open(network)) < _MOST_OPEN
 
 
-def _signer(network: Network) -> Account | None:
-    """Somebody who signs with one key."""
-    found = network.person(settled=True)
-    return found if found and _wallet(found) else None
+def _creator(network: Network) -> Account:
+    """Return somebody to create one more schedule. Errors: NotPossible."""
+    creator = _find_signer(network)
+    if creator is None or not _has_room(network):
+        raise NotPossible
+    return creator
 
 
-def _wallet(of: Account) -> Ed25519Wallet | EcdsaWallet | None:
-    """What an account signs with; None when it takes several keys, or has none."""
-    return wallet_of(of.number, of.key)
+def _find_signer(network: Network) -> Account | None:
+    """Return somebody who signs with one key."""
+    person = network.find_person(settled=True)
+    return person if person and _wallet(person) else None
+
+
+def _wallet(signer: Account) -> Ed25519Wallet | EcdsaWallet | None:
+    """Return the wallet of an account; None when it has no key, or several."""
+    return wallet_of(signer.number, signer.key)
 
 
 def _signatures(signer: Account) -> Callable[[bytes], Any]:
-    """Makes the SignatureMap of the bytes of a body. Errors: ValueError when it takes several keys."""
-    own = _wallet(signer)
-    if own is None:
+    """Return what makes the SignatureMap of a serialized body."""
+    wallet = _wallet(signer)
+    if wallet is None:
         raise ValueError(f"account {signer.number} does not sign with one key")
-    return own.signatures
+    return wallet.signatures
 
 
 def _signature_map(composed: ComposedTransaction) -> Any:
-    """The SignatureMap of a transaction."""
+    """Return the SignatureMap of a transaction."""
     transaction = Transaction.FromString(composed.transaction_bytes)
     return SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 

@@ -1,4 +1,4 @@
-"""What people write to topics."""
+"""The messages and memos of topics."""
 
 import json
 from collections.abc import Callable
@@ -21,8 +21,7 @@ _REMARKS = (
     "The market moves to the harbour while the square is paved.",
 )
 
-
-# What the memo of a topic may add.
+# Additions to the memo of a topic.
 RULES = ("please be brief", "in English", "no advertising", "readers welcome", "archived weekly")
 
 
@@ -75,17 +74,17 @@ SUBJECTS: tuple[tuple[str, Callable[[Network, int], bytes]], ...] = (
 
 
 def memo(network: Network, subject: int) -> str:
-    """The memo of a topic about a subject."""
+    """Return the memo of a topic about a subject."""
     return SUBJECTS[subject][0].format(network.choose.choice(_PLACES), network.choose.randrange(1, 200))
 
 
 def message(network: Network, subject: int, number: int) -> bytes:
-    """A message that fits a subject, the `number`-th of its topic."""
+    """Return a message about a subject, the `number`-th of its topic."""
     return SUBJECTS[subject][1](network, number)
 
 
 def long_message(network: Network, subject: int) -> bytes:
-    """A message that takes two or three chunks: minutes, whatever the topic is about."""
+    """Return a message that takes two or three chunks: minutes, whatever the subject."""
     lines = [f"Minutes of {memo(network, subject)}", ""]
     for number in range(1, network.choose.randrange(24, 44)):
         lines.append(f"{number}. {network.choose.choice(_REMARKS)}")

@@ -1,4 +1,4 @@
-"""Topics: opened, written to, changed and closed."""
+"""Topics: creating them, submitting messages, updating and deleting them."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ledger.stream.record.compose import account, timestamp
 from mirror.demo.actions import texts
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
 from mirror.values.hapi import Key
@@ -16,11 +16,11 @@ _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
 _CHUNK = 1_024
 
 
-def create(network: Network) -> bool:
-    """Somebody opens a topic: some for all to write to, some for the owner alone, some for a fee."""
+def create(network: Network) -> None:
+    """Create a topic: open to everybody, for the owner alone, or for a fee."""
     owner = network.person(settled=True)
-    if owner is None or owner.key is None or len(_living(network)) >= _MOST_TOPICS:
-        return False
+    if owner.key is None or len(_living(network)) >= _MOST_TOPICS:
+        raise NotPossible
     number = network.new_number()
     subject = network.choose.randrange(len(texts.SUBJECTS))
     topic = Topic(number, network.now, owner.number, subject, texts.memo(network, subject))
@@ -46,31 +46,22 @@ def create(network: Network) -> bool:
     network.submit(
         "consensusCreateTopic", body, payer=owner.number, receipt={"topicID": {"topicNum": number}}
     )
-    return True
 
 
-def submit(network: Network) -> bool:
-    """Somebody writes to a topic."""
-    found = _writable(network)
-    if found is None:
-        return False
-    topic, payer = found
+def submit(network: Network) -> None:
+    """Submit a message to a topic."""
+    topic, payer = _writable(network)
     write(network, topic, payer, texts.message(network, topic.subject, topic.sequence_number + 1))
-    return True
 
 
-def submit_long(network: Network) -> bool:
-    """Somebody writes a message of several chunks, each a transaction."""
-    found = _writable(network)
-    if found is None:
-        return False
-    topic, payer = found
+def submit_long(network: Network) -> None:
+    """Submit a message of several chunks, each in a transaction."""
+    topic, payer = _writable(network)
     text = texts.long_message(network, topic.subject)
     chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
     initial = network.transaction_id(payer.number)
     for place, contents in enumerate(chunks, start=1):
         write(network, topic, payer, contents, chunk=(place, len(chunks)), initial=initial)
-    return True
 
 
 def write(
@@ -82,7 +73,7 @@ def write(
     chunk: tuple[int, int] | None = None,
     initial: Any = None,
 ) -> None:
-    """Submit a message, or a chunk of the message that began with the transaction `initial`."""
+    """Submit a message, or a chunk of one whose first transaction has the id `initial`."""
     body: dict[str, Any] = {"topicID": {"topicNum": topic.number}, "message": contents}
     whole: dict[str, Any] = {}
     if chunk is not None:
@@ -117,7 +108,7 @@ def write(
 
 
 def receipt(message: Message) -> dict[str, Any]:
-    """What the receipt says of a message."""
+    """Return the fields of the receipt of a message."""
     return {
         "topicSequenceNumber": message.sequence_number,
         "topicRunningHash": message.running_hash,
@@ -125,11 +116,11 @@ def receipt(message: Message) -> dict[str, Any]:
     }
 
 
-def update(network: Network) -> bool:
-    """Another memo, life, submit key, or fee."""
+def update(network: Network) -> None:
+    """Change the memo, expiry, submit key, fee or auto-renew account of a topic."""
     topics = [topic for topic in _living(network) if topic.admin_key and network.can_pay(topic.owner)]
     if not topics:
-        return False
+        raise NotPossible
     topic = network.choose.choice(topics)
     body: dict[str, Any] = {"topicID": {"topicNum": topic.number}}
     match network.choose.randrange(5):
@@ -148,7 +139,7 @@ def update(network: Network) -> bool:
             topic.fee_changed = network.now
             body["custom_fees"] = {"fees": [_fee(topic)] if topic.fee else []}
         case _ if topic.fee_schedule_key:
-            exempt = network.person()
+            exempt = network.find_person()
             topic.fee_exempt_keys = [exempt.key] if exempt and exempt.key else []
             keys = [Key.FromString(key) for key in topic.fee_exempt_keys]
             body["fee_exempt_key_list"] = {"keys": keys}
@@ -157,27 +148,23 @@ def update(network: Network) -> bool:
             topic.auto_renew_account = None
     topic.changed = network.now
     network.submit("consensusUpdateTopic", body, payer=topic.owner)
-    return True
 
 
-def delete(network: Network) -> bool:
-    """A topic is closed; what was said stays."""
+def delete(network: Network) -> None:
+    """Delete a topic. Its messages stay."""
     living = _living(network)
     topics = [topic for topic in living if topic.admin_key and network.can_pay(topic.owner)]
     if len(living) <= _FEWEST_TOPICS or not topics:
-        return False
+        raise NotPossible
     topic = network.choose.choice(topics)
     topic.deleted, topic.changed = True, network.now
     network.submit("consensusDeleteTopic", {"topicID": {"topicNum": topic.number}}, payer=topic.owner)
-    return True
 
 
-def submit_in_vain(network: Network) -> bool:
-    """Somebody writes to a closed topic, without its key, too much, or for less than it costs."""
-    payer, topic = network.person(), _topic(network)
-    if payer is None or topic is None:
-        return False
-    deleted = [one for one in network.world.topics.values() if one.deleted]
+def submit_in_vain(network: Network) -> None:
+    """Submit a message to a deleted topic, without its key, too long, or for less than its fee."""
+    payer, topic = both(network.find_person(), _find_topic(network))
+    deleted = [topic for topic in network.world.topics.values() if topic.deleted]
     number, whole, contents = topic.number, {}, b"Hello?"
     if not topic.is_public:
         result = "INVALID_SIGNATURE"
@@ -190,31 +177,27 @@ def submit_in_vain(network: Network) -> bool:
         contents, result = json.dumps({"noise": "-" * 1_100}).encode(), "MESSAGE_SIZE_TOO_LARGE"
     body = {"topicID": {"topicNum": number}, "message": contents}
     network.submit("consensusSubmitMessage", body, payer=payer.number, whole=whole, result=result)
-    return True
 
 
 def _living(network: Network) -> list[Topic]:
     return [topic for topic in network.world.topics.values() if not topic.deleted]
 
 
-def _topic(network: Network) -> Topic | None:
+def _find_topic(network: Network) -> Topic | None:
     topics = _living(network)
     return network.choose.choice(topics) if topics else None
 
 
-def _writable(network: Network) -> tuple[Topic, Account] | None:
-    """A topic, and somebody who may write to it."""
-    topic = _topic(network)
-    if topic is None:
-        return None
-    if not topic.is_public:
-        return (topic, network.world.accounts[topic.owner]) if network.can_pay(topic.owner) else None
-    writer = network.person()
-    return (topic, writer) if writer else None
+def _writable(network: Network) -> tuple[Topic, Account]:
+    """Return a topic and somebody who may write to it. Errors: NotPossible."""
+    topic = _find_topic(network)
+    if topic is None or not (topic.is_public or network.can_pay(topic.owner)):
+        raise NotPossible
+    return topic, network.person() if topic.is_public else network.world.accounts[topic.owner]
 
 
 def _fee(topic: Topic) -> dict[str, Any]:
-    """The FixedCustomFee of a topic."""
+    """Return the FixedCustomFee of a topic."""
     return {"fixed_fee": {"amount": topic.fee}, "fee_collector_account_id": account(topic.owner)}
 
 

@@ -7,24 +7,24 @@ from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token
 
-_SHARE_OF_OTHERS = 0.4  # how often somebody else than the treasury collects
+_SHARE_OF_OTHERS = 0.4  # share of fees that another account than the treasury collects
 
 
 def choose(network: Network, token: Token, kinds: tuple[str, ...]) -> tuple[CustomFee, ...]:
-    """Fees of these kinds; fewer when somebody who may collect, or a currency, is missing."""
-    made = (_KINDS[kind](network, token) for kind in kinds)
-    return tuple(fee for fee in made if fee is not None)
+    """Return fees of these kinds; fewer if there is no collector or no currency for one."""
+    fees = (_KINDS[kind](network, token) for kind in kinds)
+    return tuple(fee for fee in fees if fee is not None)
 
 
 def kinds_of(token: Token) -> tuple[str, ...]:
-    """The kinds of fees that a token may have."""
+    """Return the kinds of fees that a token may have."""
     if token.fungible:
         return ("fixed_hbar", "fixed_own", "fixed_currency", "fractional", "fractional_net")
     return ("fixed_hbar", "fixed_currency", "royalty", "royalty_with_fallback")
 
 
 def own_collectors(token: Token) -> list[int]:
-    """Who collects fees in the token itself."""
+    """Return the collectors of fees in the token itself."""
     return [
         fee.collector
         for fee in token.fees
@@ -35,18 +35,18 @@ def own_collectors(token: Token) -> list[int]:
 
 def _hbar_collector(network: Network, token: Token) -> int:
     if network.choose.random() < _SHARE_OF_OTHERS:
-        return traders.trader(network) or token.treasury
+        return traders.find_trader(network) or token.treasury
     return token.treasury
 
 
 def _own_collector(network: Network, token: Token) -> int:
-    """Who collects in the token itself is associated with it; a new token's collectors will be."""
+    """Return a collector of fees in the token itself, who is associated with it or will be."""
     if network.choose.random() >= _SHARE_OF_OTHERS:
         return token.treasury
     if not token.relationships:
-        return traders.trader(network) or token.treasury
+        return traders.find_trader(network) or token.treasury
     allowed = [number for number in token.relationships if token.refusal(number) is None]
-    return traders.one_of(network, allowed) or token.treasury
+    return traders.find_one_of(network, allowed) or token.treasury
 
 
 def _fixed_hbar(network: Network, token: Token) -> CustomFee:
@@ -60,10 +60,10 @@ def _fixed_own(network: Network, token: Token) -> CustomFee:
 
 
 def _fixed_currency(network: Network, token: Token) -> CustomFee | None:
-    currency = traders.token(network, lambda one: one.is_currency and one is not token)
+    currency = traders.find_token(network, lambda other: other.is_currency and other is not token)
     if currency is None:
         return None
-    collector = traders.one_of(network, currency.relationships)
+    collector = traders.find_one_of(network, currency.relationships)
     amount = network.choose.randrange(1, 100)
     return FixedFee(amount, collector, currency.number) if collector else None
 

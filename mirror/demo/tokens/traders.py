@@ -1,8 +1,11 @@
-"""Who takes part when tokens are issued, moved and allowed, and which tokens can be used for what."""
+"""People who take part when tokens are issued, moved and allowed, and the tokens they can use.
+
+Each function raises NotPossible when it finds nothing.
+"""
 
 from collections.abc import Callable, Iterable
 
-from mirror.demo.network import Network
+from mirror.demo.network import Network, NotPossible
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.tokens import Token
 
@@ -11,33 +14,59 @@ _ATTEMPTS = 6
 
 
 def able(network: Network, number: int) -> bool:
-    """Whether an account can pay for a transaction."""
+    """Tell whether an account can pay for a transaction."""
     return network.can_pay(number, _AT_LEAST)
 
 
-def trader(network: Network, *, other_than: Iterable[int] = ()) -> int | None:
-    """Somebody who may have tokens and can pay; None when none is found soon."""
+def find_trader(network: Network, *, other_than: Iterable[int] = ()) -> int | None:
+    """Return somebody who may hold tokens and can pay; None if a few tries find nobody."""
     left_out = set(other_than)
     for _ in range(_ATTEMPTS):
-        found = network.person(at_least=_AT_LEAST, settled=True)
-        if found and found.number not in left_out:
-            return found.number
+        person = network.find_person(at_least=_AT_LEAST, settled=True)
+        if person and person.number not in left_out:
+            return person.number
     return None
 
 
-def one_of(network: Network, numbers: Iterable[int]) -> int | None:
-    """One of the accounts that can pay; None when there is none."""
-    found = [number for number in numbers if able(network, number)]
-    return network.choose.choice(found) if found else None
+def trader(network: Network, *, other_than: Iterable[int] = ()) -> int:
+    """Return somebody who may hold tokens and can pay."""
+    number = find_trader(network, other_than=other_than)
+    if number is None:
+        raise NotPossible
+    return number
 
 
-def token(network: Network, fits: Callable[[Token], object] = bool) -> Token | None:
-    """A token that is not deleted and whose treasury can pay; None when none fits."""
-    found = [one for one in network.world.tokens.living() if fits(one) and able(network, one.treasury)]
-    return network.choose.choice(found) if found else None
+def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
+    """Return one of the accounts that can pay; None if there is none."""
+    able_numbers = [number for number in numbers if able(network, number)]
+    return network.choose.choice(able_numbers) if able_numbers else None
 
 
-def holder(network: Network, held: Token, *, other_than: Iterable[int] = ()) -> int | None:
-    """Somebody with some of a token who can pay; None when there is nobody."""
+def one_of(network: Network, numbers: Iterable[int]) -> int:
+    """Return one of the accounts that can pay."""
+    number = find_one_of(network, numbers)
+    if number is None:
+        raise NotPossible
+    return number
+
+
+def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Token | None:
+    """Return a token that fits, is not deleted and whose treasury can pay; None if there is none."""
+    tokens = [
+        token for token in network.world.tokens.living() if fits(token) and able(network, token.treasury)
+    ]
+    return network.choose.choice(tokens) if tokens else None
+
+
+def token(network: Network, fits: Callable[[Token], object] = bool) -> Token:
+    """Return a token that fits, is not deleted and whose treasury can pay."""
+    found = find_token(network, fits)
+    if found is None:
+        raise NotPossible
+    return found
+
+
+def holder(network: Network, held: Token, *, other_than: Iterable[int] = ()) -> int:
+    """Return somebody who holds some of a token and can pay."""
     left_out = set(other_than)
     return one_of(network, (number for number in held.holders() if number not in left_out))

@@ -1,9 +1,9 @@
-"""Accounts: opening, paying, changing and closing them."""
+"""Accounts: payments between them, opening, changing and closing them."""
 
 from ledger.stream.record.compose import TREASURY, account, timestamp, transfer_list
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.world import World
 from mirror.values.hapi import Key
@@ -11,22 +11,20 @@ from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _FEWEST_PEOPLE = 20
 _SHORT = 1_000 * HBAR
-_LEAVING = 0.2
+_LEAVING = 0.2  # share of the attempts to open one too many account that close one
 _CENT = HBAR // 100
 _MEMOS = ("Coffee", "Lunch", "Ticket {}", "Thanks!", "", "", "")
 _MEMOS_OF_MUCH = ("Rent", "Invoice {}", "Order {}", "Deposit", "", "", "")
 _MUCH = 60 * HBAR
 
 
-def pay(network: Network) -> bool:
-    """Somebody pays somebody, now and then a few at once."""
+def pay(network: Network) -> None:
+    """Pay somebody, now and then several at once."""
     payer = network.person(at_least=HBAR)
-    if payer is None:
-        return False
-    chosen = network.choose.sample(network.world.people, network.choose.choice((1, 1, 1, 1, 3)))
-    transfers = {to: _amount(network, payer.balance // (20 * len(chosen))) for to in chosen}
+    receivers = network.choose.sample(network.world.people, network.choose.choice((1, 1, 1, 1, 3)))
+    transfers = {receiver: _amount(network, payer.balance // (20 * len(receivers))) for receiver in receivers}
     if payer.number in transfers:
-        return False
+        raise NotPossible
     memos = _MEMOS_OF_MUCH if max(transfers.values()) > _MUCH else _MEMOS
     transfers[payer.number] = -sum(transfers.values())
     network.submit(
@@ -36,43 +34,34 @@ def pay(network: Network) -> bool:
         whole={"memo": network.choose.choice(memos).format(network.choose.randrange(1000, 9999))},
         transfers=transfers,
     )
-    return True
 
 
-def overdraw(network: Network) -> bool:
-    """Somebody pays more than there is, which fails and costs the fee."""
-    payer, receiver = network.person(), network.person()
-    if payer is None or receiver is None or payer is receiver:
-        return False
+def overdraw(network: Network) -> None:
+    """Pay more than the account holds, which fails and costs the fee."""
+    payer, receiver = both(network.find_person(), network.find_person())
     amount = payer.balance + HBAR
-    network.submit(
-        "cryptoTransfer",
-        {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})},
-        payer=payer.number,
-        result="INSUFFICIENT_ACCOUNT_BALANCE",
-    )
-    return True
+    body = {"transfers": transfer_list({payer.number: -amount, receiver.number: amount})}
+    network.submit("cryptoTransfer", body, payer=payer.number, result="INSUFFICIENT_ACCOUNT_BALANCE")
 
 
-def open_account(network: Network) -> bool:
-    """Somebody opens an account for somebody new."""
+def open_account(network: Network) -> None:
+    """Open an account for somebody new; when there is no room, sometimes close one."""
     payer = network.person(at_least=1_000 * HBAR)
-    if payer is None:
-        return False
-    if not people.has_room(network):
-        # Somebody has to go first.
-        return network.choose.random() < _LEAVING and close(network)
-    name, ecdsa = people.next_name(network), network.choose.random() < 0.5
-    people.open_account(network, name=name, ecdsa=ecdsa, payer=payer.number)
-    return True
+    if people.has_room(network):
+        name, ecdsa = people.next_name(network), network.choose.random() < 0.5
+        people.open_account(network, name=name, ecdsa=ecdsa, payer=payer.number)
+    elif network.choose.random() < _LEAVING:
+        close(network)
+    else:
+        raise NotPossible
 
 
-def buy_hbars(network: Network) -> bool:
-    """Somebody who runs short of hbars buys some; the treasury sends them."""
-    short = [one for one in network.world.living() if one.balance < _SHORT]
+def buy_hbars(network: Network) -> None:
+    """Let somebody who runs short of hbars buy some from the treasury."""
+    short = [account.number for account in network.world.living() if account.balance < _SHORT]
     if not short:
-        return False
-    buyer = network.choose.choice(short).number
+        raise NotPossible
+    buyer = network.choose.choice(short)
     amount = network.choose.randrange(10, 400) * 50 * HBAR
     transfers = {TREASURY: -amount, buyer: amount}
     network.submit(
@@ -82,16 +71,11 @@ def buy_hbars(network: Network) -> bool:
         whole={"memo": f"Purchase {network.choose.randrange(10_000, 99_999)}"},
         transfers=transfers,
     )
-    return True
 
 
-def change(network: Network) -> bool:
-    """Somebody changes a memo, keys, automatic associations, when the account is to be renewed, or whether a
-    signature is needed to receive.
-    """
+def change(network: Network) -> None:
+    """Change an account: its memo, key, expiry, automatic associations, or what it signs to receive."""
     changed = network.person()
-    if changed is None:
-        return False
     body: dict[str, object] = {"accountIDToUpdate": account(changed.number)}
     match network.choose.randrange(6):
         case 0:
@@ -115,15 +99,14 @@ def change(network: Network) -> bool:
             changed.receiver_signature_required = not changed.receiver_signature_required
             body["receiverSigRequiredWrapper"] = {"value": changed.receiver_signature_required}
     network.submit("cryptoUpdateAccount", body, payer=changed.number)
-    return True
 
 
-def close(network: Network) -> bool:
-    """Somebody closes an account that owns nothing but hbars, which go to the treasury."""
+def close(network: Network) -> None:
+    """Close an account that owns nothing but hbars, which go to the treasury."""
     world, payer = network.world, network.person()
-    closable = [one for one in world.living() if one is not payer and _may_close(world, one)]
-    if len(world.people) <= _FEWEST_PEOPLE or not closable or payer is None:
-        return False
+    closable = [account for account in world.living() if account is not payer and _may_close(world, account)]
+    if len(world.people) <= _FEWEST_PEOPLE or not closable:
+        raise NotPossible
     closed = network.choose.choice(closable)
     remaining = closed.balance
     closed.deleted = True
@@ -135,19 +118,16 @@ def close(network: Network) -> bool:
         payer=payer.number,
         transfers={closed.number: -remaining, TREASURY: remaining} if remaining else None,
     )
-    return True
 
 
-def _may_close(world: World, one: Account) -> bool:
-    tied = one.number in world.bound or one.number in world.staking.pending
-    return one.passing and not tied and not world.contracts.hooks_of(one.number)
+def _may_close(world: World, account: Account) -> bool:
+    tied = account.number in world.bound or account.number in world.staking.pending
+    return account.passing and not tied and not world.contracts.hooks_of(account.number)
 
 
-def pay_in_vain(network: Network) -> bool:
-    """Somebody pays nobody, or an account that is closed, or with the wrong signature."""
-    payer, receiver = network.person(), network.person()
-    if payer is None or receiver is None or payer is receiver:
-        return False
+def pay_in_vain(network: Network) -> None:
+    """Pay to an account that never was or is closed, or with the wrong signature."""
+    payer, receiver = both(network.find_person(), network.find_person())
     match network.choose.randrange(3):
         case 0:
             to, result = network.world.next_number + 1_000_000, "INVALID_ACCOUNT_ID"
@@ -158,25 +138,23 @@ def pay_in_vain(network: Network) -> bool:
     amount = network.choose.randrange(1, 50) * HBAR
     body = {"transfers": transfer_list({payer.number: -amount, to: amount})}
     network.submit("cryptoTransfer", body, payer=payer.number, result=result)
-    return True
 
 
-def use_live_hash(network: Network) -> bool:
-    """Somebody attaches a hash to an account and takes it away, which networks no longer do."""
+def use_live_hash(network: Network) -> None:
+    """Attach a hash to an account and take it away, which networks no longer support."""
     owner = network.person()
-    if owner is None or owner.key is None:
-        return False
+    if owner.key is None:
+        raise NotPossible
     holder, digest = account(owner.number), network.choose.randbytes(48)
     keys = {"keys": [Key.FromString(owner.key)]}
     live_hash = {"accountId": holder, "hash": digest, "keys": keys, "duration": {"seconds": 86_400}}
     network.submit("cryptoAddLiveHash", {"liveHash": live_hash}, payer=owner.number, result="NOT_SUPPORTED")
     body = {"accountOfLiveHash": holder, "liveHashToDelete": digest}
     network.submit("cryptoDeleteLiveHash", body, payer=owner.number, result="NOT_SUPPORTED")
-    return True
 
 
 def _other_key(network: Network, changed: Account) -> bytes:
-    """Another serialized key of an account: its spare one, its first one again, or any two of three."""
+    """Return another serialized key for an account: its spare one, its first one, or any two of three."""
     first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
     if network.choose.random() < 0.25:
         keys = [Key.FromString(key) for key in (first, spare, third)]
@@ -186,7 +164,7 @@ def _other_key(network: Network, changed: Account) -> bytes:
 
 
 def _amount(network: Network, most: int) -> int:
-    """A plausible amount: mostly small, now and then large, and mostly a round one."""
+    """Return a plausible amount: mostly small, now and then large, and mostly a round one."""
     amount = int(most * network.choose.random() ** 4)
     unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
     return max(amount - amount % unit, min(unit, most), 1)

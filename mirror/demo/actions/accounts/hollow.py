@@ -1,7 +1,7 @@
-"""Accounts that come into being by being paid: hollow ones without a key, until their owner signs.
+"""Accounts that are created by a payment: hollow ones have no key until their owner signs.
 
-What a payment or a signature causes of this kind precedes it in the file: a transaction with the same id and
-a nonce, which has no parent.
+The transaction that creates or completes such an account precedes its cause in the file: it has the same id
+with a nonce, and no parent.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from ledger.stream.record.compose import account
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.values.hapi import AccountAmount, AccountID, Key, TransactionID
 
@@ -17,13 +17,11 @@ _MOST = 10
 _CREATION_FEE = 60_000_000
 
 
-def pay_to_nobody(network: Network) -> bool:
-    """Somebody pays to an EVM address that nobody has yet: the account has no key. Or to a public key, which
-    the account has from the beginning.
-    """
+def pay_to_nobody(network: Network) -> None:
+    """Pay to an EVM address that nobody has yet, which opens an account without a key, or to a public key."""
     payer = network.person(at_least=1_000 * HBAR)
-    if payer is None or len(network.world.hollow) >= _MOST or not people.has_room(network):
-        return False
+    if len(network.world.hollow) >= _MOST or not people.has_room(network):
+        raise NotPossible
     if network.choose.random() < 0.7:
         opened = _of_address(network)
         _pay(network, payer, opened)
@@ -32,7 +30,6 @@ def pay_to_nobody(network: Network) -> bool:
         opened = _of_key(network)
         _pay(network, payer, opened)
         people.welcome(network, opened)
-    return True
 
 
 def _of_address(network: Network) -> Account:
@@ -50,14 +47,14 @@ def _of_key(network: Network) -> Account:
     return opened
 
 
-def complete(network: Network) -> bool:
-    """The owner of a hollow account signs a payment, which gives the account its key."""
+def complete(network: Network) -> None:
+    """Let the owner of a hollow account sign a payment, which gives the account its key."""
     if not network.world.hollow:
-        return False
+        raise NotPossible
     number = network.choose.choice(network.world.hollow)
     owner, receiver = network.world.accounts[number], network.person()
-    if owner.balance < 10 * HBAR or receiver is None:
-        return False
+    if owner.balance < 10 * HBAR:
+        raise NotPossible
     owner.key = EcdsaWallet(number).key
     amount = network.choose.randrange(1, owner.balance // 4)
     body = {"accountIDToUpdate": account(number), "key": Key.FromString(owner.key)}
@@ -72,11 +69,10 @@ def complete(network: Network) -> bool:
     )
     network.world.hollow.remove(number)
     people.welcome(network, owner)
-    return True
 
 
 def _pay(network: Network, payer: Account, opened: Account) -> None:
-    """Pay to the alias of an account, which opens it."""
+    """Pay to the alias of an account, which opens the account."""
     opened.max_automatic_token_associations, opened.auto_renew_period = -1, AUTO_RENEW_PERIOD
     network.world.accounts[opened.number] = opened
     transaction_id = network.transaction_id(payer.number)
@@ -116,7 +112,7 @@ def _amounts(payer: int, receiver: Any, amount: int) -> list[Any]:
 
 
 def _before(transaction_id: Any) -> dict[str, Any]:
-    """The fields of a TransactionBody that precedes the transaction that caused it; no node got it."""
+    """Return the fields of the TransactionBody that precedes its cause. No node received it."""
     own = TransactionID()
     own.CopyFrom(transaction_id)
     own.nonce = 1

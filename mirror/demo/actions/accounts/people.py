@@ -9,10 +9,10 @@ from mirror.demo.network import Network
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.values.hapi import Key
 
-# Memos the network itself gives to accounts that come into being by being paid.
+# Memos that the network gives to accounts that are created by a payment.
 LAZY_CREATED, AUTO_CREATED = "lazy-created account", "auto-created account"
 _MOST, _MOST_SETTLED = 120, 100
-_PASSING = 5  # one of so many is passing
+_PASSING = 5  # one in this many is passing
 _NAMES = (
     "Ada", "Bruno", "Chidi", "Daria", "Emeka", "Freya", "Goran", "Hana", "Imani", "Jonas",
     "Keiko", "Lena", "Mateo", "Nadia", "Oskar", "Priya", "Quentin", "Rosa", "Samir", "Tove",
@@ -35,7 +35,7 @@ _TRADES = (
 
 
 def next_name(network: Network) -> str:
-    """The name of somebody new: a person's, when all are there a business's."""
+    """Return the name of somebody new: a person, or a business when all persons are there."""
     place = network.world.named
     network.world.named += 1
     if place < len(_NAMES):
@@ -46,12 +46,12 @@ def next_name(network: Network) -> str:
 
 
 def numbered(name: str, times: int) -> str:
-    """A name that was given so many times before."""
+    """Return a name that was given `times` times before, with a number."""
     return f"{name} {times + 1}" if times else name
 
 
 def memo_of(network: Network, holder: Account) -> str:
-    """What an account's memo may say next: the name of who has it, mostly with what the account is for."""
+    """Return a new memo for an account: its owner's name, mostly with a purpose."""
     name, _, _ = holder.memo.partition(", ")
     if name in (LAZY_CREATED, AUTO_CREATED):
         return next_name(network)
@@ -62,14 +62,14 @@ def memo_of(network: Network, holder: Account) -> str:
 
 
 def has_room(network: Network) -> bool:
-    """Whether there may be somebody more."""
+    """Tell whether one more person may come."""
     return len(network.world.people) + len(network.world.hollow) < _MOST
 
 
 def welcome(network: Network, opened: Account) -> None:
-    """Let somebody act from now on. The first people stay, and so do most others while there is room."""
+    """Let somebody act from now on. The first people stay, as most others do while there is room."""
     world = network.world
-    settled = sum(not one.passing for one in world.living())
+    settled = sum(not account.passing for account in world.living())
     world.people.append(opened.number)
     later = world.named > len(_NAMES)
     opened.passing = settled >= _MOST_SETTLED or (later and len(world.people) % _PASSING == 0)
@@ -84,9 +84,9 @@ def open_account(
     staked_node: int | None = None,
     hooks: Callable[[Account], list[Any]] | None = None,
 ) -> Account:
-    """Create an account with a plausible number of hbars; with `ecdsa` one that Ethereum tools can use.
+    """Create an account with a plausible number of hbars; with `ecdsa`, Ethereum tools can use it.
 
-    `hooks` gives the HookCreationDetails of what it has from the start.
+    `hooks` returns the HookCreationDetails of the hooks that it has from the start.
     """
     number = network.new_number()
     endowment = network.choose.randrange(2_000, 90_000) * HBAR + network.choose.randrange(HBAR)

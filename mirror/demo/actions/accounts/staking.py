@@ -1,26 +1,24 @@
-"""Staking: people stake to a node, or to somebody, and stop again."""
+"""Staking: people stake to a node or to another account, and stop again."""
 
 from typing import Any
 
 from ledger.stream.record.compose import account
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import Account
 
-_NONE = -1  # a node or an account of no stake
+_NO_NODE = -1
 
 
-def stake(network: Network) -> bool:
-    """Somebody stakes to a node or to somebody else, or stops."""
-    (how,) = network.choose.choices((_stake_to_node, _stake_to_account, _stop_staking), (4, 2, 1))
-    return how(network)
+def stake(network: Network) -> None:
+    """Stake to a node or to another account, or stop staking."""
+    (way,) = network.choose.choices((_stake_to_node, _stake_to_account, _stop_staking), (4, 2, 1))
+    way(network)
 
 
-def _stake_to_node(network: Network) -> bool:
-    """Somebody stakes to a node; some want no reward."""
+def _stake_to_node(network: Network) -> None:
+    """Stake to a node, sometimes without reward."""
     staker = network.person()
-    if staker is None:
-        return False
     node = network.choose.choice(nodes()).node_id
     decline = network.choose.random() < 0.1
     body: dict[str, Any] = {"staked_node_id": node}
@@ -28,54 +26,45 @@ def _stake_to_node(network: Network) -> bool:
         body["decline_reward"] = {"value": decline}
     _change(network, staker, body)
     staker.staked_node_id, staker.staked_account_id, staker.decline_reward = node, None, decline
-    return True
 
 
-def _stake_to_account(network: Network) -> bool:
-    """Somebody lets somebody else stake what they have, and earn the reward."""
-    staker, stakee = network.person(), network.person(settled=True)
-    if staker is None or stakee is None or staker is stakee:
-        return False
+def _stake_to_account(network: Network) -> None:
+    """Stake to another account, which earns the reward."""
+    staker, stakee = both(network.find_person(), network.find_person(settled=True))
     _change(network, staker, {"staked_account_id": account(stakee.number)})
     staker.staked_node_id, staker.staked_account_id = None, stakee.number
     network.world.bound.add(stakee.number)
-    return True
 
 
-def _stop_staking(network: Network) -> bool:
-    """Somebody stakes no longer."""
+def _stop_staking(network: Network) -> None:
     stakers = [
-        one
-        for one in network.world.living()
-        if (one.staked_node_id is not None or one.staked_account_id) and network.can_pay(one.number)
+        staker
+        for staker in network.world.living()
+        if (staker.staked_node_id is not None or staker.staked_account_id) and network.can_pay(staker.number)
     ]
     if not stakers:
-        return False
+        raise NotPossible
     staker = network.choose.choice(stakers)
-    nobody = (
-        {"staked_node_id": _NONE} if staker.staked_account_id is None else {"staked_account_id": account(0)}
-    )
-    _change(network, staker, nobody)
+    if staker.staked_account_id is None:
+        _change(network, staker, {"staked_node_id": _NO_NODE})
+    else:
+        _change(network, staker, {"staked_account_id": account(0)})
     staker.staked_node_id = staker.staked_account_id = None
-    return True
 
 
-def stake_in_vain(network: Network) -> bool:
-    """Somebody stakes to a node that there is not, or to their own account."""
+def stake_in_vain(network: Network) -> None:
+    """Stake to a node that does not exist, or to the own account."""
     staker = network.person()
-    if staker is None:
-        return False
     body: dict[str, Any] = {"accountIDToUpdate": account(staker.number)}
     if network.choose.random() < 0.5:
         body["staked_node_id"], result = 99, "INVALID_STAKING_ID"
     else:
         body["staked_account_id"], result = account(staker.number), "SELF_STAKING_IS_NOT_ALLOWED"
     network.submit("cryptoUpdateAccount", body, payer=staker.number, result=result)
-    return True
 
 
 def _change(network: Network, staker: Account, body: dict[str, Any]) -> None:
-    """Submit the change; what was earned before is paid with it."""
+    """Submit the change. The reward earned before is paid with it."""
     at = network.now
     body["accountIDToUpdate"] = account(staker.number)
     network.submit("cryptoUpdateAccount", body, payer=staker.number)

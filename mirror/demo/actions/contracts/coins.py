@@ -1,44 +1,39 @@
-"""Coins (ERC-20) and the exchange that trades them for hbars."""
+"""Coins (ERC-20), and the exchanges that trade them for hbars."""
 
 from eth_abi.abi import encode
 
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
-from mirror.demo.actions.contracts.sending import call, play
-from mirror.demo.network import Action, Network
+from mirror.demo.actions.contracts.sending import call, use
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.values.hashes import keccak256
 
 _EVERYTHING = 2**256 - 1
-_COIN_BALANCES = 4  # the storage slot of its mapping
+_COIN_BALANCES = 4  # storage slot of the mapping
 
 
-def use_coin(network: Network) -> bool:
-    return play(
-        network, "Coin", (_pay_coins, _take_allowed_coins, _mint, _burn, _overspend), (16, 3, 2, 1, 1)
-    )
+def use_coin(network: Network) -> None:
+    """Transfer, mint or burn coins."""
+    use(network, "Coin", (_pay_coins, _take_allowed_coins, _mint, _burn, _overspend), (16, 3, 2, 1, 1))
 
 
-def use_exchange(network: Network) -> bool:
-    return play(network, "Exchange", (_buy, _sell, _provide, _withdraw), (5, 4, 2, 1))
+def use_exchange(network: Network) -> None:
+    """Trade coins at an exchange, or provide it with them."""
+    use(network, "Exchange", (_buy, _sell, _provide, _withdraw), (5, 4, 2, 1))
 
 
 # COINS
-def _pay_coins(network: Network, coin: Contract) -> bool:
-    sender, receiver = _holder(network, coin), network.person(at_least=0)
-    if sender is None or receiver is None or sender is receiver:
-        return False
+def _pay_coins(network: Network, coin: Contract) -> None:
+    sender, receiver = both(_holder(network, coin), network.find_person(at_least=0))
     amount = 1 + int(coins_of(coin, sender) * network.choose.random() ** 3 / 4)
     result = call(network, sender, coin, 80_000, "transfer(address,uint256)", receiver.address, amount)
     _now_holds(coin, receiver, result)
-    return True
 
 
-def _take_allowed_coins(network: Network, coin: Contract) -> bool:
-    """Somebody lets somebody take coins, who takes some of them."""
-    owner, spender = _holder(network, coin), network.person()
-    if owner is None or spender is None or owner is spender:
-        return False
+def _take_allowed_coins(network: Network, coin: Contract) -> None:
+    """Approve a spender, who then transfers some of the coins or too many."""
+    owner, spender = both(_holder(network, coin), network.find_person())
     allowed = 1 + coins_of(coin, owner) // network.choose.randrange(10, 100)
     call(network, owner, coin, 80_000, "approve(address,uint256)", spender.address, allowed)
     wanted = network.choose.choice((allowed // 2 + 1, allowed, allowed * 2))
@@ -51,49 +46,45 @@ def _take_allowed_coins(network: Network, coin: Contract) -> bool:
         *(owner.address, spender.address, wanted),
     )
     _now_holds(coin, spender, result)
-    return True
 
 
-def _mint(network: Network, coin: Contract) -> bool:
-    """The owner, or now and then somebody who is not, mints coins."""
+def _mint(network: Network, coin: Contract) -> None:
+    """Mint coins as the owner, or now and then as somebody else."""
     owner = None if coin.owner is None else network.world.accounts[coin.owner]
-    sender = network.person() if network.choose.random() < 0.2 else owner
+    sender = network.find_person() if network.choose.random() < 0.2 else owner
     receiver = network.person(at_least=0)
-    if sender is None or receiver is None or sender.deleted:
-        return False
+    if sender is None or sender.deleted:
+        raise NotPossible
     amount = network.choose.randrange(1, 1_000) * COIN_UNIT
     result = call(network, sender, coin, 90_000, "mint(address,uint256)", receiver.address, amount)
     _now_holds(coin, receiver, result)
-    return True
 
 
-def _burn(network: Network, coin: Contract) -> bool:
+def _burn(network: Network, coin: Contract) -> None:
     sender = _holder(network, coin)
     if sender is None:
-        return False
+        raise NotPossible
     amount = 1 + coins_of(coin, sender) // 1_000
     call(network, sender, coin, 60_000, "burn(uint256)", amount)
-    return True
 
 
-def _overspend(network: Network, coin: Contract) -> bool:
-    sender, receiver = network.person(), network.person(at_least=0)
+def _overspend(network: Network, coin: Contract) -> None:
+    sender, receiver = network.find_person(), network.find_person(at_least=0)
     if sender is None or receiver is None:
-        return False
+        raise NotPossible
     amount = coins_of(coin, sender) + COIN_UNIT
     call(network, sender, coin, 80_000, "transfer(address,uint256)", receiver.address, amount)
-    return True
 
 
 def coins_of(coin: Contract, holder: Account) -> int:
-    """What somebody has of a coin, by its storage."""
+    """Return the coins of an account, read from the storage of the contract."""
     slot = keccak256(encode(("address", "uint256"), (holder.address, _COIN_BALANCES)))
     stored = coin.slots.get(int.from_bytes(slot, "big"))
     return stored.value if stored else 0
 
 
 def _holder(network: Network, coin: Contract) -> Account | None:
-    """Somebody with some of a coin."""
+    """Return somebody who holds some of a coin."""
     if not coin.parties:
         return None
     holder = network.world.accounts[network.choose.choice(coin.parties)]
@@ -106,61 +97,59 @@ def _now_holds(coin: Contract, holder: Account, result: Result | None) -> None:
 
 
 # EXCHANGES
-def _buy(network: Network, exchange: Contract) -> bool:
+def _buy(network: Network, exchange: Contract) -> None:
     buyer = network.person()
-    if buyer is None or not network.world.accounts[exchange.number].balance:
-        return False
+    if not network.world.accounts[exchange.number].balance:
+        raise NotPossible
     money = network.choose.randrange(HBAR // 10, 20 * HBAR)
     wanted = network.choose.choice((1, 1, 1, _EVERYTHING))
     result = call(network, buyer, exchange, 150_000, "buy(uint256)", wanted, value=money)
     _now_holds(_coin(network, exchange), buyer, result)
-    return True
 
 
-def _sell(network: Network, exchange: Contract) -> bool:
-    """Somebody who may be paid by a contract sells coins, once the exchange may take them."""
+def _sell(network: Network, exchange: Contract) -> None:
     coin = _coin(network, exchange)
     seller = _trader(network, exchange)
-    if seller is None or not network.world.accounts[exchange.number].balance:
-        return False
+    if not network.world.accounts[exchange.number].balance:
+        raise NotPossible
     amount = 1 + int(coins_of(coin, seller) * network.choose.random() ** 3 / 50)
     call(network, seller, exchange, 200_000, "sell(uint256,uint256)", amount, 0)
-    return True
 
 
-def _provide(network: Network, exchange: Contract) -> bool:
-    """Somebody adds money and coins to what the exchange has."""
+def _provide(network: Network, exchange: Contract) -> None:
+    """Provide an exchange with hbars and coins."""
     provider = _trader(network, exchange)
-    if provider is None or provider.balance < 200 * HBAR:
-        return False
+    if provider.balance < 200 * HBAR:
+        raise NotPossible
     coins = 1 + coins_of(_coin(network, exchange), provider) // 200
     money = network.choose.randrange(10, 100) * HBAR
     call(network, provider, exchange, 250_000, "provide(uint256)", coins, value=money)
-    return True
 
 
-def _withdraw(network: Network, exchange: Contract) -> bool:
-    """Somebody takes shares back; who has none can't."""
+def _withdraw(network: Network, exchange: Contract) -> None:
+    """Withdraw shares of an exchange, which fails for an account without shares."""
     provider = _trader(network, exchange)
-    if provider is None or not network.world.accounts[exchange.number].balance:
-        return False
+    if not network.world.accounts[exchange.number].balance:
+        raise NotPossible
     shares = network.choose.randrange(1, 5 * HBAR)
     call(network, provider, exchange, 200_000, "withdraw(uint256)", shares)
-    return True
 
 
-def _trader(network: Network, exchange: Contract) -> Account | None:
-    """Somebody with coins, who lets the exchange take them, and may be paid without signing for it."""
+def _trader(network: Network, exchange: Contract) -> Account:
+    """Return somebody who holds coins, has approved the exchange, and may be paid without signing.
+
+    Errors: NotPossible.
+    """
     coin = _coin(network, exchange)
     trader = _holder(network, coin)
     if trader is None or trader.receiver_signature_required:
-        return None
+        raise NotPossible
     if trader.number not in exchange.parties:
         result = call(
             network, trader, coin, 80_000, "approve(address,uint256)", exchange.address, _EVERYTHING
         )
         if result is None:
-            return None
+            raise NotPossible
         exchange.parties.append(trader.number)
     return trader
 

@@ -1,4 +1,4 @@
-"""Contracts: deploying, changing and deleting them. What is done with them is in `calls` and `coins`."""
+"""Contracts: deploying, changing and deleting them. They are called in `calls` and `coins`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mirror.demo.evm import hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.files import APPEND, CREATE, Change, File
@@ -21,11 +21,11 @@ COIN_UNIT = 10**8  # decimals
 _GAS = 2_000_000
 _INLINE_BYTES = 2_000
 _CHUNK = 4_096
-# The most there are of a kind; the first of each is deployed in this order.
+# The most contracts of each kind. The first of each kind are deployed in this order.
 _MOST = {
     "Coin": 3, "Counter": 5, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2
 }  # fmt: skip
-# Of these one is deleted now and then, which takes an admin key.
+# The kind that is deleted now and then, which takes an admin key.
 _DELETABLE = "Counter"
 _COINS = (
     ("Copper Crown", "CRWN"),
@@ -40,12 +40,9 @@ _COLLECTIONS = (
 )
 
 
-def deploy(network: Network) -> bool:
-    """Somebody deploys a contract: its code inline or in a file, or as an Ethereum transaction."""
-    kind = _wanted(network)
-    owner = network.person(at_least=300 * HBAR, settled=True)
-    if kind is None or owner is None:
-        return False
+def deploy(network: Network) -> None:
+    """Deploy a contract, its code inline or in a file, or by an Ethereum transaction."""
+    kind, owner = both(_wanted(network), network.find_person(at_least=300 * HBAR, settled=True))
     creation, arguments = compiled(kind).creation, compiled(kind).arguments(*_arguments(network, kind))
     by_ethereum = sending.signs_ethereum(owner) and kind != _DELETABLE
     file = None
@@ -59,25 +56,19 @@ def deploy(network: Network) -> bool:
     _deployed(network, result, kind, owner, file)
     if file is not None:
         discard(network, owner, file)
-    return True
 
 
-def deploy_in_vain(network: Network) -> bool:
-    """Somebody deploys with too little gas for the code."""
+def deploy_in_vain(network: Network) -> None:
+    """Deploy a contract with too little gas for the code."""
     owner = network.person()
-    if owner is None:
-        return False
     creation = compiled("Counter").creation + compiled("Counter").arguments(1)
     gas = intrinsic_gas(creation, creates=True) + network.choose.randrange(20_000, 60_000)
     _create(network, owner, "Counter", file=None, creation=creation, arguments=b"", gas=gas)
-    return True
 
 
-def change(network: Network) -> bool:
-    """Whoever may change a contract gives it another memo, renewal or associations."""
+def change(network: Network) -> None:
+    """Change the memo, the renewal or the automatic associations of a contract."""
     contract, admin = changeable(network)
-    if contract is None or admin is None:
-        return False
     itself = network.world.accounts[contract.number]
     body: dict[str, Any] = {"contractID": contract_id(contract.number)}
     match network.choose.randrange(3):
@@ -96,16 +87,15 @@ def change(network: Network) -> bool:
         payer=admin.number,
         receipt={"contractID": contract_id(contract.number)},
     )
-    return True
 
 
-def delete(network: Network) -> bool:
-    """Whoever may change a counter deletes it; what it holds goes to somebody."""
-    contract, admin = changeable(network, kind=_DELETABLE, unhooked=True)
-    obtainer = network.person()
+def delete(network: Network) -> None:
+    """Delete a counter, whose hbars go to some person."""
+    found, obtainer = both(find_changeable(network, kind=_DELETABLE, unhooked=True), network.find_person())
+    contract, admin = found
     contracts = network.world.contracts
-    if contract is None or admin is None or obtainer is None or len(contracts.living[_DELETABLE]) < 2:
-        return False
+    if len(contracts.living[_DELETABLE]) < 2:
+        raise NotPossible
     itself = network.world.accounts[contract.number]
     itself.deleted = True
     contract.obtainer = obtainer.number
@@ -118,11 +108,10 @@ def delete(network: Network) -> bool:
         receipt={"contractID": contract_id(contract.number)},
         transfers={contract.number: -held, obtainer.number: held} if held else None,
     )
-    return True
 
 
 def upload(network: Network, owner: Account, content: bytes) -> int:
-    """Store bytes in a new file as hex text, in as many transactions as it takes; gives its number."""
+    """Store bytes in a new file as hex text, in as many transactions as it takes. Return its number."""
     number, text = network.new_number(), content.hex().encode()
     file, memo = FileID(fileNum=number), "Contract code"
     assert owner.key is not None
@@ -144,13 +133,13 @@ def upload(network: Network, owner: Account, content: bytes) -> int:
 
 
 def discard(network: Network, owner: Account, file: int) -> None:
-    """Delete a file that has served its purpose."""
+    """Delete a file that is no longer needed."""
     network.world.files[file].deleted = True
     network.submit("fileDelete", {"fileID": FileID(fileNum=file)}, payer=owner.number)
 
 
 def _wanted(network: Network) -> str | None:
-    """A kind of contract there could be more of: first one there is none of; two of what may be deleted."""
+    """Return a kind of contract to deploy: one that is missing, or one with room for more."""
     living = network.world.contracts.living
     for kind in _MOST:
         if not living.get(kind):
@@ -162,7 +151,7 @@ def _wanted(network: Network) -> str | None:
 
 
 def _arguments(network: Network, kind: str) -> tuple[object, ...]:
-    """Constructor arguments."""
+    """Return the constructor arguments."""
     contracts, choose = network.world.contracts, network.choose
     made = contracts.made[kind]
     if kind == "Coin":
@@ -188,7 +177,7 @@ def _create(
     arguments: bytes,
     gas: int = _GAS,
 ) -> Result:
-    """Create by a ContractCreate: the contract lives at its long-zero address."""
+    """Create a contract by a ContractCreate, at its long-zero address."""
     address = entity_id.long_zero(network.world.next_number)
     value = network.choose.randrange(1, 20) * HBAR if kind == "Counter" else 0
     run = Run(network, owner, Request(owner.address, creation + arguments, gas, value, created=address), ())
@@ -224,7 +213,7 @@ def _create(
 
 
 def _own(network: Network, owner: Account, contract: Contract, itself: Account, body: dict[str, Any]) -> None:
-    """Take over what the body of its creation says of a contract; now and then give it a hook at once."""
+    """Set the properties of a contract from the body of its creation; now and then add a hook."""
     itself.memo = body["memo"]
     contract.auto_renew_account = owner.number
     network.world.bound.add(owner.number)
@@ -237,7 +226,7 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
 
 
 def _deployed(network: Network, result: Result, kind: str, owner: Account, file: int | None) -> None:
-    """What those who will use the new contract know of it."""
+    """Keep what later calls of the new contract need."""
     if result.contract is None:
         raise RuntimeError(f"a {kind} can't be deployed: {result.result}")
     contract = network.world.contracts.deployed[result.contract]
@@ -249,10 +238,18 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
         contract.trades = network.world.contracts.by_address[coin]
 
 
-def changeable(
+def changeable(network: Network) -> tuple[Contract, Account]:
+    """Return a contract and the account that may change it. Errors: NotPossible."""
+    found = find_changeable(network)
+    if found is None:
+        raise NotPossible
+    return found
+
+
+def find_changeable(
     network: Network, kind: str | None = None, *, unhooked: bool = False
-) -> tuple[Contract | None, Account | None]:
-    """A living contract that somebody may change, and that account; `unhooked`: one without hooks."""
+) -> tuple[Contract, Account] | None:
+    """Return a contract, one without hooks if `unhooked`, and the account that may change it."""
     contracts, accounts = network.world.contracts, network.world.accounts
     able: list[Contract] = [
         contract
@@ -263,11 +260,11 @@ def changeable(
         and not (unhooked and contracts.hooks_of(contract.number))
     ]
     if not able:
-        return None, None
+        return None
     contract = network.choose.choice(able)
     assert contract.admin is not None
     admin = accounts[contract.admin]
-    return (contract, admin) if admin.balance > HBAR else (None, None)
+    return (contract, admin) if admin.balance > HBAR else None
 
 
 ACTIONS = (Action(deploy, 2), Action(deploy_in_vain, 0), Action(change, 0), Action(delete, 0))

@@ -1,4 +1,4 @@
-"""Hooks (HIP-1195): people give them to accounts and contracts, set their storage, and let them decide."""
+"""Hooks (HIP-1195): attaching them to accounts and contracts, storing, running and detaching them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mirror.demo.evm import hooks
 from mirror.demo.evm.hooks import CALLS, HOOK_CONTRACT, LIMIT
 from mirror.demo.evm.run import NO_BLOOM, contract_id
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
 
@@ -17,20 +17,18 @@ _MOST_HOOKS = 60
 _GAS = 80_000
 
 
-def attach(network: Network) -> bool:
-    """Somebody gives a hook to an account or to a contract."""
+def attach(network: Network) -> None:
+    """Attach a hook to an account or a contract."""
     payer = network.person()
-    if payer is None or not _may_attach(network):
-        return False
+    if not _may_attach(network):
+        raise NotPossible
     owner = payer
     if network.counts["hook_dispatch"] and network.choose.random() < 0.3:
         contract, admin = changeable(network)
-        if contract is None or admin is None:
-            return False
         owner, payer = network.world.accounts[contract.number], admin
     number = _free(network, owner)
     if number is None:
-        return False
+        raise NotPossible
     details = _details(network, owner, number)
     if owner.is_contract:
         changed = contract_id(owner.number)
@@ -40,7 +38,7 @@ def attach(network: Network) -> bool:
             payer=payer.number,
             receipt={"contractID": changed},
         )
-        return True
+        return
     parent = network.submit(
         "cryptoUpdateAccount",
         {"accountIDToUpdate": account(owner.number), "hook_creation_details": [details]},
@@ -53,14 +51,13 @@ def attach(network: Network) -> bool:
         parent=parent,
         nonce=1,
     )
-    return True
 
 
-def open_account(network: Network) -> bool:
-    """Somebody opens an account that has a hook from the start."""
+def open_account(network: Network) -> None:
+    """Open an account that has a hook from the start."""
     payer = network.person(at_least=1_000 * HBAR)
-    if payer is None or not people.has_room(network) or not _may_attach(network):
-        return False
+    if not people.has_room(network) or not _may_attach(network):
+        raise NotPossible
     people.open_account(
         network,
         name=people.next_name(network),
@@ -68,14 +65,11 @@ def open_account(network: Network) -> bool:
         payer=payer.number,
         hooks=lambda opened: [_details(network, opened, 1)],
     )
-    return True
 
 
-def store(network: Network) -> bool:
-    """The owner of a hook changes its limit, or who is always allowed."""
+def store(network: Network) -> None:
+    """Change the limit of a hook, or the accounts that it always allows."""
     hook, payer = _some(network)
-    if hook is None or payer is None:
-        return False
     slots, entries = {}, {}
     match network.choose.randrange(4):
         case 0:
@@ -86,18 +80,13 @@ def store(network: Network) -> bool:
             entries[f"friends of {payer.memo}, list {network.choose.randrange(99)}".encode()] = 1
         case _:
             friend = network.person(at_least=0)
-            if friend is None:
-                return False
             entries[friend.address] = network.choose.randrange(2)
     _store(network, hook, payer, hooks.write(hook, slots, entries, network.now))
-    return True
 
 
-def detach(network: Network) -> bool:
-    """The owner of a hook frees its storage, as one has to first, and deletes it."""
+def detach(network: Network) -> None:
+    """Delete a hook, after freeing its storage, as the network requires."""
     hook, payer = _some(network)
-    if hook is None or payer is None:
-        return False
     used = [key for key, slot in hook.slots.items() if slot.value]
     if used:
         for key in used:
@@ -111,18 +100,16 @@ def detach(network: Network) -> bool:
     else:
         body = {"accountIDToUpdate": account(hook.owner), "hook_ids_to_delete": [hook.hook_id]}
         network.submit("cryptoUpdateAccount", body, payer=payer.number)
-    return True
 
 
-def collect(network: Network) -> bool:
-    """Somebody takes hbars from an account whose hook permits it."""
-    hook, owner = _some(network)
-    taker = network.person()
-    if hook is None or owner is None or taker is None or owner.number != hook.owner or taker is owner:
-        return False
+def collect(network: Network) -> None:
+    """Take hbars from an account whose hook permits it."""
+    (hook, owner), taker = both(_find(network), network.find_person())
+    if owner.number != hook.owner or taker is owner:
+        raise NotPossible
     limit = hook.slots.get(LIMIT.to_bytes(32, "big"))
     if limit is None or not limit.value:
-        return False
+        raise NotPossible
     amount = network.choose.randrange(1, min(int.from_bytes(limit.value, "big"), owner.balance // 20) + 1)
     data = call_data("permits(address,uint256)", taker.address, amount)
     called = {"hook_id": hook.hook_id, "evm_hook_call": {"data": data, "gas_limit": _GAS}}
@@ -144,11 +131,10 @@ def collect(network: Network) -> bool:
         transfers={owner.number: -amount, taker.number: amount},
     )
     _run(network, hook, taker, data, parent)
-    return True
 
 
 def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any) -> None:
-    """Run the hook that a transfer asked for: a child of it, a call in the name of all hooks."""
+    """Run the hook of a transfer, as a child of it: a call of the system contract that runs hooks."""
     done, sidecars = hooks.run(network, hook, payer, data, _GAS)
     at = network.now
     for slot, change in done.slots[hooks.HOOK_ADDRESS].items():
@@ -192,7 +178,7 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any)
 
 def _details(network: Network, owner: Account, number: int) -> Any:
     limit = network.choose.randrange(1, 100) * HBAR
-    friend = network.person(at_least=0)
+    friend = network.find_person(at_least=0)
     return hooks.create(network, owner, number, limit=limit, allowed=[friend] if friend else [])
 
 
@@ -210,30 +196,38 @@ def _living(network: Network) -> list[Hook]:
 
 
 def _may_attach(network: Network) -> bool:
-    """Whether there is code for hooks, and room for one more."""
+    """Tell whether there is a hook contract, and room for one more hook."""
     return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MOST_HOOKS
 
 
 def _free(network: Network, owner: Account) -> int | None:
-    """A hook id the owner has no hook of, or a deleted one."""
+    """Return a hook id that the owner does not use; None if all are used."""
     taken = {hook.hook_id for hook in network.world.contracts.hooks_of(owner.number)}
     return next((number for number in range(1, MOST_HOOKS_OF_ONE + 1) if number not in taken), None)
 
 
-def _some(network: Network) -> tuple[Hook | None, Account | None]:
-    """A hook that is not deleted, and who may change it."""
+def _some(network: Network) -> tuple[Hook, Account]:
+    """Return a hook and the account that may change it. Errors: NotPossible."""
+    found = _find(network)
+    if found is None:
+        raise NotPossible
+    return found
+
+
+def _find(network: Network) -> tuple[Hook, Account] | None:
+    """Return a hook that is not deleted, and the account that may change it."""
     contracts, accounts = network.world.contracts, network.world.accounts
     living = _living(network)
     if not living:
-        return None, None
+        return None
     hook = network.choose.choice(living)
     owner = accounts[hook.owner]
     if owner.is_contract:
         admin = contracts.deployed[hook.owner].admin
         if admin is None or owner.deleted:
-            return None, None
+            return None
         owner = accounts[admin]
-    return (None, None) if owner.deleted or owner.balance < HBAR else (hook, owner)
+    return None if owner.deleted or owner.balance < HBAR else (hook, owner)
 
 
 ACTIONS = (

@@ -1,4 +1,4 @@
-"""Ways to send something to a contract: as a transaction of the network, or wrapped as one of Ethereum."""
+"""Calling contracts: by a ContractCall, or by an Ethereum transaction."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -11,7 +11,7 @@ from mirror.demo.evm.execution import Request
 from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.keys.wallet import EcdsaWallet
-from mirror.demo.network import Network
+from mirror.demo.network import Network, NotPossible
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY, created_address
@@ -20,17 +20,17 @@ from mirror.values.hapi import FileID
 _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
 _ETHEREUM_SHARE = 0.6
-_GAS = 300_000  # of what is never run
+_GAS = 300_000  # of transactions that are never run
 
 
 @cache
 def wallet(number: int) -> EcdsaWallet:
-    """The key pair of an account that can use Ethereum tools."""
+    """Return the key pair of an account that can use Ethereum tools."""
     return EcdsaWallet(number)
 
 
 def signs_ethereum(sender: Account) -> bool:
-    """Whether an account can send Ethereum transactions."""
+    """Tell whether an account can send Ethereum transactions."""
     return sender.evm_address is not None and sender.evm_address == wallet(sender.number).evm_address
 
 
@@ -48,11 +48,11 @@ def send(
     value: int = 0,
     around: Iterable[Account] = (),
 ) -> Result:
-    """Call a contract in one of the ways the sender has. `around` are other accounts it may send money to."""
+    """Call a contract in a way that the sender can. `around` are other accounts the call may pay."""
     if signs_ethereum(sender) and network.choose.random() < _ETHEREUM_SHARE:
         return by_ethereum(network, sender, called, data, gas=gas, value=value, around=around)
-    asked = Request(sender.address, data, gas, value, to=called.address)
-    run = Run(network, sender, asked, (called, *around))
+    request = Request(sender.address, data, gas, value, to=called.address)
+    run = Run(network, sender, request, (called, *around))
     composed = network.submit(
         "contractCall",
         {
@@ -85,12 +85,12 @@ def by_ethereum(
 ) -> Result:
     """Send an Ethereum transaction; without `called` it creates a contract. `file` holds its call data.
 
-    Its sender pays for the gas, and the relay that submits it the rest.
+    Its sender pays for the gas, and the relay that submits it pays the rest.
     """
     signed = _signed(network, sender, called, data, gas=gas, value=value)
     created = b"" if called else created_address(sender.address, sender.nonce)
-    asked = Request(sender.address, data, gas, value, called.address if called else b"", created)
-    run = Run(network, sender, asked, (called, *around) if called else around)
+    request = Request(sender.address, data, gas, value, called.address if called else b"", created)
+    run = Run(network, sender, request, (called, *around) if called else around)
     sender.nonce += 1
     paying, fee = relay(network), network.fee("cryptoTransfer")
     transfers = {paying.number: -fee, FEE_COLLECTOR: fee + run.gas_fee}
@@ -120,7 +120,7 @@ def by_ethereum(
 
 
 def out_of_turn(network: Network, sender: Account, called: Account, data: bytes) -> None:
-    """Send an Ethereum transaction with a nonce that is not the sender's next one: it is not run."""
+    """Send an Ethereum transaction with a nonce that is not the sender's next one. It is not run."""
     late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
     signed = _signed(network, late, called, data, gas=_GAS, value=0)
     network.submit(
@@ -134,7 +134,7 @@ def out_of_turn(network: Network, sender: Account, called: Account, data: bytes)
 
 
 def beyond_means(network: Network, sender: Account, called: Account) -> None:
-    """Send an Ethereum transaction of more than the sender has: it is not run, but counts."""
+    """Send an Ethereum transaction of more hbars than the sender has. It is not run, but has a result."""
     value = sender.balance + HBAR
     signed = _signed(network, sender, called, b"", gas=_GAS, value=value)
     paying, result = relay(network), "INSUFFICIENT_PAYER_BALANCE"
@@ -153,7 +153,7 @@ def beyond_means(network: Network, sender: Account, called: Account) -> None:
 
 
 def relay(network: Network) -> Account:
-    """The account that submits Ethereum transactions."""
+    """Return the account that submits Ethereum transactions."""
     contracts = network.world.contracts
     if contracts.relay is None:
         opened = people.open_account(network, name="JSON-RPC relay", ecdsa=True, payer=TREASURY)
@@ -178,17 +178,21 @@ def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:
     return body
 
 
-# WHICH CONTRACT, WHO
-Play = Callable[[Network, Contract], bool]
+# CONTRACTS AND PARTIES
+Use = Callable[[Network, Contract], None]
 
 
-def play(network: Network, kind: str, plays: Sequence[Play], weights: Sequence[int]) -> bool:
-    contract = some(network, kind)
-    (chosen,) = network.choose.choices(plays, weights)
-    return contract is not None and chosen(network, contract)
+def use(network: Network, kind: str, uses: Sequence[Use], weights: Sequence[int]) -> None:
+    """Use a contract of a kind in one of several ways."""
+    contract = find_contract(network, kind)
+    (chosen,) = network.choose.choices(uses, weights)
+    if contract is None:
+        raise NotPossible
+    chosen(network, contract)
 
 
-def some(network: Network, kind: str) -> Contract | None:
+def find_contract(network: Network, kind: str) -> Contract | None:
+    """Return a contract of a kind; None if there is none."""
     contracts = network.world.contracts
     numbers = contracts.living.get(kind)
     return contracts.deployed[network.choose.choice(numbers)] if numbers else None
@@ -204,7 +208,7 @@ def call(
     value: int = 0,
     around: Sequence[Account] = (),
 ) -> Result | None:
-    """Call a function, with some gas to spare; None when the sender can't pay for it."""
+    """Call a function of a contract; None when the sender can't pay for it."""
     if not can_pay(sender, gas, value):
         return None
     called = network.world.accounts[contract.number]
@@ -212,12 +216,13 @@ def call(
     return send(network, sender, called, data, gas=gas, value=value, around=around)
 
 
-def ethereum_sender(network: Network) -> Account | None:
-    sender = network.person()
+def find_ethereum_sender(network: Network) -> Account | None:
+    """Return somebody who can send Ethereum transactions; None if the first person tried can't."""
+    sender = network.find_person()
     return sender if sender is not None and signs_ethereum(sender) else None
 
 
-def receiver_of_money(network: Network) -> Account | None:
-    """Somebody who may be paid by a contract without signing for it."""
-    found = network.person()
-    return None if found is None or found.receiver_signature_required else found
+def find_payee(network: Network) -> Account | None:
+    """Return somebody whom a contract may pay without a signature; None if the first person tried is not."""
+    payee = network.find_person()
+    return None if payee is None or payee.receiver_signature_required else payee

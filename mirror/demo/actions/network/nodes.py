@@ -1,11 +1,11 @@
-"""Nodes: they join, change and leave the network. Those that sign the stream stay as they are."""
+"""Nodes: they join, change and leave the network. The nodes that sign the stream stay as they are."""
 
 from typing import Any
 
 from ledger.stream.record.compose import account
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.nodes import Node
 from mirror.values.hapi import Key
@@ -15,7 +15,7 @@ _GOSSIP_PORT, _GRPC_PORT, _PROXY_PORT = 50_111, 50_211, 443
 
 
 def begin(network: Network) -> None:
-    """Let the nodes join that sign the stream."""
+    """Let the nodes that sign the stream join."""
     for node in nodes():
         join(network, node.node_id, node.account_id, f"Demo node {node.node_id}", has_proxy=True)
 
@@ -29,7 +29,7 @@ def join(
     has_proxy: bool,
     decline_reward: bool = False,
 ) -> None:
-    """Let a node join that an account runs."""
+    """Let a node join that the account `operator` runs."""
     key = Ed25519Wallet("node", node_id).key
     node = Node(node_id, network.now, operator, key, description, decline_reward)
     body: dict[str, Any] = {
@@ -52,15 +52,15 @@ def join(
 
 
 def proxy(node_id: int) -> tuple[str, int]:
-    """Where a node's web proxy is, if it has one: domain name and port."""
+    """Return the domain name and port of a node's web proxy."""
     return f"node{node_id}.demo.example.org", _PROXY_PORT
 
 
-def create(network: Network) -> bool:
-    """A node joins, run by somebody."""
+def create(network: Network) -> None:
+    """Let a node join that some person runs."""
     operator, known = network.person(settled=True), network.world.nodes
-    if operator is None or len(_living(network)) >= _MOST_NODES:
-        return False
+    if len(_living(network)) >= _MOST_NODES:
+        raise NotPossible
     node_id = known.next_id
     known.next_id += 1
     network.world.bound.add(operator.number)
@@ -72,16 +72,15 @@ def create(network: Network) -> bool:
         has_proxy=network.choose.random() < 0.5,
         decline_reward=network.choose.random() < 0.3,
     )
-    return True
 
 
-def update(network: Network) -> bool:
-    """A node gets another description, account or key, declines rewards, or gives up its web proxy."""
-    if not _living(network) and not create(network):
-        return False
+def update(network: Network) -> None:
+    """Change the description, account, key, reward or web proxy of a node."""
+    if not _living(network):
+        create(network)
     node = network.choose.choice(_living(network))
     body: dict[str, Any] = {"node_id": node.node_id}
-    operator = network.person(settled=True)
+    operator = network.find_person(settled=True)
     match network.choose.randrange(5):
         case 0:
             node.description = f"Node {node.node_id}, rack {network.choose.randrange(1, 40)}"
@@ -101,24 +100,20 @@ def update(network: Network) -> bool:
             endpoint = {"domain_name": node.proxy[0], "port": node.proxy[1]} if node.proxy else {}
             body["grpc_proxy_endpoint"] = endpoint
     network.submit("nodeUpdate", body, payer=SYSTEM_ADMIN, fee=0)
-    return True
 
 
-def delete(network: Network) -> bool:
-    """A node leaves."""
-    if not _living(network) and not create(network):
-        return False
+def delete(network: Network) -> None:
+    """Let a node leave."""
+    if not _living(network):
+        create(network)
     node = network.choose.choice(_living(network))
     node.deleted = True
     network.submit("nodeDelete", {"node_id": node.node_id}, payer=SYSTEM_ADMIN, fee=0)
-    return True
 
 
-def change_in_vain(network: Network) -> bool:
-    """Somebody changes a node that never was or has left, or one of somebody else."""
+def change_in_vain(network: Network) -> None:
+    """Change a node that never was or has left, or one of somebody else."""
     payer = network.person()
-    if payer is None:
-        return False
     deleted = [node.node_id for node in network.world.nodes.by_id.values() if node.deleted]
     match network.choose.randrange(3):
         case 0 if deleted:
@@ -128,11 +123,10 @@ def change_in_vain(network: Network) -> bool:
         case _:
             kind, node_id, result = "nodeUpdate", 0, "INVALID_SIGNATURE"
     network.submit(kind, {"node_id": node_id}, payer=payer.number, result=result)
-    return True
 
 
 def _living(network: Network) -> list[Node]:
-    """Nodes that are there and may leave."""
+    """Return the nodes that may leave."""
     signing = {node.node_id for node in nodes()}
     known = network.world.nodes.by_id.values()
     return [node for node in known if not node.deleted and node.node_id not in signing]

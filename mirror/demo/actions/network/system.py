@@ -1,10 +1,10 @@
-"""What administrators do to the network, what it draws by chance, and what it no longer knows or not yet."""
+"""Freezes and upgrades, system deletes, pseudorandom numbers, and transactions that networks refuse."""
 
 from typing import Any
 
 from ledger.stream.record.compose import timestamp
 from mirror.demo.actions.network import files
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
 from mirror.values.hashes import SHA_384_LENGTH, sha384
@@ -18,28 +18,25 @@ _FIRST_NODE_ACCOUNT = 3
 _MOST_DELETED = 6
 
 
-def draw(network: Network) -> bool:
-    """Somebody asks for a number below another, or for bytes; or for a number below none."""
+def draw(network: Network) -> None:
+    """Draw a pseudorandom number, or bytes; sometimes with an invalid bound."""
     payer = network.person()
-    if payer is None:
-        return False
     bound = network.choose.choice((0, 6, 52, 1_000, -1))
     if bound < 0:
         network.submit("util_prng", {"range": bound}, payer=payer.number, result="INVALID_PRNG_RANGE")
-        return True
+        return
     drawn: int | bytes
     drawn = network.choose.randrange(bound) if bound else network.choose.randbytes(SHA_384_LENGTH)
     network.world.system.draws.append(Draw(network.now, payer.number, bound, drawn))
     record = {"prng_number" if bound else "prng_bytes": drawn}
     network.submit("util_prng", {"range": bound}, payer=payer.number, record=record)
-    return True
 
 
-def freeze(network: Network) -> bool:
-    """The next step of an upgrade, which never comes to its end: it is aborted an hour later."""
+def freeze(network: Network) -> None:
+    """Take the next step of a freeze or an upgrade, which is aborted an hour later."""
     system = network.world.system
     if system.is_scheduled:
-        return False
+        raise NotPossible
     start = network.now // NANOS_PER_DAY * NANOS_PER_DAY + 7 * NANOS_PER_DAY
     match network.choose.randrange(4):
         case 0:
@@ -47,76 +44,69 @@ def freeze(network: Network) -> bool:
         case 1:
             _upload(network)
             _freeze(network, TELEMETRY_UPGRADE, start=start, file=UPGRADE_FILE)
-            return True
+            return
         case _ if system.is_prepared:
             _freeze(network, FREEZE_UPGRADE, start=start, file=UPGRADE_FILE)
         case 2:
             body = {"freeze_type": FREEZE_UPGRADE, "start_time": timestamp(start)}
             result = "NO_UPGRADE_HAS_BEEN_PREPARED"
             network.submit("freeze", body, payer=FREEZE_ADMIN, result=result, fee=0)
-            return True
+            return
         case _:
             _upload(network)
             _freeze(network, PREPARE_UPGRADE, file=UPGRADE_FILE)
             system.is_prepared = True
-            return True
+            return
     system.is_scheduled = True
     network.at(network.now + _HOUR, abort_freeze)
-    return True
 
 
 def abort_freeze(network: Network) -> None:
-    """What was prepared and scheduled is not any more."""
+    """Abort the freeze or upgrade that was prepared or scheduled."""
     _freeze(network, FREEZE_ABORT)
     network.world.system.is_prepared = network.world.system.is_scheduled = False
 
 
-def delete_file(network: Network) -> bool:
-    """The network deletes somebody's file."""
+def delete_file(network: Network) -> None:
+    """Let the network delete somebody's file."""
     living = [number for number, file in network.world.files.items() if number > 1_000 and not file.deleted]
     if not living or len(network.world.system.deleted_files) >= _MOST_DELETED:
-        return False
+        raise NotPossible
     number = network.choose.choice(living)
     network.world.files[number].deleted = True
     network.world.system.deleted_files.append(number)
     expires = {"seconds": network.now // NANOS_PER_SECOND + 7 * 86_400}
     body = {"fileID": {"fileNum": number}, "expirationTime": expires}
     network.submit("systemDelete", body, payer=SYSTEM_ADMIN, fee=0)
-    return True
 
 
-def undelete_file(network: Network) -> bool:
-    """The network takes a deletion back; or somebody else tries to."""
+def undelete_file(network: Network) -> None:
+    """Let the network undelete a file; sometimes somebody else tries to."""
     deleted = network.world.system.deleted_files
-    if not deleted and not delete_file(network):
-        return False
+    if not deleted:
+        delete_file(network)
     number = network.choose.choice(deleted)
     body: dict[str, Any] = {"fileID": {"fileNum": number}}
-    nobody = network.person() if network.choose.random() < 0.2 else None
-    if nobody:
-        network.submit("systemUndelete", body, payer=nobody.number, result="AUTHORIZATION_FAILED")
-        return True
+    person = network.find_person() if network.choose.random() < 0.2 else None
+    if person:
+        network.submit("systemUndelete", body, payer=person.number, result="AUTHORIZATION_FAILED")
+        return
     deleted.remove(number)
     network.world.files[number].deleted = False
     network.submit("systemUndelete", body, payer=SYSTEM_ADMIN, fee=0)
-    return True
 
 
-def submit_unchecked(network: Network) -> bool:
-    """Somebody sends a transaction that is not to be checked, which the network refuses."""
+def submit_unchecked(network: Network) -> None:
+    """Submit an unchecked transaction, which the network refuses."""
     payer = network.person()
-    if payer is None:
-        return False
     body = {"transactionBytes": network.choose.randbytes(64)}
     network.submit("uncheckedSubmit", body, payer=payer.number, result="NOT_SUPPORTED")
-    return True
 
 
-def publish_reference_string(network: Network) -> bool:
-    """A node contributes to what the nodes' common signatures need: a type that has no name in the API."""
+def publish_reference_string(network: Network) -> None:
+    """Publish a node's part of the common reference string: a transaction type without a name in the API."""
     body = {"new_crs": network.choose.randbytes(96), "proof": network.choose.randbytes(64)}
     network.submit("crs_publication", body, payer=_FIRST_NODE_ACCOUNT, fee=0)
-    return True
 
 
 def _freeze(network: Network, kind: int, *, start: int | None = None, file: int | None = None) -> None:
@@ -132,7 +122,7 @@ def _freeze(network: Network, kind: int, *, start: int | None = None, file: int 
 
 
 def _upload(network: Network) -> None:
-    """Another upgrade."""
+    """Upload the file of another upgrade."""
     if UPGRADE_FILE not in network.world.files:
         files.create(network, UPGRADE_FILE, "Software upgrade")
     contents = b"PK\x03\x04" + network.choose.randbytes(network.choose.randrange(500, 4_000))

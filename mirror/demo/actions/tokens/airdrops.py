@@ -1,11 +1,11 @@
-"""Airdrops (HIP-904): tokens sent to who may not be associated yet, claimed, cancelled, or rejected."""
+"""Token airdrops (HIP-904): sent, claimed and cancelled; and rejected tokens (HIP-657)."""
 
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.actions.refusals import refuses
+from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens.transfers import amount_of
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import airdrop_id, token_id
 from mirror.demo.tokens.transfers import Transfers, can_associate
@@ -15,22 +15,25 @@ _MOST_RECEIVERS = 4
 _MOST_PENDING = 40
 
 
-def airdrop(network: Network) -> bool:
-    """Somebody sends a token to a few: who isn't associated and has no room left, may claim it later."""
+def airdrop(network: Network) -> None:
+    """Airdrop a token: a receiver who is not associated and has no room for it may claim it later."""
     if len(network.world.tokens.pending()) >= _MOST_PENDING:
-        return claim(network) or cancel(network)
-    token = traders.token(network, lambda one: one.supply and not one.kyc_key and not one.freeze_default)
-    sender = traders.holder(network, token) if token else None
-    if token is None or sender is None or (token.fees and sender != token.treasury):
-        return False
+        _claim_or_cancel(network)
+        return
+    token = traders.token(
+        network, lambda token: token.supply and not token.kyc_key and not token.freeze_default
+    )
+    sender = traders.holder(network, token)
+    if token.fees and sender != token.treasury:
+        raise NotPossible
     receivers = dict.fromkeys(
-        traders.trader(network, other_than=(sender,))
+        traders.find_trader(network, other_than=(sender,))
         for _ in range(network.choose.randint(1, _MOST_RECEIVERS))
     )
-    shares = _shares(network, token, sender, [one for one in receivers if one is not None])
-    asked, moved, waiting = Transfers(network), Transfers(network), []
+    shares = _shares(network, token, sender, [number for number in receivers if number is not None])
+    requested, moved, waiting = Transfers(network), Transfers(network), []
     for receiver, share in shares:
-        _add(asked, token, sender, receiver, share)
+        _add(requested, token, sender, receiver, share)
         if receiver in token.relationships or _accepts(network, receiver):
             _add(moved, token, sender, receiver, share)
         else:
@@ -44,19 +47,27 @@ def airdrop(network: Network) -> bool:
         _is_pending(network, (sender, receiver, token.number, serial)) for receiver, serial in waiting
     ):
         refusal = "PENDING_NFT_AIRDROP_ALREADY_EXISTS"
-    if not shares or refuses(network, refusal):
-        return False
-    body, record = {"token_transfers": asked.lists()}, {}
+    if not shares:
+        raise NotPossible
+    give_up_if(network, refusal)
+    record = {}
     if not refusal:
         pending = [_wait(network, token, sender, receiver, share) for receiver, share in waiting]
         record = moved.settle() | {"new_pending_airdrops": pending}
         network.world.bound.update((sender, *(receiver for receiver, _ in waiting)))
-    network.submit("tokenAirdrop", body, payer=sender, record=record, result=refusal or "SUCCESS")
-    return True
+    body = {"token_transfers": requested.lists()}
+    network.submit("tokenAirdrop", body, payer=sender, record=record, result=refusal)
+
+
+def _claim_or_cancel(network: Network) -> None:
+    try:
+        claim(network)
+    except NotPossible:
+        cancel(network)
 
 
 def _shares(network: Network, token: Token, sender: int, receivers: list[int]) -> list[tuple[int, int]]:
-    """Who gets which amount, or serial."""
+    """Return pairs of a receiver and an amount, or a serial."""
     if token.fungible:
         return [(receiver, amount_of(network, token, sender)) for receiver in receivers]
     owned = token.owned(sender)
@@ -76,12 +87,12 @@ def _accepts(network: Network, receiver: int) -> bool:
 
 
 def _is_pending(network: Network, key: AirdropKey) -> bool:
-    found = network.world.tokens.airdrops.get(key)
-    return found is not None and found.state == "PENDING"
+    airdrop = network.world.tokens.airdrops.get(key)
+    return airdrop is not None and airdrop.state == "PENDING"
 
 
 def _wait(network: Network, token: Token, sender: int, receiver: int, share: int) -> Any:
-    """What waits for a receiver is all of the token that this sender sent; its PendingAirdropRecord."""
+    """Add a share to the pending airdrop from sender to receiver. Return its PendingAirdropRecord."""
     key = (sender, receiver, token.number, 0 if token.fungible else share)
     airdrops = network.world.tokens.airdrops
     if not token.fungible:
@@ -92,11 +103,11 @@ def _wait(network: Network, token: Token, sender: int, receiver: int, share: int
     return {"pending_airdrop_id": airdrop_id(key), "pending_airdrop_value": {"amount": waiting + share}}
 
 
-def claim(network: Network) -> bool:
-    """Somebody claims airdrops, one or a few."""
+def claim(network: Network) -> None:
+    """Claim one or several airdrops."""
     pending = [key for key in network.world.tokens.pending() if traders.able(network, key[1])]
     if not pending:
-        return False
+        raise NotPossible
     first = network.choose.choice(pending)
     receiver = first[1]
     others = [key for key in pending if key[1] == receiver and key != first]
@@ -108,19 +119,18 @@ def claim(network: Network) -> bool:
         token = network.world.tokens.issued[number]
         _add(transfers, token, sender, receiver, serial or network.world.tokens.airdrops[key].amount or 0)
     refusal = transfers.refusal()
-    if refuses(network, refusal):
-        return False
+    give_up_if(network, refusal)
     record = {} if refusal else transfers.settle()
-    return _end(network, "tokenClaimAirdrop", claimed, "CLAIMED", receiver, refusal, record)
+    _end(network, "tokenClaimAirdrop", claimed, "CLAIMED", receiver, refusal, record)
 
 
-def cancel(network: Network) -> bool:
-    """Somebody takes an airdrop back that was not claimed."""
+def cancel(network: Network) -> None:
+    """Cancel a pending airdrop."""
     pending = [key for key in network.world.tokens.pending() if traders.able(network, key[0])]
     if not pending:
-        return False
+        raise NotPossible
     cancelled = network.choose.choice(pending)
-    return _end(network, "tokenCancelAirdrop", [cancelled], "CANCELLED", cancelled[0], None, {})
+    _end(network, "tokenCancelAirdrop", [cancelled], "CANCELLED", cancelled[0], None, {})
 
 
 def _end(
@@ -131,37 +141,31 @@ def _end(
     payer: int,
     refusal: str | None,
     record: dict[str, Any],
-) -> bool:
+) -> None:
     if not refusal:
         for key in keys:
             ended = network.world.tokens.airdrops[key]
             network.world.tokens.airdrops[key] = Airdrop(ended.amount, state, network.now)
     body = {"pending_airdrops": [airdrop_id(key) for key in keys]}
-    network.submit(kind, body, payer=payer, record=record, result=refusal or "SUCCESS")
-    return True
+    network.submit(kind, body, payer=payer, record=record, result=refusal)
 
 
-def claim_in_vain(network: Network) -> bool:
-    """Somebody claims, or cancels, what is not waiting."""
-    token, receiver = traders.token(network), traders.trader(network)
-    if token is None or receiver is None or receiver == token.treasury:
-        return False
+def claim_in_vain(network: Network) -> None:
+    """Claim or cancel an airdrop that is not pending."""
+    token, receiver = both(traders.find_token(network), traders.find_trader(network))
     key = (token.treasury, receiver, token.number, 0 if token.fungible else 1)
-    if _is_pending(network, key):
-        return False
+    if receiver == token.treasury or _is_pending(network, key):
+        raise NotPossible
     claims = network.choose.random() < 0.5
     kind, payer = ("tokenClaimAirdrop", receiver) if claims else ("tokenCancelAirdrop", token.treasury)
     body = {"pending_airdrops": [airdrop_id(key)]}
     network.submit(kind, body, payer=payer, result="INVALID_PENDING_AIRDROP_ID")
-    return True
 
 
-def reject(network: Network) -> bool:
-    """Somebody sends unwanted tokens back to the treasury, without custom fees (HIP-657)."""
-    token = traders.token(network, lambda one: len(one.relationships) > 1)
-    owner = traders.holder(network, token, other_than=(token.treasury,)) if token else None
-    if token is None or owner is None:
-        return False
+def reject(network: Network) -> None:
+    """Reject tokens: they go back to the treasury, without custom fees (HIP-657)."""
+    token = traders.token(network, lambda token: len(token.relationships) > 1)
+    owner = traders.holder(network, token, other_than=(token.treasury,))
     transfers = Transfers(network)
     if token.fungible:
         transfers.move(token, owner, token.treasury, token.balance(owner))
@@ -173,16 +177,14 @@ def reject(network: Network) -> bool:
         number = token_id(token.number)
         rejections = [{"nft": {"token_ID": number, "serial_number": serial}} for serial in serials]
     refusal = transfers.refusal()
-    if refuses(network, refusal):
-        return False
+    give_up_if(network, refusal)
     body: dict[str, Any] = {"rejections": rejections}
     payer = owner
     if network.choose.random() < 0.5:
         body["owner"] = account(owner)
-        payer = traders.trader(network) or owner
+        payer = traders.find_trader(network) or owner
     record = {} if refusal else transfers.settle()
-    network.submit("tokenReject", body, payer=payer, record=record, result=refusal or "SUCCESS")
-    return True
+    network.submit("tokenReject", body, payer=payer, record=record, result=refusal)
 
 
 ACTIONS = (

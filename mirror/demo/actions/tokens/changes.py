@@ -1,11 +1,11 @@
-"""Tokens themselves: changing, pausing and deleting them, their fees and their treasury."""
+"""Changes of tokens: their properties, keys, treasury and fees; pausing and deleting them."""
 
 from typing import Any
 
 from ledger.stream.record.compose import account, timestamp
-from mirror.demo.actions.refusals import Refused, refuses, submit_one
+from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
 from mirror.demo.actions.tokens.issuing import KEY_FIELDS, YEAR, deletable, key_for, may_last
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import ALL_SERIALS, association, custom_fee, serials, token_id, units
@@ -17,41 +17,35 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 _FEWEST_LIVING = 10
 _SERIES = ("new", "Series A", "Series B", "limited", "classic", "2025")
-# Statuses depend on the other keys: those stay when they are once given.
+# The other keys stay: the statuses of relationships depend on them.
 _REMOVABLE = ("admin_key", "fee_schedule_key", "metadata_key", "supply_key", "wipe_key")
 
 
 # UPDATE
-def update(network: Network) -> bool:
-    """Somebody changes what a token says of itself, how it is renewed, or one of its keys."""
-    changed = traders.token(network, lambda one: one.admin_key)
-    refusal = "TOKEN_IS_PAUSED" if changed and changed.paused else None
-    if changed is None or refuses(network, refusal):
-        return False
+def update(network: Network) -> None:
+    """Change how a token describes itself, its renewal, or one of its keys."""
+    token = traders.token(network, lambda token: token.admin_key)
+    refusal = "TOKEN_IS_PAUSED" if token.paused else None
+    give_up_if(network, refusal)
     change = network.choose.choice((_rename, _change_memo, _change_metadata, _renew, _change_key))
-    columns, fields = change(network, changed)
+    attributes, fields = change(network, token)
     if not refusal:
-        for column, value in columns.items():
-            setattr(changed, column, value)
-        changed.modified = network.now
-    network.submit(
-        "tokenUpdate",
-        {"token": token_id(changed.number)} | fields,
-        payer=changed.treasury,
-        result=refusal or "SUCCESS",
-    )
-    return True
+        for name, value in attributes.items():
+            setattr(token, name, value)
+        token.modified = network.now
+    body = {"token": token_id(token.number)} | fields
+    network.submit("tokenUpdate", body, payer=token.treasury, result=refusal)
 
 
-_Change = tuple[dict[str, Any], dict[str, Any]]  # fields of Token, of the body
+_Change = tuple[dict[str, Any], dict[str, Any]]  # attributes of Token, fields of the body
 
 
 def _rename(network: Network, token: Token) -> _Change:
-    called, _, _ = token.name.partition(" (")
-    columns: dict[str, Any] = {"name": f"{called} ({network.choose.choice(_SERIES)})"}
+    name, _, _ = token.name.partition(" (")
+    attributes: dict[str, Any] = {"name": f"{name} ({network.choose.choice(_SERIES)})"}
     if network.choose.random() < 0.1:
-        columns["symbol"] = f"{token.symbol.removesuffix('.N')}.N"
-    return columns, dict(columns)
+        attributes["symbol"] = f"{token.symbol.removesuffix('.N')}.N"
+    return attributes, dict(attributes)
 
 
 def _change_memo(network: Network, token: Token) -> _Change:
@@ -72,14 +66,13 @@ def _renew(network: Network, token: Token) -> _Change:
         return {"expiration": expiration}, {"expiry": timestamp(expiration)}
     period = network.choose.choice((AUTO_RENEW_PERIOD, 8_000_000))
     network.world.bound.add(token.treasury)
-    columns = {"auto_renew_account": token.treasury, "auto_renew_period": period}
-    return columns, {"autoRenewAccount": account(token.treasury), "autoRenewPeriod": {"seconds": period}}
+    attributes = {"auto_renew_account": token.treasury, "auto_renew_period": period}
+    return attributes, {"autoRenewAccount": account(token.treasury), "autoRenewPeriod": {"seconds": period}}
 
 
 def _change_key(network: Network, token: Token) -> _Change:
-    """A new key, or none any more (HIP-540), where there was one."""
-    given = [key for key in KEY_FIELDS if getattr(token, key)]
-    name = network.choose.choice(given)
+    """Replace a key that the token has, or remove it (HIP-540)."""
+    name = network.choose.choice([key for key in KEY_FIELDS if getattr(token, key)])
     stays = name == "admin_key" and not may_last(network)
     if name in _REMOVABLE and not stays and network.choose.random() < 0.15:
         return {name: None}, {KEY_FIELDS[name]: Key(keyList=KeyList())}
@@ -87,28 +80,28 @@ def _change_key(network: Network, token: Token) -> _Change:
     return {name: key}, {KEY_FIELDS[name]: Key.FromString(key)}
 
 
-def change_treasury(network: Network) -> bool:
-    """A token gets another treasury, to which goes whatever the old one holds of it."""
-    changed = traders.token(network, lambda one: deletable(one) and not one.paused)
-    successor = traders.trader(network, other_than=(changed.treasury,)) if changed else None
-    if changed is None or successor is None or not _may_succeed(network, changed, successor):
-        return False
-    at, predecessor, number = network.now, changed.treasury, changed.number
+def change_treasury(network: Network) -> None:
+    """Give a token another treasury, which gets all that the old one holds of it."""
+    token = traders.token(network, lambda token: deletable(token) and not token.paused)
+    successor = traders.trader(network, other_than=(token.treasury,))
+    if not _may_succeed(network, token, successor):
+        raise NotPossible
+    at, predecessor, number = network.now, token.treasury, token.number
     associated = []
-    if successor not in changed.relationships:
-        begin_relationship(network, changed, successor, automatic=True)
+    if successor not in token.relationships:
+        begin_relationship(network, token, successor, automatic=True)
         associated.append(association(successor, number))
     moved = []
-    if amount := changed.balance(predecessor):
-        changed.relationships[predecessor].receive(-amount, at)
-        changed.relationships[successor].receive(amount, at)
-        if changed.fungible:
+    if amount := token.balance(predecessor):
+        token.relationships[predecessor].receive(-amount, at)
+        token.relationships[successor].receive(amount, at)
+        if token.fungible:
             moved.append(units(number, {predecessor: -amount, successor: amount}))
         else:
             moved.append(serials(number, [(ALL_SERIALS, predecessor, successor)]))
-            for serial in changed.owned(predecessor):
-                changed.serials[serial].move(successor, at)
-    changed.treasury, changed.modified = successor, at
+            for serial in token.owned(predecessor):
+                token.serials[serial].move(successor, at)
+    token.treasury, token.modified = successor, at
     network.world.bound.add(successor)
     network.submit(
         "tokenUpdate",
@@ -116,7 +109,6 @@ def change_treasury(network: Network) -> bool:
         payer=predecessor,
         record={"tokenTransferLists": moved, "automatic_token_associations": associated},
     )
-    return True
 
 
 def _may_succeed(network: Network, token: Token, successor: int) -> bool:
@@ -127,83 +119,68 @@ def _may_succeed(network: Network, token: Token, successor: int) -> bool:
     return can_associate(network, successor) and not token.kyc_key and not token.freeze_default
 
 
-def change_fees(network: Network) -> bool:
-    """Somebody replaces the custom fees of a token, at times by none."""
-    changed = traders.token(network, lambda one: one.fee_schedule_key and not one.is_currency)
-    if changed is None:
-        return False
-    possible = token_fees.kinds_of(changed)
-    kinds = network.choose.sample(possible, network.choose.choice((0, 1, 1, 2)))
+def change_fees(network: Network) -> None:
+    """Replace the custom fees of a token, sometimes by none."""
+    token = traders.token(network, lambda token: token.fee_schedule_key and not token.is_currency)
+    kinds = network.choose.sample(token_fees.kinds_of(token), network.choose.choice((0, 1, 1, 2)))
     if any(kind.startswith("fractional") for kind in kinds):
         kinds = kinds[:1]
-    fees = token_fees.choose(network, changed, tuple(kinds))
-    refusal = None if fees or changed.fees else "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"
-    if changed.paused:
+    fees = token_fees.choose(network, token, tuple(kinds))
+    refusal = None if fees or token.fees else "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"
+    if token.paused:
         refusal = "TOKEN_IS_PAUSED"
-    if refuses(network, refusal):
-        return False
+    give_up_if(network, refusal)
     if not refusal:
-        changed.fees, changed.fees_since = fees, network.now
+        token.fees, token.fees_since = fees, network.now
         network.world.bound.update(fee.collector for fee in fees)
-    network.submit(
-        "token_fee_schedule_update",
-        {
-            "token_id": token_id(changed.number),
-            "custom_fees": [custom_fee(fee, changed.number) for fee in fees],
-        },
-        payer=changed.treasury,
-        result=refusal or "SUCCESS",
-    )
-    return True
+    body = {
+        "token_id": token_id(token.number),
+        "custom_fees": [custom_fee(fee, token.number) for fee in fees],
+    }
+    network.submit("token_fee_schedule_update", body, payer=token.treasury, result=refusal)
 
 
 # PAUSE, DELETE
-def pause(network: Network) -> bool:
-    """Somebody pauses a token; only few are at a time."""
+def pause(network: Network) -> None:
+    """Pause a token, unless another one is paused."""
     if any(token.paused for token in network.world.tokens.living()):
-        return False
-    return _set_paused(network, True)
+        raise NotPossible
+    _set_paused(network, True)
 
 
-def unpause(network: Network) -> bool:
-    """Somebody lets a paused token move again."""
-    return _set_paused(network, False)
+def unpause(network: Network) -> None:
+    """Unpause a token."""
+    _set_paused(network, False)
 
 
-def _set_paused(network: Network, paused: bool) -> bool:
-    changed = traders.token(network, lambda one: one.pause_key and one.paused is not paused)
-    if changed is None:
-        return False
-    changed.paused, changed.modified = paused, network.now
-    body = {"token": token_id(changed.number)}
-    network.submit("token_pause" if paused else "token_unpause", body, payer=changed.treasury)
-    return True
+def _set_paused(network: Network, paused: bool) -> None:
+    token = traders.token(network, lambda token: token.pause_key and token.paused is not paused)
+    token.paused, token.modified = paused, network.now
+    body = {"token": token_id(token.number)}
+    network.submit("token_pause" if paused else "token_unpause", body, payer=token.treasury)
 
 
-def delete(network: Network) -> bool:
-    """Somebody deletes a token; who holds it may still dissociate from it."""
+def delete(network: Network) -> None:
+    """Delete a token. Its holders can still dissociate from it."""
     living = list(network.world.tokens.living())
-    deleted = traders.token(network, lambda one: deletable(one) and not one.paused)
-    if deleted is None or len(living) <= _FEWEST_LIVING:
-        return False
-    deleted.deleted, deleted.modified = True, network.now
-    network.submit("tokenDeletion", {"token": token_id(deleted.number)}, payer=deleted.treasury)
-    return True
+    token = traders.token(network, lambda token: deletable(token) and not token.paused)
+    if len(living) <= _FEWEST_LIVING:
+        raise NotPossible
+    token.deleted, token.modified = True, network.now
+    network.submit("tokenDeletion", {"token": token_id(token.number)}, payer=token.treasury)
 
 
-def change_in_vain(network: Network) -> bool:
-    """Somebody tries what the token has no key for."""
+def change_in_vain(network: Network) -> None:
+    """Change, delete or pause a token that has no key for it."""
     token = traders.token(network)
-    if token is None:
-        return False
-    number: dict[str, Any] = {"token": token_id(token.number)}
+    body: dict[str, Any] = {"token": token_id(token.number)}
     refused: list[Refused] = []
     if token.admin_key is None:
-        refused.append(("tokenUpdate", number | {"name": f"{token.name} Plus"}, "TOKEN_IS_IMMUTABLE"))
-        refused.append(("tokenDeletion", number, "TOKEN_IS_IMMUTABLE"))
+        refused.append(("tokenUpdate", body | {"name": f"{token.name} Plus"}, "TOKEN_IS_IMMUTABLE"))
+        refused.append(("tokenDeletion", body, "TOKEN_IS_IMMUTABLE"))
     if token.pause_key is None:
-        refused.append(("token_pause", number, "TOKEN_HAS_NO_PAUSE_KEY"))
-    return submit_one(network, refused, payer=token.treasury)
+        refused.append(("token_pause", body, "TOKEN_HAS_NO_PAUSE_KEY"))
+    submit_one(network, refused, payer=token.treasury)
 
 
 ACTIONS = (

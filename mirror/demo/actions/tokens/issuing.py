@@ -1,10 +1,10 @@
-"""Issuing tokens."""
+"""Issuing tokens, and the keys they get."""
 
 from typing import Any
 
 from ledger.stream.record.compose import account, timestamp
 from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.tokens import fees as token_fees
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import association, custom_fee, token_id, units
@@ -16,7 +16,7 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 FIRST_TOKENS = len(RECIPES)
 YEAR = 31_536_000  # seconds
-# Key of a Token -> field of the bodies.
+# Attribute of Token -> field of the transaction bodies.
 KEY_FIELDS = {
     "admin_key": "adminKey",
     "fee_schedule_key": "fee_schedule_key",
@@ -30,11 +30,11 @@ KEY_FIELDS = {
 _MOST_LIVING, _MOST_LASTING = 48, 16
 
 
-def create(network: Network) -> bool:
-    """Somebody issues a token, which is then the treasury's."""
+def create(network: Network) -> None:
+    """Issue a token, whose supply the treasury holds at first."""
     treasury = traders.trader(network)
-    if treasury is None or sum(1 for _ in network.world.tokens.living()) >= _MOST_LIVING:
-        return False
+    if sum(1 for _ in network.world.tokens.living()) >= _MOST_LIVING:
+        raise NotPossible
     at, number = network.now, network.new_number()
     created = _new_token(network, number, treasury)
     network.world.tokens.issued[number] = created
@@ -60,7 +60,6 @@ def create(network: Network) -> bool:
             "automatic_token_associations": [association(holder, number) for holder in holders],
         },
     )
-    return True
 
 
 def _new_token(network: Network, number: int, treasury: int) -> Token:
@@ -110,7 +109,7 @@ def _lasts(recipe: Recipe) -> bool:
 
 
 def may_last(network: Network) -> bool:
-    """Whether there is room for one more token that is never deleted."""
+    """Tell whether there is room for one more token that is never deleted."""
     lasting = sum(not deletable(token) for token in network.world.tokens.living())
     return lasting < _MOST_LASTING
 
@@ -146,7 +145,7 @@ def _creation(created: Token) -> dict[str, Any]:
 
 
 def key_for(network: Network, token: Token, name: str) -> bytes:
-    """A key for what `name` says: mostly that of the treasury, or one of its own, or one of several."""
+    """Return the key called `name` for a token: mostly the treasury's, else a new one or a threshold key."""
     own = Ed25519Wallet(token.number, name, network.now)
     match network.choose.randrange(10):
         case 0:

@@ -1,20 +1,19 @@
-"""Serials of tokens that say something else from now on."""
+"""Serials: changing their metadata. They are minted in `supply` and moved in `transfers`."""
 
-from mirror.demo.actions.refusals import refuses
-from mirror.demo.network import Action, Network
+from mirror.demo.actions.refusals import give_up_if
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import token_id
 
 
-def change_metadata(network: Network) -> bool:
-    """The issuer changes the metadata of a few serials, whoever owns them (HIP-657)."""
-    token = traders.token(network, lambda one: not one.fungible and one.metadata_key and one.supply)
-    if token is None:
-        return False
+def change_metadata(network: Network) -> None:
+    """Let the issuer change the metadata of a few serials, whoever owns them (HIP-657)."""
+    token = traders.token(network, lambda token: not token.fungible and token.metadata_key and token.supply)
     living = [number for number, serial in token.serials.items() if serial.owner]
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    if not living or refuses(network, refusal):
-        return False
+    if not living:
+        raise NotPossible
+    give_up_if(network, refusal)
     changed = network.choose.sample(living, min(len(living), network.choose.choice((1, 1, 3))))
     metadata = recipes.serial_metadata(network.choose, token.name, changed[0])
     if not refusal:
@@ -24,9 +23,8 @@ def change_metadata(network: Network) -> bool:
         "token_update_nfts",
         {"token": token_id(token.number), "serial_numbers": changed, "metadata": {"value": metadata}},
         payer=token.treasury,
-        result=refusal or "SUCCESS",
+        result=refusal,
     )
-    return True
 
 
 ACTIONS = (Action(change_metadata, 1),)

@@ -1,19 +1,17 @@
-"""Accounts and tokens: associating, dissociating, freezing, and knowing one's customer."""
+"""Token relationships: associating, dissociating, freezing, and granting KYC."""
 
 from ledger.stream.record.compose import account
-from mirror.demo.actions.refusals import Refused, refuses, submit_one
-from mirror.demo.network import Action, Network
+from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.messages import token_id, units
 from mirror.demo.tokens.transfers import begin_relationship
 from mirror.demo.world.tokens import Token
 
 
-def associate(network: Network) -> bool:
-    """Somebody associates with a token, or two."""
+def associate(network: Network) -> None:
+    """Associate an account with a token or two."""
     holder = traders.trader(network)
-    if holder is None:
-        return False
     possible = list(network.world.tokens.living())
     tokens = network.choose.sample(possible, min(len(possible), network.choose.choice((1, 1, 2))))
     refusal = None
@@ -21,43 +19,42 @@ def associate(network: Network) -> bool:
         refusal = "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"
     elif any(token.paused for token in tokens):
         refusal = "TOKEN_IS_PAUSED"
-    if not tokens or refuses(network, refusal):
-        return False
+    if not tokens:
+        raise NotPossible
+    give_up_if(network, refusal)
     if not refusal:
         for token in tokens:
             begin_relationship(network, token, holder)
-    network.submit(
-        "tokenAssociate",
-        {"account": account(holder), "tokens": [token_id(token.number) for token in tokens]},
-        payer=holder,
-        result=refusal or "SUCCESS",
-    )
-    return True
+    body = {"account": account(holder), "tokens": [token_id(token.number) for token in tokens]}
+    network.submit("tokenAssociate", body, payer=holder, result=refusal)
 
 
-def dissociate(network: Network) -> bool:
-    """Somebody gives up a relationship."""
-    token = traders.token(network, lambda one: len(one.relationships) > 1)
-    if token is None:
-        return False
-    willing = [of for of, held in token.relationships.items() if not held.balance and of != token.treasury]
-    holder = traders.one_of(network, willing or token.relationships)
-    if holder is None:
-        return False
+def dissociate(network: Network) -> None:
+    """Dissociate an account from a token."""
+    token = traders.token(network, lambda token: len(token.relationships) > 1)
+    empty = [
+        number
+        for number, relationship in token.relationships.items()
+        if not relationship.balance and number != token.treasury
+    ]
+    holder = traders.one_of(network, empty or token.relationships)
     refusal = _refusal_to_dissociate(token, holder)
-    return not refuses(network, refusal) and _dissociate(network, token, holder, refusal)
+    give_up_if(network, refusal)
+    _dissociate(network, token, holder, refusal)
 
 
-def leave_a_deleted_token(network: Network) -> bool:
-    """Somebody gives up a relationship with a deleted token; what there was of it is gone with that."""
-    deleted = [one for one in network.world.tokens.issued.values() if one.deleted and one.relationships]
+def leave_a_deleted_token(network: Network) -> None:
+    """Dissociate an account from a deleted token, which ends what the account held of it."""
+    deleted = [
+        token for token in network.world.tokens.issued.values() if token.deleted and token.relationships
+    ]
     if not deleted:
-        return False
+        raise NotPossible
     token = network.choose.choice(deleted)
     holder = traders.one_of(network, token.relationships)
-    if holder is None or token.relationships[holder].frozen:
-        return False
-    return _dissociate(network, token, holder, None)
+    if token.relationships[holder].frozen:
+        raise NotPossible
+    _dissociate(network, token, holder, None)
 
 
 def _refusal_to_dissociate(token: Token, holder: int) -> str | None:
@@ -73,70 +70,57 @@ def _refusal_to_dissociate(token: Token, holder: int) -> str | None:
     return "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES" if token.fungible else "ACCOUNT_STILL_OWNS_NFTS"
 
 
-def _dissociate(network: Network, token: Token, holder: int, refusal: str | None) -> bool:
+def _dissociate(network: Network, token: Token, holder: int, refusal: str | None) -> None:
     moved = []
-    if not refusal and (given_up := network.world.tokens.dissociate(token, holder, network.now)):
-        moved.append(units(token.number, {holder: -given_up}))
-    network.submit(
-        "tokenDissociate",
-        {"account": account(holder), "tokens": [token_id(token.number)]},
-        payer=holder,
-        record={"tokenTransferLists": moved},
-        result=refusal or "SUCCESS",
-    )
-    return True
+    if not refusal and (amount := network.world.tokens.dissociate(token, holder, network.now)):
+        moved.append(units(token.number, {holder: -amount}))
+    body = {"account": account(holder), "tokens": [token_id(token.number)]}
+    record = {"tokenTransferLists": moved}
+    network.submit("tokenDissociate", body, payer=holder, record=record, result=refusal)
 
 
 # STATUSES
-def freeze(network: Network) -> bool:
-    """Somebody may not move a token for now."""
-    return _change_status(network, "tokenFreeze", "freeze_key", "frozen", True)
+def freeze(network: Network) -> None:
+    """Freeze an account for a token."""
+    _change_status(network, "tokenFreeze", "freeze_key", "frozen", True)
 
 
-def unfreeze(network: Network) -> bool:
-    """Somebody may move a token again, or for the first time where all begin frozen."""
-    return _change_status(network, "tokenUnfreeze", "freeze_key", "frozen", False)
+def unfreeze(network: Network) -> None:
+    """Unfreeze an account for a token."""
+    _change_status(network, "tokenUnfreeze", "freeze_key", "frozen", False)
 
 
-def grant_kyc(network: Network) -> bool:
-    """The issuer of a token has come to know somebody."""
-    return _change_status(network, "tokenGrantKyc", "kyc_key", "kyc_granted", True)
+def grant_kyc(network: Network) -> None:
+    """Grant an account KYC for a token."""
+    _change_status(network, "tokenGrantKyc", "kyc_key", "kyc_granted", True)
 
 
-def revoke_kyc(network: Network) -> bool:
-    """The issuer of a token no longer trusts somebody."""
-    return _change_status(network, "tokenRevokeKyc", "kyc_key", "kyc_granted", False)
+def revoke_kyc(network: Network) -> None:
+    """Revoke the KYC of an account for a token."""
+    _change_status(network, "tokenRevokeKyc", "kyc_key", "kyc_granted", False)
 
 
-def _change_status(network: Network, kind: str, key: str, status: str, value: bool) -> bool:
-    token = traders.token(network, lambda one: getattr(one, key))
-    if token is None:
-        return False
+def _change_status(network: Network, kind: str, key: str, status: str, value: bool) -> None:
+    token = traders.token(network, lambda token: getattr(token, key))
     others = [
-        of
-        for of, held in token.relationships.items()
-        if getattr(held, status) is not value and of != token.treasury
+        number
+        for number, relationship in token.relationships.items()
+        if getattr(relationship, status) is not value and number != token.treasury
     ]
     refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    if not others or refuses(network, refusal):
-        return False
-    found = network.choose.choice(others)
+    if not others:
+        raise NotPossible
+    give_up_if(network, refusal)
+    holder = network.choose.choice(others)
     if not refusal:
-        setattr(token.relationships[found], status, value)
-    network.submit(
-        kind,
-        {"token": token_id(token.number), "account": account(found)},
-        payer=token.treasury,
-        result=refusal or "SUCCESS",
-    )
-    return True
+        setattr(token.relationships[holder], status, value)
+    body = {"token": token_id(token.number), "account": account(holder)}
+    network.submit(kind, body, payer=token.treasury, result=refusal)
 
 
-def change_in_vain(network: Network) -> bool:
-    """Somebody tries to change a status the token doesn't have, or of an account that isn't associated."""
-    token, other = traders.token(network), traders.trader(network)
-    if token is None or other is None:
-        return False
+def change_in_vain(network: Network) -> None:
+    """Change a status that the token does not have, or of an account that is not associated."""
+    token, other = both(traders.find_token(network), traders.find_trader(network))
     body = {"token": token_id(token.number), "account": account(other)}
     refused: list[Refused] = []
     if token.freeze_key is None:
@@ -145,7 +129,7 @@ def change_in_vain(network: Network) -> bool:
         refused.append(("tokenUnfreeze", body, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"))
     if token.kyc_key is None:
         refused.append(("tokenGrantKyc", body, "TOKEN_HAS_NO_KYC_KEY"))
-    return submit_one(network, refused, payer=token.treasury)
+    submit_one(network, refused, payer=token.treasury)
 
 
 ACTIONS = (

@@ -1,11 +1,11 @@
-"""How much of a token there is: minting, burning and wiping units and serials."""
+"""The supply of tokens: minting, burning and wiping units and serials."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.actions.refusals import Refused, refuses, submit_one
-from mirror.demo.network import Action, Network
+from mirror.demo.actions.refusals import Refused, give_up_if, submit_one
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.messages import serials, token_id, units
 from mirror.demo.world.tokens import Serial, Token
@@ -15,101 +15,96 @@ _MOST_AT_ONCE = 5
 _MOST_SUPPLY = 2**62
 
 
-def mint(network: Network) -> bool:
-    """The treasury gets more of a fungible token."""
-    minted = traders.token(network, lambda one: one.fungible and one.supply_key)
-    if minted is None:
-        return False
-    amount = max(1, minted.initial_supply // network.choose.randrange(5, 200))
-    refused = refusal(minted, amount)
-    if refuses(network, refused) or minted.supply + amount > _MOST_SUPPLY:
-        return False
-    return _mint(network, minted, amount, refused, {"amount": amount})
+def mint(network: Network) -> None:
+    """Mint more of a fungible token."""
+    token = traders.token(network, lambda token: token.fungible and token.supply_key)
+    amount = max(1, token.initial_supply // network.choose.randrange(5, 200))
+    refusal = refusal_to_mint(token, amount)
+    give_up_if(network, refusal)
+    if token.supply + amount > _MOST_SUPPLY:
+        raise NotPossible
+    _mint(network, token, amount, refusal, {"amount": amount})
 
 
-def mint_serials(network: Network) -> bool:
-    """The treasury gets new serials."""
-    minted = traders.token(
-        network, lambda one: not one.fungible and one.supply_key and len(one.serials) < _MOST_SERIALS
+def mint_serials(network: Network) -> None:
+    """Mint new serials."""
+    token = traders.token(
+        network,
+        lambda token: not token.fungible and token.supply_key and len(token.serials) < _MOST_SERIALS,
     )
-    if minted is None:
-        return False
-    amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(minted.serials)
-    refused = refusal(minted, amount)
-    if refuses(network, refused):
-        return False
+    amount, last = network.choose.randint(1, _MOST_AT_ONCE), len(token.serials)
+    refusal = refusal_to_mint(token, amount)
+    give_up_if(network, refusal)
     metadata = [
-        recipes.serial_metadata(network.choose, minted.name, last + place) for place in range(1, amount + 1)
+        recipes.serial_metadata(network.choose, token.name, last + place) for place in range(1, amount + 1)
     ]
-    return _mint(network, minted, amount, refused, {"metadata": metadata})
+    _mint(network, token, amount, refusal, {"metadata": metadata})
 
 
-def refusal(minted: Token, amount: int) -> str | None:
-    """The result code of minting so much more; None when it may be."""
-    if minted.finite and minted.supply + amount > minted.max_supply:
+def refusal_to_mint(token: Token, amount: int) -> str | None:
+    """Return the result code of minting this much more; None if it succeeds."""
+    if token.finite and token.supply + amount > token.max_supply:
         return "TOKEN_MAX_SUPPLY_REACHED"
-    return minted.refusal(minted.treasury)
+    return token.refusal(token.treasury)
 
 
-def _mint(network: Network, minted: Token, amount: int, refused: str | None, body: dict[str, Any]) -> bool:
+def _mint(network: Network, token: Token, amount: int, refusal: str | None, body: dict[str, Any]) -> None:
     receipt: dict[str, Any] = {}
     record: dict[str, Any] = {}
-    if not refused:
-        receipt, record = receive(network, minted, amount, body.get("metadata", ()))
+    if not refusal:
+        receipt, record = receive(network, token, amount, body.get("metadata", ()))
     network.submit(
         "tokenMint",
-        {"token": token_id(minted.number)} | body,
-        payer=minted.treasury,
+        {"token": token_id(token.number)} | body,
+        payer=token.treasury,
         receipt=receipt,
         record=record,
-        result=refused or "SUCCESS",
+        result=refusal,
     )
-    return True
 
 
 def receive(
-    network: Network, minted: Token, amount: int, metadata: Sequence[bytes] = ()
+    network: Network, token: Token, amount: int, metadata: Sequence[bytes] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Let the treasury get what is minted next: units, or a serial for each metadata. What the receipt and
-    the record say of it.
+    """Give the treasury what is minted now: units, or a serial for each metadata.
+
+    Return fields of the receipt and of the record.
     """
-    at, treasury = network.now, minted.treasury
-    minted.supply += amount
-    minted.relationships[treasury].receive(amount, at)
-    receipt: dict[str, Any] = {"newTotalSupply": minted.supply}
-    moved = units(minted.number, {treasury: amount})
-    if not minted.fungible:
-        first = len(minted.serials) + 1
+    at, treasury = network.now, token.treasury
+    token.supply += amount
+    token.relationships[treasury].receive(amount, at)
+    receipt: dict[str, Any] = {"newTotalSupply": token.supply}
+    moved = units(token.number, {treasury: amount})
+    if not token.fungible:
+        first = len(token.serials) + 1
         numbers = range(first, first + amount)
-        for number, each in zip(numbers, metadata, strict=True):
-            minted.serials[number] = Serial(treasury, each, at, at)
+        for number, content in zip(numbers, metadata, strict=True):
+            token.serials[number] = Serial(treasury, content, at, at)
         receipt["serialNumbers"] = numbers
-        moved = serials(minted.number, [(number, None, treasury) for number in numbers])
+        moved = serials(token.number, [(number, None, treasury) for number in numbers])
     return receipt, {"tokenTransferLists": [moved]}
 
 
-def burn(network: Network) -> bool:
-    """Some of what the treasury has ends."""
-    burnt = traders.token(network, lambda one: one.supply_key and one.balance(one.treasury))
-    if burnt is None:
-        return False
-    refusal = burnt.refusal(burnt.treasury)
-    return not refuses(network, refusal) and _end(network, "tokenBurn", burnt, burnt.treasury, refusal)
+def burn(network: Network) -> None:
+    """Burn some of what the treasury holds."""
+    token = traders.token(network, lambda token: token.supply_key and token.balance(token.treasury))
+    refusal = token.refusal(token.treasury)
+    give_up_if(network, refusal)
+    _end(network, "tokenBurn", token, token.treasury, refusal)
 
 
-def wipe(network: Network) -> bool:
-    """Somebody's units or serials are taken away and end."""
-    wiped = traders.token(network, lambda one: one.wipe_key and len(one.relationships) > 1)
-    if wiped is None:
-        return False
-    holders = [number for number in wiped.holders() if number != wiped.treasury]
-    refusal = "TOKEN_IS_PAUSED" if wiped.paused else None
-    if not holders or refuses(network, refusal):
-        return False
-    return _end(network, "tokenWipe", wiped, network.choose.choice(holders), refusal)
+def wipe(network: Network) -> None:
+    """Wipe units or serials of a holder."""
+    token = traders.token(network, lambda token: token.wipe_key and len(token.relationships) > 1)
+    holders = [number for number in token.holders() if number != token.treasury]
+    refusal = "TOKEN_IS_PAUSED" if token.paused else None
+    if not holders:
+        raise NotPossible
+    give_up_if(network, refusal)
+    _end(network, "tokenWipe", token, network.choose.choice(holders), refusal)
 
 
-def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | None) -> bool:
+def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | None) -> None:
     body: dict[str, Any] = {"token": token_id(token.number)}
     if kind == "tokenWipe":
         body["account"] = account(holder)
@@ -133,27 +128,24 @@ def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | 
         payer=token.treasury,
         receipt={} if refusal else {"newTotalSupply": token.supply},
         record={} if refusal else {"tokenTransferLists": [moved]},
-        result=refusal or "SUCCESS",
+        result=refusal,
     )
-    return True
 
 
-def change_in_vain(network: Network) -> bool:
-    """Somebody tries to mint or wipe what can't be."""
+def change_in_vain(network: Network) -> None:
+    """Mint, burn or wipe without the key for it, or wipe the treasury."""
     token = traders.token(network)
-    if token is None:
-        return False
-    units_of: dict[str, Any] = {"token": token_id(token.number), "amount": 1_000}
+    body: dict[str, Any] = {"token": token_id(token.number), "amount": 1_000}
     refused: list[Refused] = []
     if token.supply_key is None:
-        refused.append(("tokenMint", units_of, "TOKEN_HAS_NO_SUPPLY_KEY"))
-        refused.append(("tokenBurn", units_of, "TOKEN_HAS_NO_SUPPLY_KEY"))
-    wiped = units_of | {"account": account(token.treasury)}
+        refused.append(("tokenMint", body, "TOKEN_HAS_NO_SUPPLY_KEY"))
+        refused.append(("tokenBurn", body, "TOKEN_HAS_NO_SUPPLY_KEY"))
+    wiped = body | {"account": account(token.treasury)}
     if token.wipe_key is None:
         refused.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
     elif token.fungible:
         refused.append(("tokenWipe", wiped, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT"))
-    return submit_one(network, refused, payer=token.treasury)
+    submit_one(network, refused, payer=token.treasury)
 
 
 ACTIONS = (

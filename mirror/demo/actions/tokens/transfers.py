@@ -1,8 +1,8 @@
-"""Tokens changing hands: units sent, serials given away and sold, by whoever has them."""
+"""Token transfers: units sent, serials given away and sold."""
 
-from mirror.demo.actions.refusals import refuses
+from mirror.demo.actions.refusals import give_up_if
 from mirror.demo.actions.tokens import issuing
-from mirror.demo.network import Action, Network
+from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
@@ -12,72 +12,75 @@ _AMONG_HOLDERS = 0.75
 _MEMOS = ("", "", "Thanks!", "For last week", "Order {}", "Refund {}", "Share {}")
 
 
-def send(network: Network) -> bool:
-    """Somebody sends units of a token; issuers also to a few at once."""
+def send(network: Network) -> None:
+    """Send units of a token; issuers sometimes send to several accounts at once."""
     if len(network.world.tokens.issued) < issuing.FIRST_TOKENS:
-        return issuing.create(network)
-    sent = traders.token(network, lambda one: one.fungible)
-    sender = traders.holder(network, sent) if sent else None
-    if sent is None or sender is None:
-        return False
+        issuing.create(network)
+        return
+    token = traders.token(network, lambda token: token.fungible)
+    sender = traders.holder(network, token)
     transfers = Transfers(network)
-    several = sender == sent.treasury and network.choose.random() < 0.2
+    several = sender == token.treasury and network.choose.random() < 0.2
     for _ in range(3 if several else 1):
-        receiver = receiver_of(network, sent, sender)
+        receiver = find_receiver(network, token, sender)
         if receiver is not None:
-            transfers.move(sent, sender, receiver, amount_of(network, sent, sender))
+            transfers.move(token, sender, receiver, amount_of(network, token, sender))
     if not transfers.lists():
-        return False
+        raise NotPossible
     memo = network.choose.choice(_MEMOS).format(network.choose.randrange(100, 999))
-    return transfer(network, transfers, payer=sender, memo=memo)
+    transfer(network, transfers, payer=sender, memo=memo)
 
 
-def give(network: Network) -> bool:
-    """Somebody gives one or two serials to somebody."""
-    given = traders.token(network, lambda one: not one.fungible and one.supply)
-    owner = traders.holder(network, given) if given else None
-    receiver = receiver_of(network, given, owner) if given and owner else None
-    if given is None or owner is None or receiver is None:
-        return False
-    owned, transfers = given.owned(owner), Transfers(network)
+def give(network: Network) -> None:
+    """Give one or two serials to somebody."""
+    token, owner, receiver = _serials_to_move(network)
+    owned, transfers = token.owned(owner), Transfers(network)
     for serial in network.choose.sample(owned, min(len(owned), network.choose.choice((1, 1, 2)))):
-        transfers.hand_over(given, serial, owner, receiver)
-    return transfer(network, transfers, payer=owner)
+        transfers.hand_over(token, serial, owner, receiver)
+    transfer(network, transfers, payer=owner)
 
 
-def sell(network: Network) -> bool:
-    """Somebody buys a serial for hbars, or for a currency both have."""
-    sold = traders.token(network, lambda one: not one.fungible and one.supply)
-    owner = traders.holder(network, sold) if sold else None
-    buyer = receiver_of(network, sold, owner) if sold and owner else None
-    if sold is None or owner is None or buyer is None:
-        return False
+def sell(network: Network) -> None:
+    """Sell a serial for hbars, or for a currency token that both hold."""
+    token, owner, buyer = _serials_to_move(network)
     transfers = Transfers(network)
-    transfers.hand_over(sold, network.choose.choice(sold.owned(owner)), owner, buyer)
-    currency = traders.token(network, lambda one: one.is_currency and one.balance(buyer) > 100)
+    transfers.hand_over(token, network.choose.choice(token.owned(owner)), owner, buyer)
+    currency = traders.find_token(network, lambda token: token.is_currency and token.balance(buyer) > 100)
     if currency and owner in currency.relationships and network.choose.random() < 0.5:
         transfers.move(currency, buyer, owner, currency.balance(buyer) // network.choose.randrange(4, 50))
     else:
         most = network.world.accounts[buyer].balance // (20 * HBAR)
         transfers.pay(buyer, owner, network.choose.randrange(1, max(2, most)) * HBAR)
-    return transfer(network, transfers, payer=buyer, memo=f"{sold.name} for sale")
+    transfer(network, transfers, payer=buyer, memo=f"{token.name} for sale")
 
 
-def send_in_vain(network: Network) -> bool:
-    """Somebody sends more than there is, or what is somebody else's."""
-    sent, receiver = traders.token(network), traders.trader(network)
-    sender = traders.holder(network, sent) if sent else None
-    if sent is None or sender is None or receiver is None or receiver == sender or sent.refusal(sender):
-        return False
+def _serials_to_move(network: Network) -> tuple[Token, int, int]:
+    """Return a token with serials, an owner of some, and somebody else."""
+    token = traders.token(network, lambda token: not token.fungible and token.supply)
+    owner = traders.holder(network, token)
+    receiver = find_receiver(network, token, owner)
+    if receiver is None:
+        raise NotPossible
+    return token, owner, receiver
+
+
+def send_in_vain(network: Network) -> None:
+    """Send more units than the sender holds, or a serial of somebody else."""
+    token, receiver = traders.find_token(network), traders.find_trader(network)
+    sender = traders.holder(network, token) if token else None
+    if token is None or sender is None or receiver in (None, sender) or token.refusal(sender):
+        raise NotPossible
+    assert receiver is not None
     transfers = Transfers(network)
-    if sent.fungible:
-        transfers.move(sent, sender, receiver, sent.balance(sender) + network.choose.randrange(1, 1_000))
-        return transfer(network, transfers, payer=sender, fails_by="INSUFFICIENT_TOKEN_BALANCE")
-    others = [number for number, serial in sent.serials.items() if serial.owner not in (None, sender)]
+    if token.fungible:
+        transfers.move(token, sender, receiver, token.balance(sender) + network.choose.randrange(1, 1_000))
+        transfer(network, transfers, payer=sender, fails_by="INSUFFICIENT_TOKEN_BALANCE")
+        return
+    others = [number for number, serial in token.serials.items() if serial.owner not in (None, sender)]
     if not others:
-        return False
-    transfers.hand_over(sent, network.choose.choice(others), sender, receiver)
-    return transfer(network, transfers, payer=sender, fails_by="SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        raise NotPossible
+    transfers.hand_over(token, network.choose.choice(others), sender, receiver)
+    transfer(network, transfers, payer=sender, fails_by="SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
 
 
 def transfer(
@@ -88,38 +91,40 @@ def transfer(
     approved: bool = False,
     memo: str = "",
     fails_by: str | None = None,
-) -> bool:
-    """Submit a crypto transfer, at times one that is refused; gives whether it was submitted."""
+) -> None:
+    """Submit a crypto transfer. `fails_by` is the result code of one that is meant to fail.
+
+    Errors: NotPossible, mostly, if it would be refused for another reason.
+    """
     body = transfers.body(approved=approved)
     transfers.assess()
     refusal = fails_by or transfers.refusal()
-    if not fails_by and refuses(network, refusal):
-        return False
-    record = {} if refusal else transfers.settle()
+    if not fails_by:
+        give_up_if(network, refusal)
     network.submit(
         "cryptoTransfer",
         body,
         payer=payer,
-        record=record,
+        record={} if refusal else transfers.settle(),
         transfers=transfers.hbars,
         whole={"memo": memo},
-        result=refusal or "SUCCESS",
+        result=refusal,
     )
-    return True
 
 
-# WHO AND HOW MUCH
-def receiver_of(network: Network, token: Token, sender: int) -> int | None:
-    """Who gets something: mostly somebody associated with the token."""
+# RECEIVERS AND AMOUNTS
+def find_receiver(network: Network, token: Token, sender: int) -> int | None:
+    """Return somebody to receive a token, mostly an account associated with it; None if there is nobody."""
     if network.choose.random() < _AMONG_HOLDERS:
-        receiver = traders.one_of(network, (of for of in token.relationships if of != sender))
+        associated = (number for number in token.relationships if number != sender)
+        receiver = traders.find_one_of(network, associated)
         if receiver is not None:
             return receiver
-    return traders.trader(network, other_than=(sender,))
+    return traders.find_trader(network, other_than=(sender,))
 
 
 def amount_of(network: Network, token: Token, sender: int) -> int:
-    """A plausible amount of what somebody has: of an issuer's it is less."""
+    """Return a plausible part of what an account holds; an issuer gives a smaller part."""
     parts = 200 if sender == token.treasury else 3
     least = 2 if any(isinstance(fee, FractionalFee) for fee in token.fees) else 1
     return max(least, int(token.balance(sender) * network.choose.random() ** 2) // parts)
