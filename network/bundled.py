@@ -1,4 +1,4 @@
-"""The address books that come with the program: with whose keys a network began, and some later ones.
+"""The address books that come with the program: each network's first one, and some later ones.
 
 Source: address_books/<network>.bin and <network>-<first consensus time in ns>.bin, serialized
 NodeAddressBook; or the file of importer.initialAddressBook.
@@ -23,13 +23,13 @@ SIMULATED = "simulated"
 
 
 def address_book() -> bytes | None:
-    """The book the configured network has where loading starts (importer.startDate, else at its beginning).
+    """Return the configured network's book at importer.startDate, or its first one; None if none is bundled.
 
-    None when none is bundled. The demo network that `up` makes has a book of its own. Errors: OperatorError.
+    The demo network that `up` makes has a book of its own. Errors: OperatorError.
     """
-    given = config.value("importer.initialAddressBook")
-    if given:
-        return _given(given)
+    path = config.value("importer.initialAddressBook")
+    if path:
+        return _initial(path)
     network = config.value("network")
     if network == DEMO:
         return None
@@ -41,8 +41,8 @@ def address_book() -> bytes | None:
     return books[newest].read_bytes() if books[newest].is_file() else None
 
 
-def _given(path: str) -> bytes:
-    """The book of importer.initialAddressBook. Errors: OperatorError when that is none."""
+def _initial(path: str) -> bytes:
+    """Return the book of importer.initialAddressBook. Errors: OperatorError when it is not a book."""
     variable = config.described("importer.initialAddressBook").variable
     try:
         book = Path(path).read_bytes()
@@ -56,8 +56,9 @@ def _given(path: str) -> bytes:
 
 
 def public_demo_address_book() -> bytes | None:
-    """The book of the streams published for demonstrations, the keys of the first test network; None if the
-    configured network is another.
+    """Return the book of the streams published for demonstrations, which the first test network signed.
+
+    None if the configured network is another.
     """
     if config.value("network") != DEMO:
         return None
@@ -65,9 +66,9 @@ def public_demo_address_book() -> bytes | None:
 
 
 def demo_address_book(files: Iterable[StreamFile]) -> bytes | None:
-    """The book files of a demo network begin with: that of `manage.py demo`, or of the published streams.
+    """Return the first book of a demo network's files: that of `manage.py demo` or of the published streams.
 
-    The first signatures tell which. None if the configured network is another.
+    The first signatures decide. None if the configured network is another.
     """
     public = public_demo_address_book()
     first = next((file for file in files if file.published), None)

@@ -1,5 +1,6 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from contracts.handlers import contract, ethereum, hook, results, synthetic_logs
+from contracts.handlers import contract, ethereum, results, synthetic
+from contracts.handlers.hooks import lifecycle, storage
 
-__all__ = ["contract", "ethereum", "hook", "results", "synthetic_logs"]
+__all__ = ["contract", "ethereum", "lifecycle", "results", "storage", "synthetic"]

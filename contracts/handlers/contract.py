@@ -1,7 +1,7 @@
-"""Contract service: contracts are created, updated, deleted.
+"""Contracts (contract service): created, updated, deleted.
 
-Which contract a transaction is about: the receipt's, if it does not resolve the body's. What a call or
-creation did is in `results.py`.
+A transaction is about the contract of its receipt, or else of its body. Results of calls and creations are in
+`results.py`.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ def created_contract(item: RecordItem, batch: Batch) -> int:
 
 @handles("CONTRACTCREATEINSTANCE")
 def contract_create(item: RecordItem, batch: Batch) -> None:
-    """A new contract; its initial balance arrives with the transaction's transfers.
+    """Create a contract; its initial balance arrives with the transaction's transfers.
 
     Source: body.contractCreateInstance, receipt.contractID, record.contractCreateResult; code from the body,
     the bytecode sidecar, a file, or the transaction this is a child of.
@@ -73,7 +73,7 @@ def updated_contract(item: RecordItem, batch: Batch) -> int:
 
 @handles("CONTRACTUPDATEINSTANCE")
 def contract_update(item: RecordItem, batch: Batch) -> None:
-    """What the body sets of a contract; everything else stays, its code always.
+    """Change what the body sets of a contract; its code never changes.
 
     Source: body.contractUpdateInstance. Rows: entity version.
     """
@@ -106,7 +106,7 @@ def deleted_contract(item: RecordItem, batch: Batch) -> int:
 
 @handles("CONTRACTDELETEINSTANCE")
 def contract_delete(item: RecordItem, batch: Batch) -> None:
-    """A contract is deleted; `obtainer_id` received what it held.
+    """Delete a contract; `obtainer_id` received its balance.
 
     Source: body.contractDeleteInstance. Rows: entity version.
     """
@@ -132,13 +132,13 @@ def contract_delete(item: RecordItem, batch: Batch) -> None:
 
 
 def implicit_key(contract: int) -> Any:
-    """The key of a contract without an admin key: its own id. It can never be changed."""
+    """Return the key of a contract without an admin key: its own id, so that nobody can change it."""
     shard, realm, num = entity_id.decode(contract)
     return Key(contractID=ContractID(shardNum=shard, realmNum=realm, contractNum=num))
 
 
 def _common(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
-    """What the bodies of a creation and of an update say in the same way."""
+    """Return the columns that bodies of creations and updates set in the same way."""
     columns: dict[str, Any] = {}
     if body.HasField("auto_renew_account_id"):
         account = batch.account(item, body.auto_renew_account_id, "auto renew account")
@@ -154,9 +154,9 @@ def _common(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
 
 
 def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
-    """file_id, initcode and runtime_bytecode of the new contract; None for what is not told.
+    """Return file_id, initcode and runtime_bytecode of the new contract; None for what is unknown.
 
-    A sidecar without init code is that of a block: there the code in a file is told by the file alone.
+    A bytecode sidecar without init code comes from a block: there the init code is in the file alone.
     """
     body = item.body.contractCreateInstance
     file = entity_id.of_file(body.fileID) if body.HasField("fileID") else 0
@@ -177,7 +177,7 @@ def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
 
 
 def _bytecode(item: RecordItem) -> Any | None:
-    """The sidecar's ContractBytecode of the created contract, unless it tells a contract of long ago."""
+    """Return the ContractBytecode sidecar of the created contract, unless it migrates an old contract."""
     created = item.record.receipt.contractID
     for sidecar in item.sidecar_records:
         if sidecar.HasField("bytecode") and not sidecar.migration and sidecar.bytecode.contract_id == created:
@@ -186,7 +186,7 @@ def _bytecode(item: RecordItem) -> Any | None:
 
 
 def _code_of_parent(parent: RecordItem, file: int, initcode: bytes | None) -> tuple[int, bytes | None]:
-    """`file` and `initcode` completed by the transaction that created the contract on its way."""
+    """Return `file` and `initcode`, completed from the transaction whose contract created this one."""
     if parent.transaction_type == CONTRACT_CREATE:
         body = parent.body.contractCreateInstance
         if not file and body.HasField("fileID"):

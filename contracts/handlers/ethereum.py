@@ -1,4 +1,4 @@
-"""Ethereum transactions: what the wrapped transaction says, and its sender's nonce; whatever the result."""
+"""Ethereum transactions, whatever their result: the wrapped transaction and its sender's nonce."""
 
 from typing import Any
 
@@ -11,21 +11,21 @@ from mirror.values import entity_id, ethereum
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.ethereum import EthereumData, InvalidEthereumData
 
-# Up to HAPI 0.46 records do not tell the nonce; it went up with these results too.
+# Up to HAPI 0.46 records do not have the nonce; it also rose with these two results.
 SIGNER_NONCE_SINCE = (0, 47, 0)
 CONTRACT_REVERT_EXECUTED, MAX_CHILD_RECORDS_EXCEEDED = 33, 328
 
 
 @names_entity("ETHEREUMTRANSACTION")
 def ethereum_contract(item: RecordItem, batch: Batch) -> int:
-    """The contract its function result names by number."""
+    """Return the contract that the function result names by number."""
     result = item.function_result
     return entity_id.of_contract(result.contractID) if result is not None else 0
 
 
 @handles("ETHEREUMTRANSACTION", any_result=True)
 def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
-    """The decoded RLP; amounts in tinybars.
+    """Store the decoded RLP, with amounts in tinybars.
 
     Source: body.ethereumTransaction, record.ethereum_hash.
     Rows: ethereum_transaction insert; transaction_hash insert of the Ethereum hash; entity nonce, silently.
@@ -43,7 +43,7 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
     if isinstance(call_data_file, ImpossibleId):
         batch.recoverable(item, f"its call data can't be in any file: {call_data_file.problem}")
         return
-    decoded.hash = item.record.ethereum_hash or _hash(item, decoded, call_data_file, batch)
+    decoded.hash = item.record.ethereum_hash or _hash(item, batch, decoded, call_data_file)
     item.ethereum = decoded
     # ROWS
     batch.mention(call_data_file)
@@ -56,9 +56,9 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
         max_gas_allowance=body.max_gas_allowance,
         **_columns(decoded),
     )
-    _add_hash(item, decoded.hash, batch)
+    _add_hash(item, batch, decoded.hash)
     if batch.persist.track_nonce:
-        _set_nonce(item, decoded, batch)
+        _set_nonce(item, batch, decoded)
 
 
 def _columns(decoded: EthereumData) -> dict[str, Any]:
@@ -83,19 +83,19 @@ def _columns(decoded: EthereumData) -> dict[str, Any]:
 
 
 def _price(weibars: bytes | None) -> bytes | None:
-    """Tinybars of a price; what is absent or empty stays so."""
+    """Return a price in tinybars; an absent or empty one stays so."""
     return ethereum.tinybars(int.from_bytes(weibars, "big")) if weibars else weibars
 
 
-def _hash(item: RecordItem, decoded: EthereumData, call_data_file: int, batch: Batch) -> bytes:
-    """The hash where the record has none: call data kept in a file is part of the transaction."""
+def _hash(item: RecordItem, batch: Batch, decoded: EthereumData, call_data_file: int) -> bytes:
+    """Return the hash where the record has none; call data in a file is part of the hashed transaction."""
     if decoded.call_data or not call_data_file:
         return decoded.computed_hash()
     call_data = batch.files.decoded(call_data_file, item.consensus_timestamp)
     return b"" if call_data is None else decoded.computed_hash(call_data)
 
 
-def _add_hash(item: RecordItem, hash: bytes, batch: Batch) -> None:
+def _add_hash(item: RecordItem, batch: Batch, hash: bytes) -> None:
     persist = batch.persist
     if hash and persist.transaction_hash and item.transaction_type not in persist.transaction_hash_exclusion:
         batch.insert(
@@ -106,7 +106,7 @@ def _add_hash(item: RecordItem, hash: bytes, batch: Batch) -> None:
         )
 
 
-def _set_nonce(item: RecordItem, decoded: EthereumData, batch: Batch) -> None:
+def _set_nonce(item: RecordItem, batch: Batch, decoded: EthereumData) -> None:
     result = item.function_result
     if result is None or not result.HasField("sender_id"):
         return

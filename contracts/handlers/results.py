@@ -1,11 +1,12 @@
-"""What contract calls and creations did: results, logs and the ways to find them, of any transaction whose
-record tells it and whatever its result.
+"""Results and logs of contract calls and creations, and the rows by which they are found.
+
+Any transaction whose record has a function result has them, whatever its own result.
 """
 
 from typing import Any
 
 from contracts.handlers.gas import gas_consumed
-from contracts.handlers.sidecars import Seen, add_sidecars
+from contracts.handlers.sidecars import SidecarFacts, add_sidecars
 from contracts.models import (
     Contract,
     ContractLog,
@@ -27,33 +28,34 @@ CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 CONTRACT_TYPES = frozenset({CONTRACT_CALL, CONTRACT_CREATE, ETHEREUM})
 
-# An Ethereum transaction that failed like this was never run.
+# An Ethereum transaction with one of these results was never run.
 DUPLICATE_TRANSACTION, WRONG_NONCE = 11, 312
-# From here on contracts that a contract creates have records of their own.
+# Contracts that a contract creates have records of their own since this HAPI version.
 CHILD_RECORDS_SINCE = (0, 23, 0)
 
 MAX_INT64 = (1 << 63) - 1
 
 _EMPTY_BLOOM = bytes(256)
-_NOTHING_SEEN = Seen()
+_NO_FACTS = SidecarFacts()
 
 
-class Logs:
-    """The logs of a file are counted through, whichever handler writes them."""
+class LogIndex:
+    """The index of the next log in a file, whichever handler writes it."""
 
     def __init__(self) -> None:
-        self._next_index = 0
+        self._next = 0
 
-    def take_index(self) -> int:
-        index = self._next_index
-        self._next_index = index + 1
+    def take(self) -> int:
+        index = self._next
+        self._next = index + 1
         return index
 
 
 @every_item(Order.CONTRACT_RESULTS)
 def contract_result(item: RecordItem, batch: Batch) -> None:
-    """Source: sidecars; record.contractCallResult or contractCreateResult; the body of calls and creations.
+    """Store the result of a contract call or creation, with its sidecars and logs.
 
+    Source: sidecars; record.contractCallResult or contractCreateResult; the body of calls and creations.
     Rows: those of `add_sidecars`; contract_result, contract_log, contract_transaction and
     contract_transaction_hash insert; entity versions of contracts created before HAPI 0.23, nonces silently.
     """
@@ -63,12 +65,12 @@ def contract_result(item: RecordItem, batch: Batch) -> None:
         return
     if not batch.persist.contracts:
         return
-    seen = add_sidecars(item, batch) if item.sidecar_records else _NOTHING_SEEN
-    contracts = set(seen.contracts)
+    facts = add_sidecars(item, batch) if item.sidecar_records else _NO_FACTS
+    contracts = set(facts.contracts)
     if kind in (CONTRACT_CALL, CONTRACT_CREATE):
-        _add_result(item, batch, item.entity_id, result, seen, contracts)
+        _add_result(item, batch, item.entity_id, result, facts, contracts)
     elif result is not None:
-        _add_result(item, batch, batch.lookup.contract(result.contractID), result, seen, contracts)
+        _add_result(item, batch, batch.lookup.contract(result.contractID), result, facts, contracts)
     elif kind == ETHEREUM:
         _add_failed_ethereum(item, batch)
     if contracts and batch.persist.contract_transaction:
@@ -76,7 +78,12 @@ def contract_result(item: RecordItem, batch: Batch) -> None:
 
 
 def _add_result(
-    item: RecordItem, batch: Batch, contract: int, result: Any | None, seen: Seen, contracts: set[int]
+    item: RecordItem,
+    batch: Batch,
+    contract: int,
+    result: Any | None,
+    facts: SidecarFacts,
+    contracts: set[int],
 ) -> None:
     columns = _requested(item, batch, result)
     batch.mention(contract)
@@ -97,7 +104,7 @@ def _add_result(
                 item,
                 batch,
                 gas_used=result.gasUsed,
-                seen=seen,
+                facts=facts,
                 function_parameters=columns["function_parameters"],
             ),
         }
@@ -109,7 +116,7 @@ def _add_result(
         contract,
         sender_id=_sender(item, batch, result),
         created_contract_ids=created,
-        failed_initcode=None if item.successful else _failed_initcode(item, seen),
+        failed_initcode=None if item.successful else _failed_initcode(item, facts),
         **columns,
     )
     if result is not None:
@@ -118,7 +125,7 @@ def _add_result(
 
 
 def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any) -> None:
-    """Rows: contract_result and contract_transaction_hash insert."""
+    """Store a result. Rows: contract_result and contract_transaction_hash insert."""
     hash = item.hash
     batch.insert(
         ContractResult,
@@ -143,7 +150,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
 
 
 def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, Any]:
-    """What was asked of the contract: by the body of a call or creation, else as the result repeats it."""
+    """Return amount, gas and parameters of the call: from the body of a call or creation, else the result."""
     if item.transaction_type == CONTRACT_CALL:
         call = item.body.contractCall
         amount, gas, parameters = call.amount, call.gas, call.functionParameters
@@ -159,7 +166,7 @@ def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, 
 
 
 def _requested_by_ethereum(item: RecordItem, ethereum: EthereumData, batch: Batch) -> dict[str, Any]:
-    """As the wrapped transaction says: a block does not repeat it. Its call data may lie in a file."""
+    """Return the same from the wrapped transaction, as a block has no copy; call data may be in a file."""
     parameters = ethereum.call_data
     body = item.body.ethereumTransaction
     if not parameters and body.HasField("call_data"):
@@ -176,15 +183,15 @@ def _sender(item: RecordItem, batch: Batch, result: Any | None) -> int | None:
     return sender or None
 
 
-def _failed_initcode(item: RecordItem, seen: Seen) -> bytes | None:
+def _failed_initcode(item: RecordItem, facts: SidecarFacts) -> bytes | None:
     if item.transaction_type == CONTRACT_CREATE and item.body.contractCreateInstance.HasField("initcode"):
         initcode: bytes = item.body.contractCreateInstance.initcode
         return initcode
-    return seen.initcode if seen.creation and seen.has_bytecode else None
+    return facts.initcode if facts.creation and facts.has_bytecode else None
 
 
 def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: Any) -> list[int]:
-    """The ids of the contracts the result lists; before HAPI 0.23 that is all that tells of them.
+    """Return the ids of the contracts the result lists; before HAPI 0.23 also create them.
 
     Rows: entity version, contract upsert.
     """
@@ -215,7 +222,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
 
 
 def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What contracts created on the way have in common with the main one: columns of entity, of contract."""
+    """Return columns of entity and of contract that a contract's own creations share with it."""
     body = item.body.contractCreateInstance
     columns: dict[str, Any] = {"memo": text(body.memo)}
     if body.HasField("autoRenewPeriod"):
@@ -231,7 +238,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
     if not result.logInfo:
         return
     at, payer, hash, position = item.consensus_timestamp, item.payer_account_id, item.hash, item.index
-    logs = batch.state(Logs)
+    log_index = batch.state(LogIndex)
     for log in result.logInfo:
         contract = batch.lookup.contract(log.contractID)
         contracts.add(contract)
@@ -245,7 +252,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
             consensus_timestamp=at,
             contract_id=contract,
             data=log.data,
-            index=logs.take_index(),
+            index=log_index.take(),
             payer_account_id=payer,
             root_contract_id=root or None,
             transaction_hash=hash,
@@ -255,9 +262,9 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
 
 
 def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
-    """A result of an Ethereum transaction that failed before any contract ran, so that it can be found.
+    """Store a result of an Ethereum transaction that failed before any contract ran, so that it can be found.
 
-    It has one whether or not the results of contracts are kept.
+    This does not depend on the setting for contract results.
     """
     if item.successful or item.result in (DUPLICATE_TRANSACTION, WRONG_NONCE) or item.ethereum is None:
         return
@@ -275,7 +282,7 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
 
 
 def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
-    """One row per contract that takes part, and for the payer; each lists all of them."""
+    """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
     for entity in contracts:
         batch.insert(
             ContractTransaction,

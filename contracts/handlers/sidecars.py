@@ -1,4 +1,4 @@
-"""What sidecar files say of a transaction's contracts: state, actions, bytecode; whatever its result."""
+"""Contract sidecars of a transaction, whatever its result: state changes, actions, bytecode."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
-from contracts.handlers import hook_calls
+from contracts.handlers.hooks import calls as hook_calls
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
@@ -24,8 +24,8 @@ _RESULT_DATA = {
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the sidecars of an item tell about its contract result.
+class SidecarFacts:
+    """Facts about a contract result that only the sidecars of its item have.
 
     `gas_used` is that of the last action of depth 0; `contracts` are those whose state was touched.
     """
@@ -37,31 +37,31 @@ class Seen:
     contracts: set[int] = field(default_factory=set)
 
 
-def add_sidecars(item: RecordItem, batch: Batch) -> Seen:
-    """Source: item.sidecar_records.
+def add_sidecars(item: RecordItem, batch: Batch) -> SidecarFacts:
+    """Store the sidecars of an item. Source: item.sidecar_records.
 
     Rows: contract_state_change, contract_action insert; contract_state, contract upsert; for state changes
     of hook calls those of hook storage instead.
     """
-    seen = Seen()
+    facts = SidecarFacts()
     migrated: list[int] = []
     for sidecar in item.sidecar_records:
         kind = sidecar.WhichOneof("sidecar_records")
         if kind == "state_changes":
-            _state_changes(item, batch, sidecar, seen)
+            _state_changes(item, batch, sidecar, facts)
         elif kind == "actions":
-            _actions(item, batch, sidecar.actions.contract_actions, seen)
+            _actions(item, batch, sidecar.actions.contract_actions, facts)
         elif kind == "bytecode" and sidecar.migration:
             migrated.append(_migrate(batch, sidecar.bytecode))
         elif kind == "bytecode":
-            seen.creation = seen.has_bytecode = True
-            seen.initcode = sidecar.bytecode.initcode
+            facts.creation = facts.has_bytecode = True
+            facts.initcode = sidecar.bytecode.initcode
     if migrated:
         batch.barrier(partial(_become_contracts, contracts=migrated))
-    return seen
+    return facts
 
 
-def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, seen: Seen) -> None:
+def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, facts: SidecarFacts) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = hook_calls.is_hook_call(item)
     insert, upsert = batch.insert, batch.upsert
@@ -71,7 +71,7 @@ def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, seen: Seen) -> 
             hook_calls.add_storage(item, batch, changes.storage_changes)
             continue
         if changes.storage_changes:
-            seen.contracts.add(contract)
+            facts.contracts.add(contract)
             batch.mention(contract)
         for change in changes.storage_changes:
             slot, written = change.slot, None
@@ -98,7 +98,7 @@ def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, seen: Seen) -> 
                 )
 
 
-def _actions(item: RecordItem, batch: Batch, actions: Any, seen: Seen) -> None:
+def _actions(item: RecordItem, batch: Batch, actions: Any, facts: SidecarFacts) -> None:
     at, payer = item.consensus_timestamp, item.payer_account_id
     for index, action in enumerate(actions):
         columns = _caller(item, batch, action) | _recipient(item, batch, action)
@@ -124,8 +124,8 @@ def _actions(item: RecordItem, batch: Batch, actions: Any, seen: Seen) -> None:
             **columns,
         )
         if action.call_depth == 0:
-            seen.gas_used = action.gas_used
-            seen.creation = action.call_type == _CREATE_CALL
+            facts.gas_used = action.gas_used
+            facts.creation = action.call_type == _CREATE_CALL
 
 
 def _caller(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
@@ -150,14 +150,14 @@ def _recipient(item: RecordItem, batch: Batch, action: Any) -> dict[str, Any]:
         return {kind: _known(item, batch, "recipient", entity_id.of_account, action.recipient_account)}
     if kind == "targeted_address":
         return {"recipient_address": action.targeted_address}
-    # That of a contract to be created is not known if it fails.
+    # A contract whose creation failed has no address.
     return {}
 
 
 def _known(
     item: RecordItem, batch: Batch, role: str, encoded: Callable[[Any], int], message: Any
 ) -> int | None:
-    """The id, noted as touched; None, and a recoverable problem, when it is impossible."""
+    """Return and mention the id of an account or contract; None, and a problem, if it is impossible."""
     entity = encoded(message)
     if isinstance(entity, ImpossibleId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")
@@ -166,14 +166,14 @@ def _known(
 
 
 def _migrate(batch: Batch, bytecode: Any) -> int:
-    """Code of a contract from before there were bytecode sidecars."""
+    """Store the code of a contract that is older than bytecode sidecars, and return the contract."""
     contract = batch.lookup.contract(bytecode.contract_id)
     batch.upsert(Contract, id=contract, runtime_bytecode=bytecode.runtime_bytecode)
     return contract
 
 
 def _become_contracts(cursor: CursorWrapper, contracts: list[int]) -> None:
-    """Entities with code are contracts, and were before, whatever was known of them."""
+    """Make entities with code contracts, in all their versions."""
     for table in ("entity", "entity_history"):
         cursor.execute(
             f"update {table} set type = 'CONTRACT' where id = any(%s) and type <> 'CONTRACT'", [contracts]

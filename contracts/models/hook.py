@@ -12,7 +12,7 @@ from mirror.db.tables import KeylessTable
 
 
 class HookColumns(models.Model):
-    """What a version of a hook says."""
+    """The columns of a version of a hook."""
 
     contract_id = fields.EntityIdField(null=True)
     created_timestamp = fields.ConsensusTimestampField(null=True)
@@ -33,17 +33,18 @@ class HookColumns(models.Model):
 
 
 def _anew(column: str, default: str = "null") -> str:
-    """SQL of a column that a creation states as a whole and a deletion leaves as it is."""
+    """Return SQL of a column that a creation replaces and a deletion keeps."""
     kept = f"coalesce(s.{column}, e.{column}, {default})"
     return f"case when s.created_timestamp is not null then s.{column} else {kept} end"
 
 
 class HookRule(MergeRule):
-    """A hook may be created again after its deletion, and has nothing in common with what it was then."""
+    """The merge rule of hooks: one that is created again after its deletion takes over nothing."""
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
-        """The version after `previous`: a deletion, or a creation in the same transaction, which starts 1 ns
-        later, so that the deletion is seen in the history.
+        """Return the version after `previous`.
+
+        A creation in the transaction of the deletion starts 1 ns later, so that history shows the deletion.
         """
         creation = columns.get("created_timestamp") is not None
         if previous.since is not None and previous.since >= since:
@@ -90,7 +91,7 @@ class HookHistory(KeylessTable, HookColumns):
 
 
 class HookStorageRule(MergeRule):
-    """A slot that was freed starts a new life with the next write."""
+    """The merge rule of hook storage: a write to a freed slot creates the slot anew."""
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         created = target.columns["created_timestamp"]
@@ -103,7 +104,7 @@ class HookStorageRule(MergeRule):
 
 
 class HookStorage(models.Model):
-    """The value of a hook's storage slot now.
+    """The current value of a hook's storage slot.
 
     Written by LAMBDASSTORE and from state sidecars of hook runs.
     """
@@ -134,7 +135,7 @@ class HookStorage(models.Model):
 
 
 class HookStorageChange(models.Model):
-    """One hook storage slot read, and written unless `value_written` is null. Written with hook_storage."""
+    """One read of a hook's slot, and write unless `value_written` is null. Written with hook_storage."""
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id", "key", "consensus_timestamp")
     consensus_timestamp = fields.ConsensusTimestampField()

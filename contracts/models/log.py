@@ -7,7 +7,7 @@ from mirror.db.indexes import Index
 
 
 class ContractLog(models.Model):
-    """One log of a contract, or one made up for a token transfer so that Ethereum tools see it.
+    """One log of a contract, or a synthetic one of a token transfer, for Ethereum tools.
 
     Written with contract_result; `index` counts within the block. Topics lack leading zero bytes.
     """

@@ -1,4 +1,4 @@
-"""Contract calls and creations, and the ways to find one."""
+"""Results of contract calls and creations, and their hashes."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,10 +9,10 @@ from mirror.db.tables import KeylessTable
 
 
 class ContractResult(models.Model):
-    """The outcome of one contract call or creation.
+    """The result of one contract call or creation.
 
-    Written by CONTRACTCALL, CONTRACTCREATEINSTANCE, ETHEREUMTRANSACTION and any other whose record carries
-    one.
+    Written by CONTRACTCALL, CONTRACTCREATEINSTANCE, ETHEREUMTRANSACTION and any other transaction whose
+    record has one.
     """
 
     function_parameters = fields.BytesField()
@@ -48,7 +48,7 @@ class ContractResult(models.Model):
 
 
 class ContractTransaction(models.Model):
-    """One contract's, or the payer's, part in one contract transaction. Written with contract_result."""
+    """One contract that took part in a contract transaction, or its payer. Written with contract_result."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "entity_id")
     consensus_timestamp = fields.ConsensusTimestampField()
@@ -61,7 +61,7 @@ class ContractTransaction(models.Model):
 
 
 class ContractTransactionHash(KeylessTable, models.Model):
-    """Where to find the contract result of a 32 byte transaction or Ethereum hash.
+    """The consensus timestamp of the contract result of a 32-byte transaction or Ethereum hash.
 
     Written with contract_result.
     """

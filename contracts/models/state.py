@@ -11,7 +11,7 @@ from mirror.db.merge import Change, MergeRule
 
 
 class StateRule(MergeRule):
-    """The most frequent change of all, so without the general rule's loop over columns."""
+    """The merge rule of contract state, without the general loop over columns: no change is more frequent."""
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         target.columns["value"] = change["value"]
@@ -19,7 +19,7 @@ class StateRule(MergeRule):
 
 
 class ContractState(models.Model):
-    """The value of a storage slot now. Written from state sidecars; slots are 32 bytes."""
+    """The current value of a contract's storage slot. Written from state sidecars; slots are 32 bytes."""
 
     merge = StateRule(key=("contract_id", "slot"), fixed=frozenset({"created_timestamp"}), history=False)
 
@@ -35,7 +35,7 @@ class ContractState(models.Model):
 
 
 class ContractStateChange(models.Model):
-    """One slot read, and written unless `value_written` is null, by a contract transaction.
+    """One read of a slot by a contract transaction, and write unless `value_written` is null.
 
     Written from state sidecars.
     """

@@ -9,7 +9,7 @@ from mirror.db.tables import KeylessTable
 
 
 class CryptoAllowanceColumns(models.Model):
-    """What a version of an hbar allowance says."""
+    """The columns of a version of an hbar allowance."""
 
     amount_granted = fields.TinybarField()
     owner = fields.EntityIdField()
@@ -23,12 +23,12 @@ class CryptoAllowanceColumns(models.Model):
 
 
 class CryptoAllowance(CryptoAllowanceColumns):
-    """What `spender` may still take from `owner`, in tinybars.
+    """The tinybars that `spender` may still take from `owner`.
 
     Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
     """
 
-    # A grant states the amount anew; approved transfers add to it, silently.
+    # A grant replaces the amount; approved transfers add to it, silently.
     merge = MergeRule(key=("owner", "spender"), added=frozenset({"amount"}), replaced=frozenset({"amount"}))
 
     pk = models.CompositePrimaryKey("owner", "spender")

@@ -1,4 +1,4 @@
-"""Entities: everything with an id, their staking figures, and which transactions they took part in."""
+"""Entities: everything with an id, their stakes, and the transactions they took part in."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from mirror.db.tables import KeylessTable
 
 
 class EntityRule(MergeRule):
-    """What the versions of a batch have to remember, because a stored row in their place would show it.
+    """The merge rule of entities, whose versions in a batch remember what a stored row would show.
 
-    Accounts start with the nonce 0, and one that becomes a contract keeps it. What moves to or from an entity
-    of unknown type, which has no balance, does not count once the type is known. What an entity was given in
-    the same file before the version that creates it counts: only what was not there lacks it.
+    Accounts start with nonce 0, and an account that becomes a contract keeps it. Transfers of an entity of
+    unknown type, which has no balance, do not count once the type is known. Those in the same file before the
+    version that creates the entity count, unless the entity is stored already.
     """
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
@@ -32,13 +32,13 @@ class EntityRule(MergeRule):
 
 
 def _balance(kind: str, balance: str, change: str) -> str:
-    """SQL: only accounts and contracts get a balance that had none."""
+    """Return SQL of the new balance; an entity without one gets one only if it is an account or contract."""
     total = added_up(f"coalesce({balance}, 0)", f"coalesce({change}, 0)")
     return f"case when {kind} in ('ACCOUNT', 'CONTRACT') or {balance} is not null then {total} end"
 
 
 class EntityColumns(models.Model):
-    """What a version of an entity says, besides its id."""
+    """The columns of a version of an entity, besides its id."""
 
     auto_renew_account_id = fields.EntityIdField(null=True)
     auto_renew_period = fields.NumberField(null=True)
@@ -121,7 +121,7 @@ class Entity(EntityColumns):
                 " case when e.id is null then s.first_nonce end,"
                 " case when coalesce(s.type, e.type) = 'ACCOUNT' or s.was_account then 0 end)"
             ),
-            # An empty text says that the new key holds no single public key.
+            # An empty text means that the new key is not a single public key.
             "public_key": "nullif(coalesce(s.public_key, e.public_key), '')",
         },
     )
@@ -169,7 +169,7 @@ class EntityHistory(KeylessTable, EntityColumns):
 
 
 class EntityStakeColumns(models.Model):
-    """Staking figures of an account, besides its id."""
+    """The columns of an account's stake, besides its id. Amounts in tinybars."""
 
     end_stake_period = fields.EpochDayField()
     pending_reward = fields.TinybarField()
@@ -183,7 +183,7 @@ class EntityStakeColumns(models.Model):
 
 
 class EntityStake(EntityStakeColumns):
-    """What an account stakes, and is owed, as of the last finished staking period.
+    """An account's stake and pending reward as of the last finished staking period.
 
     Written once per staking period, after NODESTAKEUPDATE.
     """
@@ -195,7 +195,7 @@ class EntityStake(EntityStakeColumns):
 
 
 class EntityStakeHistory(KeylessTable, EntityStakeColumns):
-    """The figures of an earlier staking period. Written when NODESTAKEUPDATE ends the next one."""
+    """An account's stake in an earlier staking period. Written when NODESTAKEUPDATE ends the next one."""
 
     pk = models.CompositePrimaryKey("id", "timestamp_range")
     id = fields.EntityIdField()

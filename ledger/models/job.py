@@ -1,4 +1,4 @@
-"""Work the node does beside ingest."""
+"""Jobs of the node beside ingest."""
 
 from django.db import models
 

@@ -25,7 +25,7 @@ class Schedule(models.Model):
                 "wait_for_expiry",
             }
         ),
-        # The execution of a schedule that is not stored leaves nothing.
+        # The execution of a schedule that is not stored is dropped.
         required="consensus_timestamp",
         history=False,
     )

@@ -10,7 +10,7 @@ from mirror.db.tables import KeylessTable
 
 
 class TopicColumns(models.Model):
-    """What a version of a topic says, besides its id."""
+    """The columns of a version of a topic, besides its id."""
 
     admin_key = fields.KeyField(null=True)
     created_timestamp = fields.ConsensusTimestampField(null=True)
@@ -79,7 +79,7 @@ class TopicMessage(KeylessTable, models.Model):
 
 
 class TopicMessageLookup(models.Model):
-    """Which sequence numbers and times of a topic lie in one partition of topic_message.
+    """The sequence numbers and times of a topic in one partition of topic_message.
 
     Used only where topic_message is partitioned by time; CONSENSUSSUBMITMESSAGE extends it there.
     """

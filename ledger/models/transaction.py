@@ -1,4 +1,4 @@
-"""Transactions, and the ways to find one."""
+"""Transactions, their hashes and signatures."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -53,7 +53,7 @@ class Transaction(models.Model):
 
 
 class TransactionHash(KeylessTable, HashPartitions, models.Model):
-    """Where to find the transaction of a hash: its first 32 bytes, the other 16 apart.
+    """The consensus timestamp of a transaction hash: its first 32 bytes, the other 16 apart.
 
     Written by every transaction; ETHEREUMTRANSACTION adds a second row with the Ethereum hash.
     """

@@ -1,4 +1,4 @@
-"""Movements of hbar. Amounts in tinybars, negative for the account that pays."""
+"""Transfers of hbar. Amounts in tinybars, negative for the account that pays."""
 
 from django.db import models
 
@@ -35,9 +35,9 @@ class CryptoTransfer(KeylessTable, models.Model):
 
 
 class NonFeeTransfer(KeylessTable, models.Model):
-    """One transfer as the transaction body asked for it, without fees.
+    """One transfer that a transaction body requested, without fees.
 
-    For databases that hold such rows: no transaction writes them any more.
+    No transaction writes these rows any more; older databases hold them.
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "payer_account_id", "amount")

@@ -1,4 +1,4 @@
-"""Transactions that leave a single fact behind."""
+"""Tables of a single transaction type each: live hashes, freezes, pseudorandom numbers."""
 
 from django.db import models
 

@@ -1,5 +1,5 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from network.handlers import node, stake, system_files
+from network.handlers import address_book, node, stake
 
-__all__ = ["node", "stake", "system_files"]
+__all__ = ["address_book", "node", "stake"]

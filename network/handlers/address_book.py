@@ -1,30 +1,102 @@
-"""An address book's content -> its rows."""
+"""Address books in the files 0.0.101 and 0.0.102: from file_data to rows.
 
+A book often needs several transactions: an update with its first part, then appends. So each part is tried
+with those before it; content that is not a book yet is incomplete. Exchange rates and fee schedules are
+decoded when they are read (`network.queries.files`).
+"""
+
+import logging
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
 from ledger.handlers.columns import text
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import at_start, handles
 from ledger.stream.errors import StreamFileError
+from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
+from mirror import config
 from mirror.db.copy import columns_of, copy_rows
-from mirror.values import hapi
+from mirror.values import entity_id, hapi
 from mirror.values.hapi import DecodeError, NodeAddressBook
+from mirror.values.transaction_types import NUMBERS
+from network import bundled
 from network.models import AddressBookEntry, AddressBookServiceEndpoint
 
-_BOOK = """
+log = logging.getLogger(__name__)
+
+ADDRESS_BOOK_NUMS = (101, 102)
+# The file that would have had a network's first book.
+BOOTSTRAP_NUM = 102
+
+# Changes of the address book files that are newer than the file's last book.
+# Index: file_data__id_timestamp (entity_id, consensus_timestamp).
+_CHANGES = """
+    select entity_id, consensus_timestamp from file_data change
+    where entity_id = any(%(files)s) and length(file_data) > 0 and consensus_timestamp >= coalesce(
+        (select max(start_consensus_timestamp) from address_book where file_id = change.entity_id), 0)
+    order by consensus_timestamp
+"""
+
+_CONTENT = """
+    with start as (
+        select max(consensus_timestamp) as at from file_data
+        where entity_id = %(file)s and consensus_timestamp <= %(at)s and length(file_data) > 0
+            and transaction_type in (%(create)s, %(update)s)
+    )
+    select file_data from file_data, start
+    where entity_id = %(file)s and consensus_timestamp >= start.at and consensus_timestamp <= %(at)s
+    order by consensus_timestamp
+"""
+
+_INSERT = """
     insert into address_book (start_consensus_timestamp, file_id, file_data, node_count)
-    values (%s, %s, %s, %s) on conflict (start_consensus_timestamp) do nothing"""
-_END_OF_THE_BOOK_BEFORE = """
+    values (%s, %s, %s, %s) on conflict (start_consensus_timestamp) do nothing
+"""
+_END_PREVIOUS = """
     update address_book set end_consensus_timestamp = %(start)s - 1
-    where file_id = %(file)s and start_consensus_timestamp < %(start)s and end_consensus_timestamp is null"""
+    where file_id = %(file)s and start_consensus_timestamp < %(start)s and end_consensus_timestamp is null
+"""
 
 # Lengths of the columns.
 _MEMO, _DESCRIPTION, _IP_ADDRESS = 128, 100, 15
 
 
+@handles("FILECREATE", "FILEUPDATE", "FILEAPPEND")
+def address_book_change(item: RecordItem, batch: Batch) -> None:
+    """Store the address book that a transaction completes, once file_data holds the transaction's part.
+
+    Rows: address_book, address_book_entry and address_book_service_endpoint insert; end of the previous book.
+    """
+    if entity_id.decode(item.entity_id)[2] in ADDRESS_BOOK_NUMS:
+        batch.barrier(complete_address_books)
+
+
+@at_start
+def begin(cursor: CursorWrapper) -> None:
+    """Store the network's first book, and books that an earlier version of this program could not read."""
+    cursor.execute("select exists (select from address_book)")
+    if not cursor.fetchone()[0] and (book := bundled.address_book()):
+        store_address_book(cursor, book, file=_file(BOOTSTRAP_NUM), at=0)
+    complete_address_books(cursor)
+
+
+def complete_address_books(cursor: CursorWrapper) -> None:
+    """Store the books in changes of the files that are newer than their last book."""
+    cursor.execute(_CHANGES, {"files": [_file(num) for num in ADDRESS_BOOK_NUMS]})
+    for file, at in cursor.fetchall():
+        values = {"file": file, "at": at, "create": NUMBERS["FILECREATE"], "update": NUMBERS["FILEUPDATE"]}
+        cursor.execute(_CONTENT, values)
+        content = b"".join(bytes(part) for (part,) in cursor.fetchall())
+        try:
+            store_address_book(cursor, content, file=file, at=at)
+        except StreamFileError as error:
+            log.info("event=address_book file=%d consensus_timestamp=%d problem=%r", file, at, str(error))
+
+
 def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: int) -> None:
-    """Store a book of the encoded `file` that holds after the consensus timestamp `at`; again: no change.
+    """Store a book of `file` (encoded id) that is valid after the consensus timestamp `at`; idempotent.
 
     Errors: StreamFileError when the content is not (yet) a book.
     """
@@ -41,10 +113,10 @@ def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: 
         node_id = node_id_of(node.nodeId, account)
         entries.setdefault(node_id, _entry(node, node_id, account, start))
         endpoints |= {(start, ip, node_id, port, domain) for ip, port, domain in _endpoints(node)}
-    cursor.execute(_BOOK, [start, file, content, len(entries)])
+    cursor.execute(_INSERT, [start, file, content, len(entries)])
     if not cursor.rowcount:
         return
-    cursor.execute(_END_OF_THE_BOOK_BEFORE, {"start": start, "file": file})
+    cursor.execute(_END_PREVIOUS, {"start": start, "file": file})
     copy_rows(cursor, "address_book_entry", columns_of(AddressBookEntry), entries.values())
     copy_rows(
         cursor, "address_book_service_endpoint", columns_of(AddressBookServiceEndpoint), sorted(endpoints)
@@ -52,12 +124,12 @@ def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: 
 
 
 def ip_address(address: bytes) -> str:
-    """An IPv4 address in dotted form; empty text when there is none."""
+    """Return an IPv4 address in dotted form; empty text when there is none."""
     return ".".join(map(str, address)) if len(address) == 4 else ""
 
 
 def _entry(node: Any, node_id: int, account: int, start: int) -> list[Any]:
-    """In the order of AddressBookEntry's columns."""
+    """Return a node's values in the order of AddressBookEntry's columns."""
     return [
         start,
         text(node.memo.decode("utf-8", "replace"))[:_MEMO] or None,
@@ -71,10 +143,15 @@ def _entry(node: Any, node_id: int, account: int, start: int) -> list[Any]:
 
 
 def _endpoints(node: Any) -> list[tuple[str, int, str]]:
-    """(IPv4 address, port, domain name): the single one of old books, and the list of newer ones."""
-    found = []
+    """Return IPv4 address, port and domain name of each endpoint; old books have one, newer ones a list."""
+    endpoints = []
     if node.ipAddress.strip():
-        found.append((text(node.ipAddress.decode("utf-8", "replace")).strip()[:_IP_ADDRESS], node.portno, ""))
+        ip = text(node.ipAddress.decode("utf-8", "replace")).strip()[:_IP_ADDRESS]
+        endpoints.append((ip, node.portno, ""))
     for endpoint in node.serviceEndpoint:
-        found.append((ip_address(endpoint.ipAddressV4), endpoint.port, text(endpoint.domain_name)))
-    return found
+        endpoints.append((ip_address(endpoint.ipAddressV4), endpoint.port, text(endpoint.domain_name)))
+    return endpoints
+
+
+def _file(num: int) -> int:
+    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), num)

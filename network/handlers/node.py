@@ -1,7 +1,7 @@
-"""Consensus nodes (HIP-869): created, updated, deleted by transactions.
+"""Consensus nodes (HIP-869): created, updated, deleted.
 
-Addresses, certificates and descriptions are not here but in the address book, which the network derives from
-the same transactions.
+Their addresses, certificates and descriptions are in the address book, which the network derives from the
+same transactions.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from mirror.values import entity_id
 from network.handlers.address_book import ip_address
 from network.models import Node
 
-# As port: the node has no such endpoint any more (see the merge rule of Node).
+# This port means that the node no longer has the endpoint (see the merge rule of Node).
 NO_ENDPOINT = -1
 
 
@@ -24,7 +24,7 @@ def created_node_account(item: RecordItem, batch: Batch) -> int:
 
 @handles("NODECREATE")
 def node_create(item: RecordItem, batch: Batch) -> None:
-    """A new node. Source: body.nodeCreate, receipt.node_id. Rows: node version."""
+    """Create a node. Source: body.nodeCreate, receipt.node_id. Rows: node version."""
     # BODY
     body, at = item.body.nodeCreate, item.consensus_timestamp
     columns = _columns(item, batch, body)
@@ -47,9 +47,9 @@ def updated_node_account(item: RecordItem, batch: Batch) -> int:
 
 @handles("NODEUPDATE")
 def node_update(item: RecordItem, batch: Batch) -> None:
-    """What the body sets of a node. Source: body.nodeUpdate. Rows: node version.
+    """Change what the body sets of a node. Source: body.nodeUpdate. Rows: node version.
 
-    The network itself sends updates, with a nonce, for nodes that are older than these transactions.
+    The network itself sends updates, with a nonce, of nodes that are older than these transactions.
     """
     # BODY
     body, at = item.body.nodeUpdate, item.consensus_timestamp
@@ -64,7 +64,7 @@ def node_update(item: RecordItem, batch: Batch) -> None:
 
 @handles("NODEDELETE")
 def node_delete(item: RecordItem, batch: Batch) -> None:
-    """A node leaves the network. Source: body.nodeDelete. Rows: node version."""
+    """Delete a node. Source: body.nodeDelete. Rows: node version."""
     batch.upsert(Node, since=item.consensus_timestamp, node_id=item.body.nodeDelete.node_id, deleted=True)
 
 

@@ -1,4 +1,4 @@
-"""Staking figures of the network and its nodes (HIP-406): what a NODESTAKEUPDATE tells once a day."""
+"""Stakes of the network and its nodes (HIP-406), which NODESTAKEUPDATE states once a day. In tinybars."""
 
 from django.db.backends.utils import CursorWrapper
 
@@ -14,9 +14,10 @@ from network.models import NetworkStake, NodeStake
 
 @handles("NODESTAKEUPDATE")
 def node_stake_update(item: RecordItem, batch: Batch) -> None:
-    """A staking period, named by its epoch day, has ended. Source: body.node_stake_update.
+    """Store the stakes of a staking period that has ended. Source: body.node_stake_update.
 
-    Rows: network_stake insert; per node node_stake insert. Without nodes the rewards stay as they are.
+    Rows: network_stake insert; node_stake insert per node; unless there are no nodes, the pending rewards of
+    accounts (`compute_rewards`), if configured.
     """
     # BODY
     body, at = item.body.node_stake_update, item.consensus_timestamp
@@ -63,6 +64,6 @@ def node_stake_update(item: RecordItem, batch: Batch) -> None:
 
 @at_start
 def catch_up(cursor: CursorWrapper) -> None:
-    """Periods that ended while rewards were not wanted."""
+    """Compute the rewards of periods that ended while the setting was off."""
     if config.value("importer.parser.record.entity.persist.pendingReward"):
         compute_rewards(cursor)

@@ -8,7 +8,7 @@ from mirror.db.tables import KeylessTable
 
 
 class AddressBook(models.Model):
-    """One version of an address book file, and when it was valid.
+    """One version of an address book file, and the time it was valid.
 
     Written by FILECREATE, FILEUPDATE and FILEAPPEND of the two files, once their content is complete.
     """
@@ -53,7 +53,7 @@ class AddressBookEntry(models.Model):
 class AddressBookServiceEndpoint(KeylessTable, models.Model):
     """One address of a node in an address book.
 
-    Written with address_book; what is not given is an empty string.
+    Written with address_book; a missing IP address or domain name is an empty string.
     """
 
     # Computed from other tables, not from one transaction.

@@ -9,7 +9,7 @@ from mirror.db.tables import KeylessTable
 
 
 class NodeColumns(models.Model):
-    """What a version of a node says, besides its id."""
+    """The columns of a version of a node, besides its id."""
 
     admin_key = fields.KeyField(null=True)
     created_timestamp = fields.ConsensusTimestampField(null=True)
@@ -24,7 +24,7 @@ class NodeColumns(models.Model):
 
 
 class Node(NodeColumns):
-    """One consensus node now, as far as transactions told.
+    """One consensus node as it is now, as far as transactions say.
 
     Written by NODECREATE, NODEUPDATE and NODEDELETE.
     """

@@ -1,4 +1,4 @@
-"""Staking figures of the network. Amounts in tinybars, rates in tinybars per hbar."""
+"""Stakes of the network and its nodes. Amounts in tinybars, rates in tinybars per hbar."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from mirror.db.indexes import Index
 
 
 class NetworkStake(models.Model):
-    """The whole network in one staking period. Written by NODESTAKEUPDATE."""
+    """The network's stake and rewards in one staking period. Written by NODESTAKEUPDATE."""
 
     consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
     epoch_day = fields.EpochDayField()
@@ -33,7 +33,7 @@ class NetworkStake(models.Model):
 
 
 class NodeStake(models.Model):
-    """One node in one staking period. Written by NODESTAKEUPDATE."""
+    """One node's stake in one staking period. Written by NODESTAKEUPDATE."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "node_id")
     consensus_timestamp = fields.ConsensusTimestampField()

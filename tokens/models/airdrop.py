@@ -1,4 +1,4 @@
-"""Airdrops."""
+"""Token airdrops (HIP-904)."""
 
 from django.db import models
 
@@ -10,7 +10,7 @@ from mirror.db.tables import KeylessTable
 
 
 class TokenAirdropColumns(models.Model):
-    """What a version of an airdrop says."""
+    """The columns of a version of an airdrop."""
 
     amount = fields.NumberField(null=True)
     receiver_account_id = fields.EntityIdField()
@@ -25,10 +25,9 @@ class TokenAirdropColumns(models.Model):
 
 
 class TokenAirdrop(KeylessTable, TokenAirdropColumns):
-    """One airdrop waiting for its receiver, or its end.
+    """One airdrop and its state: pending, claimed or cancelled.
 
-    A fungible one has serial number 0, one of a serial has no amount.
-
+    Airdrops of fungible tokens have serial number 0, those of serials have no amount.
     Written by TOKENAIRDROP, TOKENCANCELAIRDROP and TOKENCLAIMAIRDROP.
     """
 

@@ -1,4 +1,4 @@
-"""Allowances of tokens."""
+"""Allowances of tokens and NFTs."""
 
 from django.db import models
 
@@ -9,7 +9,7 @@ from mirror.db.tables import KeylessTable
 
 
 class TokenAllowanceColumns(models.Model):
-    """What a version of a token allowance says."""
+    """The columns of a version of a token allowance."""
 
     amount_granted = fields.NumberField()
     owner = fields.EntityIdField()
@@ -24,7 +24,7 @@ class TokenAllowanceColumns(models.Model):
 
 
 class TokenAllowance(TokenAllowanceColumns):
-    """How much of a fungible token `spender` may still take from `owner`.
+    """The amount of a fungible token, in its smallest unit, that `spender` may still take from `owner`.
 
     Written by CRYPTOAPPROVEALLOWANCE; `amount` falls with every approved transfer, `amount_granted` does not.
     """
@@ -60,7 +60,7 @@ class TokenAllowanceHistory(KeylessTable, TokenAllowanceColumns):
 
 
 class NftAllowanceColumns(models.Model):
-    """What a version of an allowance for all serials says."""
+    """The columns of a version of an allowance for all serials."""
 
     approved_for_all = models.BooleanField()
     owner = fields.EntityIdField()
@@ -74,7 +74,7 @@ class NftAllowanceColumns(models.Model):
 
 
 class NftAllowance(NftAllowanceColumns):
-    """Whether `spender` may take any serial of the token from `owner`. Written by CRYPTOAPPROVEALLOWANCE."""
+    """Permission of `spender` to take all serials of `owner`. Written by CRYPTOAPPROVEALLOWANCE."""
 
     merge = MergeRule(key=("owner", "spender", "token_id"))
 

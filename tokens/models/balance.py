@@ -8,7 +8,7 @@ from mirror.db.tables import MonthlyPartitions
 
 
 class TokenBalance(MonthlyPartitions, models.Model):
-    """One account's balance of one token at one snapshot, thinned out as account_balance is.
+    """One account's balance of one token at one snapshot; later snapshots of a month hold changes only.
 
     No transaction writes it: snapshots are taken while files are ingested.
     """

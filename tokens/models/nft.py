@@ -11,7 +11,7 @@ from mirror.db.tables import KeylessTable
 
 
 class NftColumns(models.Model):
-    """What a version of a serial says."""
+    """The columns of a version of a serial."""
 
     account_id = fields.EntityIdField(null=True)
     created_timestamp = fields.ConsensusTimestampField(null=True)
@@ -27,12 +27,14 @@ class NftColumns(models.Model):
         abstract = True
 
 
-# As a spender: the one that is stored stays.
+# As a spender, this keeps the stored spender.
 KEEP = 0
 
 
 class NftRule(MergeRule):
-    """Every version states the spenders anew, unless it says KEEP; a deleted serial has no owner."""
+    """The merge rule of serials: a version replaces the spenders unless it has KEEP, and a deleted serial has
+    no owner.
+    """
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         if previous.since == since:
@@ -50,7 +52,7 @@ class NftRule(MergeRule):
 
 
 class Nft(NftColumns):
-    """One serial of a token now: who holds it, who may spend it.
+    """One serial of a token as it is now, with its owner and spenders.
 
     Written by TOKENMINT, TOKENBURN, TOKENWIPE, TOKENUPDATENFTS, CRYPTOAPPROVEALLOWANCE, CRYPTODELETEALLOWANCE
     and every transfer of it.

@@ -1,4 +1,4 @@
-"""Accounts and the tokens they hold."""
+"""Relationships of accounts to tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from mirror.db.tables import KeylessTable
 
 
 class TokenAccountColumns(models.Model):
-    """What a version of a relationship says."""
+    """The columns of a version of a relationship."""
 
     account_id = fields.EntityIdField()
     associated = models.BooleanField(db_default=False)
@@ -33,10 +33,12 @@ _BALANCE = added_up("coalesce(e.balance, 0)", "coalesce(s.balance, 0)")
 
 
 class RelationshipRule(MergeRule):
-    """A version with `created_timestamp` is an association: it starts with its own balance, no status."""
+    """The merge rule of relationships: a version with `created_timestamp` is an association, which takes over
+    neither balance nor statuses.
+    """
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
-        """A balance moves. Whoever takes part in a transfer is associated, but not again by what ends it."""
+        """Add to the balance. A transfer implies an association, unless its own transaction ends it."""
         columns, at = target.columns, change["balance_timestamp"]
         columns["balance"] = columns.get("balance", 0) + change["balance"]
         columns["balance_timestamp"] = at
@@ -52,7 +54,7 @@ class RelationshipRule(MergeRule):
 
 
 class TokenAccount(TokenAccountColumns):
-    """One account's relationship with one token now: associated, balance, frozen, KYC.
+    """One account's relationship to one token as it is now: association, balance, freeze and KYC status.
 
     Written by TOKENASSOCIATE, TOKENDISSOCIATE, TOKENFREEZE, TOKENUNFREEZE, TOKENGRANTKYC, TOKENREVOKEKYC and
     automatic associations; token transfers move `balance`, which starts no new version. A null status is the

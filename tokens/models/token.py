@@ -15,7 +15,7 @@ _SUPPLY = added_up("e.total_supply", "s.total_supply")
 
 
 class TokenColumns(models.Model):
-    """What a version of a token says, besides its id."""
+    """The columns of a version of a token, besides its id."""
 
     created_timestamp = fields.ConsensusTimestampField()
     decimals = fields.NumberField()
@@ -50,7 +50,7 @@ class TokenColumns(models.Model):
 
 
 class TokenRule(MergeRule):
-    """`total_supply` of a silent change is the new supply, or, when negative, what it falls by."""
+    """The merge rule of tokens: a silent `total_supply` is the new supply, or if negative its fall."""
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         supply, known = change["total_supply"], target.columns.get("total_supply")

@@ -1,4 +1,4 @@
-"""Movements of fungible tokens."""
+"""Transfers of fungible tokens, and assessed custom fees."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,7 +9,7 @@ from mirror.db.tables import Compared, KeylessTable
 
 
 class TokenTransfer(KeylessTable, models.Model):
-    """One account's change in one token in one transaction, in the token's smallest unit.
+    """One account's balance change of one token in one transaction, in the token's smallest unit.
 
     Written by every transaction whose record lists token transfers.
     """

@@ -1,14 +1,13 @@
-"""Logs for what the token service did without any contract, so that Ethereum tools see it: transfers and
-approvals with the topics an ERC-20 or ERC-721 contract would have logged.
+"""Synthetic logs: transfers and approvals by the token service, as an ERC-20 or ERC-721 contract logs them.
 
-Accounts stand in topics by their long-zero address, or of transferred units by their EVM address if they
-have one; topics and amounts lose leading zeros.
+Ethereum tools see them like those of contracts. Topics hold the long-zero address of an account; for
+transferred units the EVM address if it has one. Topics and amounts lose leading zeros.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from contracts.handlers.results import Logs, insert_result
+from contracts.handlers.results import LogIndex, insert_result
 from contracts.models import ContractLog
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
@@ -24,7 +23,7 @@ APPROVAL_FOR_ALL = bytes.fromhex("17307eab39ab6107e8899845ad3d59bd9653f200f22092
 _TRANSFER_CALL, _APPROVE_CALL = bytes.fromhex("a9059cbb"), bytes.fromhex("095ea7b3")
 
 FAIL_INVALID = 23
-# Their transfers make or destroy units: the other side is no account.
+# Their transfers mint or burn units, so the other side is no account.
 ONE_SIDED = frozenset(NUMBERS[name] for name in ("TOKENCREATION", "TOKENMINT", "TOKENBURN", "TOKENWIPE"))
 
 _ZERO = b"\0"
@@ -33,7 +32,7 @@ _UNSIGNED = (1 << 64) - 1
 
 @every_item(Order.TOKEN_TRANSFERS)
 def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
-    """Source: record.tokenTransferLists of a transaction without a contract result.
+    """Log the token transfers of a transaction without a contract result. Source: record.tokenTransferLists.
 
     Rows: contract_log insert; contract_result insert, if configured.
     """
@@ -57,7 +56,7 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
 
 @handles("CRYPTOAPPROVEALLOWANCE")
 def allowance_logs(item: RecordItem, batch: Batch) -> None:
-    """Source: body.cryptoApproveAllowance; of entries for one key the last counts.
+    """Log approvals; the last entry of a key counts. Source: body.cryptoApproveAllowance.
 
     Rows: contract_log insert; contract_result insert, if configured.
     """
@@ -79,7 +78,7 @@ def allowance_logs(item: RecordItem, batch: Batch) -> None:
 
 @handles("CRYPTODELETEALLOWANCE")
 def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
-    """An approval of no one. Source: body.cryptoDeleteAllowance. Rows: contract_log insert."""
+    """Log approvals of nobody. Source: body.cryptoDeleteAllowance. Rows: contract_log insert."""
     if not batch.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
         return
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
@@ -90,8 +89,9 @@ def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
 
 
 def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
-    """Units of a fungible token: made, destroyed, or moved between two accounts. Who gave what to whom among
-    more than two can't be told.
+    """Log units of a fungible token that are minted, burnt, or moved between two accounts.
+
+    Among more than two accounts it is not known who gave to whom.
     """
     moved = [(entity_id.of_account(transfer.accountID), transfer.amount) for transfer in transfers]
     if item.transaction_type in ONE_SIDED:
@@ -119,8 +119,8 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
     serials: set[tuple[int, int]] = set()
     for allowance, owner in _owned(item, batch, allowances):
         spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
-        everything = allowance.HasField("approved_for_all")
-        if everything and (owner, spender, token) not in for_all:
+        has_for_all = allowance.HasField("approved_for_all")
+        if has_for_all and (owner, spender, token) not in for_all:
             for_all.add((owner, spender, token))
             data = b"\1" if allowance.approved_for_all.value else b"\0"
             _add(item, batch, token, APPROVAL_FOR_ALL, _account(owner), _account(spender), data=data)
@@ -128,14 +128,15 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
             if (token, serial) in serials:
                 continue
             serials.add((token, serial))
-            if not everything:
+            if not has_for_all:
                 number = _number(serial)
                 _add(item, batch, token, APPROVAL, _account(owner), _account(spender), topic3=number)
 
 
 def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
-    """Allowances from the last to the first, with their owners: the payer where none is named. What an
-    unknown alias grants is nothing.
+    """Yield allowances from the last to the first, with their owner: the payer where none is named.
+
+    Allowances of an unknown alias are left out.
     """
     for allowance in reversed(allowances):
         owner = batch.lookup.account(allowance.owner)
@@ -161,7 +162,7 @@ def _add(
         consensus_timestamp=item.consensus_timestamp,
         contract_id=token,
         data=data,
-        index=batch.state(Logs).take_index(),
+        index=batch.state(LogIndex).take(),
         payer_account_id=item.payer_account_id,
         root_contract_id=token,
         topic0=topic0,
@@ -187,11 +188,11 @@ def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) 
 
 
 def _account(account: int) -> bytes:
-    """A topic: the long-zero address without leading zeros; empty for no account."""
+    """Return an account as a topic: its long-zero address without leading zeros; empty for no account."""
     return _number(account & entity_id.MAX_NUM)
 
 
 def _number(number: int) -> bytes:
-    """Unsigned big-endian without leading zeros; 0 is empty."""
+    """Return the unsigned big-endian bytes without leading zeros; 0 is empty."""
     number &= _UNSIGNED
     return number.to_bytes((number.bit_length() + 7) // 8, "big")

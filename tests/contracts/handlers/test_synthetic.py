@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from contracts.handlers.synthetic_logs import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
+from contracts.handlers.synthetic import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.stream.record.compose import TREASURY, account
 from mirror.values.hapi import CryptoCreateTransactionBody

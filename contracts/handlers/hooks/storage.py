@@ -1,36 +1,61 @@
-"""Storage slots of hooks: what was read and written, and the values now."""
+"""Storage slots of hooks (HIP-1195): reads and writes, and the current values."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from contracts.models import HookStorage, HookStorageChange
 from ledger.ingest.batch import Batch
+from ledger.ingest.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
 from mirror.values.hashes import keccak256
 
 KEY_LENGTH = 32
 
 
+@names_entity("LAMBDASSTORE")
+def hook_owner(item: RecordItem, batch: Batch) -> int:
+    owner = item.body.hook_store.hook_id.entity_id
+    if owner.HasField("account_id"):
+        return batch.lookup.account(owner.account_id)
+    return batch.lookup.contract(owner.contract_id)
+
+
+@handles("LAMBDASSTORE")
+def hook_store(item: RecordItem, batch: Batch) -> None:
+    """Set storage of a hook, as its owner asks. Source: body.hook_store.
+
+    Rows: hook_storage_change insert, hook_storage upsert.
+    """
+    body = item.body.hook_store
+    if item.entity_id:
+        add_updates(item, batch, item.entity_id, body.hook_id.hook_id, body.storage_updates)
+    else:
+        batch.recoverable(item, f"the owner of hook {body.hook_id.hook_id} is not known")
+
+
 class StorageChanges:
-    """Changes of one hook's storage by one item; of one slot's the first read and the last write count."""
+    """Changes of one hook's storage by one item; of each slot the first read and the last write count."""
 
     def __init__(self, item: RecordItem, batch: Batch, owner: int, hook_id: int) -> None:
-        self._item, self._rows = item, batch
+        self._item, self._batch = item, batch
         self._owner, self._hook_id = owner, hook_id
         self._changes: dict[bytes, tuple[bytes, bytes | None]] = {}
 
     def add(self, key: bytes, read: bytes, written: bytes | None) -> None:
-        """`written` is None for a slot that was only read. It loses leading zeros; no bytes free the slot."""
+        """Add one read and write of a slot; `written` is None for a slot that was only read.
+
+        A value loses its leading zeros, and an empty one frees the slot.
+        """
         key = key.rjust(KEY_LENGTH, b"\0")
         first_read, last_written = self._changes.get(key, (read, None))
         self._changes[key] = first_read, last_written if written is None else written.lstrip(b"\0")
 
     def write(self) -> None:
-        """Rows: hook_storage_change insert; hook_storage upsert of what was written."""
+        """Store the changes. Rows: hook_storage_change insert; hook_storage upsert of written slots."""
         at = self._item.consensus_timestamp
         for key, (read, written) in self._changes.items():
             slot: dict[str, Any] = {"owner_id": self._owner, "hook_id": self._hook_id, "key": key}
-            self._rows.insert(
+            self._batch.insert(
                 HookStorageChange,
                 **slot,
                 consensus_timestamp=at,
@@ -39,7 +64,7 @@ class StorageChanges:
                 value_written=written,
             )
             if written is not None:
-                self._rows.upsert(
+                self._batch.upsert(
                     HookStorage,
                     **slot,
                     created_timestamp=at,
@@ -50,9 +75,9 @@ class StorageChanges:
 
 
 def add_updates(item: RecordItem, batch: Batch, owner: int, hook_id: int, updates: Any) -> None:
-    """Storage that a transaction sets outright: slots, or entries of a mapping.
+    """Store the slots and entries of mappings that a transaction sets.
 
-    Source: EvmHookStorageUpdate messages. What was there before is not known: the value counts as read, too.
+    Source: EvmHookStorageUpdate messages. They don't say the value before, so the new one counts as read too.
     """
     slots: dict[bytes, bytes] = {}
     for update in updates:
@@ -64,6 +89,7 @@ def add_updates(item: RecordItem, batch: Batch, owner: int, hook_id: int, update
 
 
 def _slots(item: RecordItem, batch: Batch, update: Any) -> Iterator[tuple[bytes, bytes]]:
+    """Yield key and value of each slot that an update sets."""
     kind = update.WhichOneof("update")
     if kind == "storage_slot":
         yield update.storage_slot.key.rjust(KEY_LENGTH, b"\0"), update.storage_slot.value

@@ -1,14 +1,14 @@
-"""Storage of hooks that run during a transfer (HIP-1195).
+"""Calls of hooks during a transfer (HIP-1195), and the storage they change.
 
-A transfer asks for hooks to be called; each call is a child transaction to the hook system contract, whose
-state sidecar tells the storage it touched but not the hook. The network calls in a fixed order, so the n-th
+A transfer names the hooks to call. Each call is a child transaction to the hook system contract. Its state
+sidecar lists the storage it touched but not the hook. The network calls hooks in a fixed order, so the n-th
 state change belongs to the n-th call.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from contracts.handlers.hook_storage import StorageChanges
+from contracts.handlers.hooks.storage import StorageChanges
 from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
@@ -26,18 +26,18 @@ _RECEIVER = ("pre_tx_receiver_allowance_hook", "pre_post_tx_receiver_allowance_h
 
 
 class HookCall(NamedTuple):
-    """A hook to be called, and the AccountID of its owner."""
+    """A call of a hook, with the AccountID of its owner."""
 
     hook_id: int
     owner: Any
 
 
 class HookCalls(dict[int, Iterator[HookCall]]):
-    """The calls to come of the transfers in a file, by the transfer's consensus timestamp."""
+    """The next calls of each transfer in a file, by the transfer's consensus timestamp."""
 
 
 def is_hook_call(item: RecordItem) -> bool:
-    """Whether state changes of the contract the item calls are those of a hook."""
+    """Return whether the item calls a hook, so that its state changes are those of the hook's storage."""
     return (
         item.child
         and item.transaction_type == _CONTRACT_CALL
@@ -46,17 +46,17 @@ def is_hook_call(item: RecordItem) -> bool:
 
 
 def add_storage(item: RecordItem, batch: Batch, changes: Any) -> None:
-    """The storage one call read and wrote. Rows: hook_storage_change insert, hook_storage upsert."""
+    """Store the slots one call read and wrote. Rows: hook_storage_change insert, hook_storage upsert."""
     call = _next_call(item, batch)
     owner = batch.lookup.account(call.owner) if call else 0
     if call is None or not owner:
-        batch.recoverable(item, "its transfer asks for no hook that the storage can belong to")
+        batch.recoverable(item, "its transfer calls no hook that the storage can belong to")
         return
-    stored = StorageChanges(item, batch, owner, call.hook_id)
+    storage = StorageChanges(item, batch, owner, call.hook_id)
     for change in changes:
         written = change.value_written.value if change.HasField("value_written") else None
-        stored.add(change.slot, change.value_read, written)
-    stored.write()
+        storage.add(change.slot, change.value_read, written)
+    storage.write()
 
 
 def _next_call(item: RecordItem, batch: Batch) -> HookCall | None:
@@ -71,8 +71,10 @@ def _next_call(item: RecordItem, batch: Batch) -> HookCall | None:
 
 
 def _calls(body: Any) -> Iterator[HookCall]:
-    """First what runs before the transfer only, then the first calls of hooks that run twice, then their
-    second ones.
+    """Return the calls of a transfer in the network's order.
+
+    Hooks that run only before the transfer come first, then the first calls of hooks that run before and
+    after it, then their second calls.
     """
     before = [HookCall(call.hook_id, owner) for twice, call, owner in _requested(body) if not twice]
     around = [HookCall(call.hook_id, owner) for twice, call, owner in _requested(body) if twice]
@@ -80,8 +82,9 @@ def _calls(body: Any) -> Iterator[HookCall]:
 
 
 def _requested(body: Any) -> Iterator[tuple[bool, Any, Any]]:
-    """Whether a hook runs twice, its HookCall message and its owner; in the order of the body: hbar, then per
-    token units before serials, senders before receivers.
+    """Yield whether a hook runs twice, its HookCall message and its owner, in the order of the body.
+
+    Hbar comes first; of each token units come before serials, and senders before receivers.
     """
     for transfer in body.transfers.accountAmounts:
         yield from _requested_of(transfer, _ACCOUNT, transfer.accountID)

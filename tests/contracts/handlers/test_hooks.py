@@ -362,7 +362,7 @@ def test_storage_of_no_known_hook_is_a_problem(calls: int, caplog: Any) -> None:
     load(stream.block())
 
     assert len(stored("hook_storage_change", "hook_id")) == max(calls - 1, 0)
-    assert "asks for no hook that the storage can belong to" in caplog.text
+    assert "calls no hook that the storage can belong to" in caplog.text
 
 
 @pytest.mark.checklist("HOK-11", "HOK-07")
