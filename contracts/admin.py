@@ -30,7 +30,7 @@ from mirror.admin.related import Related, add_related, same
 @admin.register(Contract)
 class ContractAdmin(ReadOnlyAdmin):
     of_entity = True
-    shown = ("id", "file_id")
+    list_display = ("id", "file_id")
     related = (
         Related(ContractResult, same(contract_id="id"), "Results"),
         Related(ContractLog, same(contract_id="id"), "Logs"),
@@ -40,7 +40,7 @@ class ContractAdmin(ReadOnlyAdmin):
 
 @admin.register(ContractResult)
 class ContractResultAdmin(ReadOnlyAdmin):
-    shown = (
+    list_display = (
         "consensus_timestamp",
         "contract_id",
         "sender_id",
@@ -68,18 +68,27 @@ class ContractResultAdmin(ReadOnlyAdmin):
 
 @admin.register(ContractTransactionHash)
 class ContractTransactionHashAdmin(CompositeKeyAdmin):
-    shown = ("hash", "consensus_timestamp", "entity_id", "payer_account_id", "transaction_result")
-    searched = ("hash",)
+    list_display = ("hash", "consensus_timestamp", "entity_id", "payer_account_id", "transaction_result")
+    search_fields = ("hash",)
 
 
 @admin.register(ContractLog)
 class ContractLogAdmin(CompositeKeyAdmin):
-    shown = ("consensus_timestamp", "index", "contract_id", "topic0", "topic1", "topic2", "topic3", "data")
+    list_display = (
+        "consensus_timestamp",
+        "index",
+        "contract_id",
+        "topic0",
+        "topic1",
+        "topic2",
+        "topic3",
+        "data",
+    )
 
 
 @admin.register(ContractAction)
 class ContractActionAdmin(CompositeKeyAdmin):
-    shown = (
+    list_display = (
         "consensus_timestamp",
         "index",
         "call_depth",
@@ -93,36 +102,52 @@ class ContractActionAdmin(CompositeKeyAdmin):
 
 @admin.register(ContractStateChange)
 class ContractStateChangeAdmin(CompositeKeyAdmin):
-    shown = ("consensus_timestamp", "contract_id", "slot", "value_read", "value_written")
+    list_display = ("consensus_timestamp", "contract_id", "slot", "value_read", "value_written")
 
 
 @admin.register(ContractState)
 class ContractStateAdmin(CompositeKeyAdmin):
-    shown = ("contract_id", "slot", "value", "modified_timestamp")
+    list_display = ("contract_id", "slot", "value", "modified_timestamp")
 
 
 @admin.register(EthereumTransaction)
 class EthereumTransactionAdmin(ReadOnlyAdmin):
-    shown = ("consensus_timestamp", "hash", "type", "to_address", "nonce", "gas_limit", "payer_account_id")
+    list_display = (
+        "consensus_timestamp",
+        "hash",
+        "type",
+        "to_address",
+        "nonce",
+        "gas_limit",
+        "payer_account_id",
+    )
     related = (Related(ContractResult, same("consensus_timestamp"), "Contract result"),)
 
 
 @admin.register(Hook)
 class HookAdmin(CompositeKeyAdmin):
-    shown = ("owner_id", "hook_id", "contract_id", "type", "extension_point", "created_timestamp", "deleted")
+    list_display = (
+        "owner_id",
+        "hook_id",
+        "contract_id",
+        "type",
+        "extension_point",
+        "created_timestamp",
+        "deleted",
+    )
     related = (Related(HookStorage, same("owner_id", "hook_id"), "Storage"),)
 
 
 @admin.register(HookStorage)
 class HookStorageAdmin(CompositeKeyAdmin):
     label = "Hook storage"
-    shown = ("owner_id", "hook_id", "key", "value", "modified_timestamp", "deleted")
+    list_display = ("owner_id", "hook_id", "key", "value", "modified_timestamp", "deleted")
     related = (Related(HookStorageChange, same("owner_id", "hook_id", "key"), "Changes"),)
 
 
 @admin.register(HookStorageChange)
 class HookStorageChangeAdmin(CompositeKeyAdmin):
-    shown = ("owner_id", "hook_id", "key", "consensus_timestamp", "value_read", "value_written")
+    list_display = ("owner_id", "hook_id", "key", "consensus_timestamp", "value_read", "value_written")
 
 
 @admin.register(HookHistory)

@@ -17,7 +17,7 @@ from network.models import (
 
 @admin.register(AddressBook)
 class AddressBookAdmin(ReadOnlyAdmin):
-    shown = ("start_consensus_timestamp", "end_consensus_timestamp", "file_id", "node_count")
+    list_display = ("start_consensus_timestamp", "end_consensus_timestamp", "file_id", "node_count")
     related = (
         Related(AddressBookEntry, same(consensus_timestamp="start_consensus_timestamp"), "Nodes", most=50),
         Related(
@@ -31,7 +31,7 @@ class AddressBookAdmin(ReadOnlyAdmin):
 
 @admin.register(AddressBookEntry)
 class AddressBookEntryAdmin(CompositeKeyAdmin):
-    shown = ("consensus_timestamp", "node_id", "node_account_id", "description", "memo", "stake")
+    list_display = ("consensus_timestamp", "node_id", "node_account_id", "description", "memo", "stake")
     related = (
         Related(AddressBookServiceEndpoint, same("consensus_timestamp", "node_id"), "Service endpoints"),
     )
@@ -39,14 +39,14 @@ class AddressBookEntryAdmin(CompositeKeyAdmin):
 
 @admin.register(Node)
 class NodeAdmin(ReadOnlyAdmin):
-    shown = ("node_id", "account_id", "created_timestamp", "deleted", "decline_reward", "admin_key")
+    list_display = ("node_id", "account_id", "created_timestamp", "deleted", "decline_reward", "admin_key")
     related = (Related(NodeHistory, same("node_id"), "Earlier versions"),)
 
 
 @admin.register(NetworkStake)
 class NetworkStakeAdmin(ReadOnlyAdmin):
     label = "Network stake"
-    shown = (
+    list_display = (
         "consensus_timestamp",
         "epoch_day",
         "stake_total",
@@ -58,7 +58,7 @@ class NetworkStakeAdmin(ReadOnlyAdmin):
 
 @admin.register(NodeStake)
 class NodeStakeAdmin(CompositeKeyAdmin):
-    shown = ("consensus_timestamp", "node_id", "epoch_day", "stake", "stake_rewarded", "reward_rate")
+    list_display = ("consensus_timestamp", "node_id", "epoch_day", "stake", "stake_rewarded", "reward_rate")
 
 
 @admin.register(NodeHistory)

@@ -41,7 +41,7 @@ _FEWEST_LETTERS = 3
 @admin.register(Token)
 class TokenAdmin(ReadOnlyAdmin):
     of_entity = True
-    shown = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
+    list_display = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
     search_also = "part of a name"
     related = (
         Related(TokenAccount, same("token_id"), "Holders"),
@@ -61,32 +61,54 @@ class TokenAdmin(ReadOnlyAdmin):
 @admin.register(TokenAccount)
 class TokenAccountAdmin(CompositeKeyAdmin):
     label, one = "Token holdings", "Token holding"
-    shown = ("account_id", "token_id", "balance", "associated", "automatic_association", "created_timestamp")
+    list_display = (
+        "account_id",
+        "token_id",
+        "balance",
+        "associated",
+        "automatic_association",
+        "created_timestamp",
+    )
     related = (Related(TokenAccountHistory, same("account_id", "token_id"), "Earlier versions"),)
 
 
 @admin.register(TokenAccountHistory)
 class TokenAccountHistoryAdmin(CompositeKeyAdmin):
     label, one = "Token holdings: history", "Earlier version of"
-    shown = ("account_id", "token_id", "timestamp_range", "balance", "associated")
+    list_display = ("account_id", "token_id", "timestamp_range", "balance", "associated")
 
 
 @admin.register(Nft)
 class NftAdmin(CompositeKeyAdmin):
     label, one = "NFTs", "NFT"
-    shown = ("token_id", "serial_number", "account_id", "metadata", "created_timestamp", "deleted", "spender")
+    list_display = (
+        "token_id",
+        "serial_number",
+        "account_id",
+        "metadata",
+        "created_timestamp",
+        "deleted",
+        "spender",
+    )
     related = (Related(NftHistory, same("token_id", "serial_number"), "Earlier versions"),)
 
 
 @admin.register(NftHistory)
 class NftHistoryAdmin(CompositeKeyAdmin):
     label, one = "NFTs: history", "Earlier version of"
-    shown = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
+    list_display = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
 
 
 @admin.register(TokenTransfer)
 class TokenTransferAdmin(CompositeKeyAdmin):
-    shown = ("consensus_timestamp", "token_id", "account_id", "amount", "payer_account_id", "is_approval")
+    list_display = (
+        "consensus_timestamp",
+        "token_id",
+        "account_id",
+        "amount",
+        "payer_account_id",
+        "is_approval",
+    )
 
 
 @admin.register(NftAllowance)
@@ -118,7 +140,15 @@ class TokenBalanceAdmin(CompositeKeyAdmin):
 @admin.register(TokenHistory)
 class TokenHistoryAdmin(CompositeKeyAdmin):
     label, one = "Tokens: history", "Earlier version of"
-    shown = ("token_id", "timestamp_range", "name", "symbol", "type", "total_supply", "treasury_account_id")
+    list_display = (
+        "token_id",
+        "timestamp_range",
+        "name",
+        "symbol",
+        "type",
+        "total_supply",
+        "treasury_account_id",
+    )
 
 
 @admin.register(TokenAirdropHistory)

@@ -18,8 +18,8 @@ from mirror.admin.related import Related, same
 @admin.register(RecordFile)
 class RecordFileAdmin(ReadOnlyAdmin):
     label, one = "Blocks", "Block"
-    shown = ("consensus_end", "index", "count", "name", "hash", "gas_used", "size", "sidecar_count")
-    searched = ("index", "hash", "consensus_end")
+    list_display = ("consensus_end", "index", "count", "name", "hash", "gas_used", "size", "sidecar_count")
+    search_fields = ("index", "hash", "consensus_end")
     search_also = "the block a time lies in"
     related = (
         Related(
@@ -60,4 +60,4 @@ class RecordFileAdmin(ReadOnlyAdmin):
 
 @admin.register(SidecarFile)
 class SidecarFileAdmin(CompositeKeyAdmin):
-    shown = ("consensus_end", "id", "name", "types", "count", "size")
+    list_display = ("consensus_end", "id", "name", "types", "count", "size")

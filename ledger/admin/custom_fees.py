@@ -11,7 +11,7 @@ from mirror.admin.related import Related, same
 class CustomFeeAdmin(ReadOnlyAdmin):
     of_entity = True
     related = (Related(CustomFeeHistory, same("entity_id"), "Earlier fee schedules"),)
-    shown = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
+    list_display = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
 
 
 @admin.register(CustomFeeHistory)

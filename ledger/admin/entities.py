@@ -39,8 +39,8 @@ def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
 
 @admin.register(Entity)
 class EntityAdmin(ReadOnlyAdmin):
-    shown = ("id", "type", "balance", "memo", "created_timestamp", "evm_address", "deleted")
-    searched = ("id", "type", "evm_address", "alias", "public_key")
+    list_display = ("id", "type", "balance", "memo", "created_timestamp", "evm_address", "deleted")
+    search_fields = ("id", "type", "evm_address", "alias", "public_key")
     related = (
         Related(Topic, this_entity("id", "TOPIC"), "Topic"),
         Related(TopicMessage, this_entity("topic_id", "TOPIC"), "Topic messages"),
@@ -73,13 +73,13 @@ class EntityAdmin(ReadOnlyAdmin):
 @admin.register(EntityHistory)
 class EntityHistoryAdmin(CompositeKeyAdmin):
     label, one = "Entities: history", "Earlier version of"
-    shown = ("id", "timestamp_range", "type", "memo", "deleted", "key")
-    searched = ("id", "evm_address", "alias")
+    list_display = ("id", "timestamp_range", "type", "memo", "deleted", "key")
+    search_fields = ("id", "evm_address", "alias")
 
 
 @admin.register(EntityTransaction)
 class EntityTransactionAdmin(CompositeKeyAdmin):
-    shown = ("entity_id", "consensus_timestamp", "type", "result", "payer_account_id")
+    list_display = ("entity_id", "consensus_timestamp", "type", "result", "payer_account_id")
 
 
 @admin.register(EntityStake)

@@ -9,4 +9,4 @@ from mirror.admin.readonly import ReadOnlyAdmin
 @admin.register(FileData)
 class FileDataAdmin(ReadOnlyAdmin):
     label, one = "File contents", "File content"
-    shown = ("consensus_timestamp", "entity_id", "transaction_type")
+    list_display = ("consensus_timestamp", "entity_id", "transaction_type")

@@ -19,12 +19,12 @@ from mirror.admin.related import Related, same
 @admin.register(CryptoTransfer)
 class CryptoTransferAdmin(CompositeKeyAdmin):
     label, one = "Hbar transfers", "Hbar transfer"
-    shown = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
+    list_display = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
 
 
 @admin.register(NonFeeTransfer)
 class NonFeeTransferAdmin(CompositeKeyAdmin):
-    shown = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
+    list_display = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
 
 
 @admin.register(CryptoAllowance)
@@ -41,7 +41,7 @@ class CryptoAllowanceHistoryAdmin(CompositeKeyAdmin):
 @admin.register(AccountBalanceFile)
 class AccountBalanceFileAdmin(ReadOnlyAdmin):
     label, one = "Balance snapshots", "Balance snapshot"
-    shown = ("consensus_timestamp", "count", "name", "synthetic", "node_id")
+    list_display = ("consensus_timestamp", "count", "name", "synthetic", "node_id")
 
 
 @admin.register(AccountBalance)

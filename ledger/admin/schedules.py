@@ -10,7 +10,7 @@ from mirror.admin.related import Related, same
 @admin.register(Schedule)
 class ScheduleAdmin(ReadOnlyAdmin):
     of_entity = True
-    shown = (
+    list_display = (
         "schedule_id",
         "creator_account_id",
         "payer_account_id",
@@ -24,4 +24,4 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
 @admin.register(TransactionSignature)
 class TransactionSignatureAdmin(CompositeKeyAdmin):
-    shown = ("entity_id", "consensus_timestamp", "public_key_prefix", "type", "signature")
+    list_display = ("entity_id", "consensus_timestamp", "public_key_prefix", "type", "signature")

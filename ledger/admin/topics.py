@@ -10,7 +10,7 @@ from mirror.admin.related import Related, same
 @admin.register(Topic)
 class TopicAdmin(ReadOnlyAdmin):
     of_entity = True
-    shown = ("id", "created_timestamp", "admin_key", "submit_key")
+    list_display = ("id", "created_timestamp", "admin_key", "submit_key")
     related = (
         Related(TopicMessage, same(topic_id="id"), "Messages"),
         Related(CustomFee, same(entity_id="id"), "Custom fees"),
@@ -25,7 +25,7 @@ class TopicHistoryAdmin(CompositeKeyAdmin):
 
 @admin.register(TopicMessage)
 class TopicMessageAdmin(CompositeKeyAdmin):
-    shown = ("topic_id", "sequence_number", "consensus_timestamp", "message", "payer_account_id")
+    list_display = ("topic_id", "sequence_number", "consensus_timestamp", "message", "payer_account_id")
 
 
 admin.site.register(TopicMessageLookup, CompositeKeyAdmin)

@@ -33,7 +33,7 @@ from mirror.values import entity_id, hexes, timestamp, transaction_id
 
 @admin.register(Transaction)
 class TransactionAdmin(ReadOnlyAdmin):
-    shown = (
+    list_display = (
         "consensus_timestamp",
         "type",
         "result",
@@ -43,7 +43,7 @@ class TransactionAdmin(ReadOnlyAdmin):
         "memo",
         "nonce",
     )
-    searched = ("consensus_timestamp", "payer_account_id", "type")
+    search_fields = ("consensus_timestamp", "payer_account_id", "type")
     search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
     related = (
         Related(CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
@@ -111,7 +111,7 @@ def _nft_transfers(row: Transaction) -> Section | None:
 
 @admin.register(TransactionHash)
 class TransactionHashAdmin(CompositeKeyAdmin):
-    searched = ()
+    search_fields = ()
     search_also = "transaction hash (hex or base64)"
 
     def search(self, text: str) -> Iterable[Q]:

@@ -18,74 +18,55 @@ def matching(column: str, kind: Kind, text: str) -> Q:
     return Q(*((f"{column}__{operator}", value) for operator, value in kind.lookup(text).items()))
 
 
-class ColumnFilter(admin.ListFilter):
+class ColumnFilter(admin.FieldListFilter):
     """`?column=value`, as the links between pages have it.
 
     Columns with a few named values offer them; of others the page shows only what a link asked for.
     """
 
-    rows: Any
-    """The list it narrows; set by the list."""
+    template = "mirror/admin/filter.html"
 
     def __init__(
         self,
-        column: str,
+        field: Any,
         request: HttpRequest,
         params: dict[str, list[str]],
         model: type[Model],
-        model_admin: Any,
+        *others: Any,
+        **more: Any,
     ) -> None:
-        field: Any = model._meta.get_field(column)
+        super().__init__(field, request, params, model, *others, **more)
         self.title = columns.label(field)
-        super().__init__(request, params, model, model_admin)
-        self._column = column
-        self._finds_alone = column in columns.leading(model)
         self._kind = columns.kind(field)
-        self._given = params.pop(column, [])[-1:]
+        values: Any = self.used_parameters.get(self.field_path, [])
+        self._values: list[str] = values[-1:]
+        self.offered = self._offered() if self.field_path in columns.leading(model) else ()
 
     def has_output(self) -> bool:
-        return bool(self._given or self._offered())
+        return bool(self._values or self.offered)
 
     def expected_parameters(self) -> list[str | None]:
-        return [self._column]
-
-    @property
-    def parameter(self) -> str:
-        return self._column
-
-    @property
-    def shown(self) -> list[Any]:
-        return list(self.choices(self.rows))
-
-    @property
-    def without(self) -> str:
-        """The address of the list without this filter."""
-        return str(self.rows.get_query_string(remove=[self._column]))
-
-    @property
-    def offers(self) -> bool:
-        """Whether one chooses from a few values, instead of following a link with one."""
-        return bool(self._offered())
+        return [self.field_path]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         yield {
-            "selected": not self._given,
-            "query_string": changelist.get_query_string(remove=[self._column]),
+            "selected": not self._values,
+            "query_string": changelist.get_query_string(remove=[self.field_path]),
             "display": "All",
             "value": "",
         }
-        for value in dict.fromkeys([*self._offered(), *self._given]):
+        for value in dict.fromkeys([*self.offered, *self._values]):
             yield {
-                "selected": value in self._given,
-                "query_string": changelist.get_query_string({self._column: value}),
+                "selected": value in self._values,
+                "query_string": changelist.get_query_string({self.field_path: value}),
                 "display": value,
                 "value": value,
             }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        for text in self._given:
+        for text in self._values:
             try:
-                queryset = queryset.filter(matching(self._column, self._kind, text))
+                queryset = queryset.filter(matching(self.field_path, self._kind, text))
             except Unreadable:
                 example = f": write it like {self._kind.example}" if self._kind.example else ""
                 messages.error(request, f"“{text}” is no {str(self.title).lower()}{example}.")
@@ -93,8 +74,7 @@ class ColumnFilter(admin.ListFilter):
         return queryset
 
     def _offered(self) -> Iterable[str]:
-        if not self._finds_alone:
-            return ()
+        """The few values that one can choose from, instead of following a link with one."""
         if isinstance(self._kind, Choice):
             return self._kind.choices
         if isinstance(self._kind, Named):

@@ -8,65 +8,30 @@ says only what is particular to its table.
 
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial, update_wrapper
-from typing import Any
+from functools import cached_property, update_wrapper
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import quote
 from django.db import models
 from django.db.models import Field, Q, QuerySet
 from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
-from mirror.admin import columns, filters
-from mirror.admin.addresses import NoSuchKey, key_condition, row_address
+from mirror.admin import columns
+from mirror.admin.addresses import NoSuchKey, key_condition
+from mirror.admin.cells import Cell, KeyCell, Line, RowCell
+from mirror.admin.filters import ColumnFilter, conditions
 from mirror.admin.kinds import Choice, Named, linked
 from mirror.admin.related import Related, Section, section
 from mirror.admin.rowlist import RowList
 from mirror.db.fields import BytesField
 
 _COLUMNS_OF_A_LIST = 8
-
-
-class Cell:
-    """A column of a list."""
-
-    leads_to_row = False
-
-    def __init__(self, field: Any, *, sortable: bool) -> None:
-        self.__name__ = field.name
-        self.short_description = columns.label(field)
-        self.admin_order_field = field.name if sortable else None
-        self._field = field
-        self._kind = columns.kind(field)
-
-    def __call__(self, row: models.Model) -> str:
-        return linked(self._kind, self._field.value_from_object(row), False)
-
-
-class KeyCell(Cell):
-    """The column that is a table's key, which leads to the page of the row."""
-
-    leads_to_row = True
-
-    def __call__(self, row: models.Model) -> str:
-        return _to_page(row, self._kind.html(self._field.value_from_object(row), False))
-
-
-class RowCell:
-    """The way to the page of a row whose key has several columns."""
-
-    leads_to_row = True
-    __name__ = "row"
-    short_description = ""
-    admin_order_field = None
-
-    def __call__(self, row: models.Model) -> str:
-        return _to_page(row, "View")
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -76,9 +41,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """The rows in plain words, as a heading; the model's name in the plural if empty."""
     one = ""
     """The same for one row."""
-    shown: Sequence[str] = ()
+    list_display: Any = ()
     """Columns of the list; the key and the first of the others if empty."""
-    searched: Sequence[str] | None = None
+    search_fields: ClassVar[Any] = None
     """Columns that the search field compares, the likeliest first; those that indexes begin with if None."""
     search_also = ""
     """What else the search field finds, by `search`."""
@@ -97,8 +62,11 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         super().__init__(model, admin_site)
         self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
         self.one = self.one or capfirst(str(self.opts.verbose_name))
-        self.order = columns.order(model)
-        self.searched = columns.leading(model) if self.searched is None else self.searched
+        self.list_display = self.list_display or self._first_columns()
+        self.list_filter = [(name, ColumnFilter) for name in columns.indexed(model)]  # type: ignore[misc]
+        self.ordering = columns.order(model)  # type: ignore[misc]
+        if self.search_fields is None:
+            self.search_fields = columns.leading(model)  # type: ignore[misc]
         self.search_help_text = self._search_help()  # type: ignore[misc]
 
     @property
@@ -112,10 +80,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     # LIST
 
-    @cached_property
-    def shown_columns(self) -> tuple[str, ...]:
-        if self.shown:
-            return tuple(self.shown)
+    def _first_columns(self) -> tuple[str, ...]:
         lean = [field.name for field in self._fields if not isinstance(field, BytesField | models.JSONField)]
         key = columns.key_columns(self.model)
         return (*key, *(name for name in lean if name not in key))[:_COLUMNS_OF_A_LIST]
@@ -123,17 +88,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @property
     def read_columns(self) -> tuple[str, ...]:
         """What a list must read of a row."""
-        return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.shown_columns)))
+        return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
 
     @cached_property
     def cells(self) -> list[Any]:
         """The columns of the list, each a function of the row."""
-        first = next(iter(self.order), "").lstrip("-")
+        first = next(iter(columns.order(self.model)), "").lstrip("-")
         return [
             (KeyCell if name == self.opts.pk.name else Cell)(
                 self.opts.get_field(name), sortable=name == first
             )
-            for name in self.shown_columns
+            for name in self.list_display
         ]
 
     @property
@@ -142,12 +107,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def get_list_display(self, request: HttpRequest) -> Any:
         return self.cells
-
-    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        return self.order
-
-    def get_list_filter(self, request: HttpRequest) -> Any:
-        return [partial(filters.ColumnFilter, name) for name in columns.indexed(self.model)]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
         return RowList
@@ -159,10 +118,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def search(self, text: str) -> Iterable[Q]:
         """The conditions that what was typed may mean, the likeliest first; each must use an index."""
-        return filters.conditions(self.model, self.searched or (), text)
+        return conditions(self.model, self.search_fields or (), text)
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        return tuple(self.searched or ()) or ((self.search_also,) if self.search_also else ())
+        return tuple(self.search_fields or ()) or ((self.search_also,) if self.search_also else ())
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -184,7 +143,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def _search_help(self) -> str:
         ways = [self.search_also] if self.search_also else []
-        for name in self.searched or ():
+        for name in self.search_fields or ():
             field: Any = self.opts.get_field(name)
             kind = columns.kind(field)
             # A few named values are offered beside the search field.
@@ -211,55 +170,60 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             if (value := field.value_from_object(row)) is not None
         )
 
-    def row(self, key: str) -> Any:
-        """The row of a key in an address, None when there is none.
-
-        Where nothing forbids equal rows, the first of them.
-        """
-        try:
-            found = self.model._default_manager.filter(self.key_condition(key))[:1]
-        except NoSuchKey:
-            return None
-        return next(iter(found), None)
-
     def key_condition(self, key: str) -> Q:
-        """What finds the row of a key in an address. Errors: NoSuchKey."""
+        """The condition that finds the row of a key in an address. Errors: NoSuchKey."""
         return key_condition(self.model, key)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row of a key in an address; where nothing forbids equal rows, the first of them."""
+        try:
+            rows = self.model._default_manager.filter(self.key_condition(object_id))
+            return rows[:1].get()
+        except (NoSuchKey, self.model.DoesNotExist):
+            raise Http404(
+                f"There is no {self.one[0].lower()}{self.one[1:]} {object_id} here. A node knows what "
+                "happened since the first record file that it loaded."
+            ) from None
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        row = self.row(object_id)
-        if row is None:
-            raise Http404(
-                f"There is no {self.one[0].lower()}{self.one[1:]} {object_id} here. A node knows what "
-                "happened since the first record file that it loaded."
-            )
-        title = self.row_title(row)
+        # Django takes the whole key for quoted, not its parts.
+        return super().change_view(request, quote(object_id), form_url, extra_context)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Return the lines of the row's page: its facts, its columns, and which columns are null."""
         key = self.opts.pk_fields
         fields = [*key, *(field for field in self._fields if field not in key)]
-        given = {field: field.value_from_object(row) is not None for field in fields}
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"{self.one} {title}",
-            "description": self.description,
+        missing = [field for field in fields if field.value_from_object(obj) is None]
+        lines = [Line(label, html) for label, html in self.facts(obj)]
+        lines += [self._line(field, obj) for field in fields if field not in missing]
+        if missing:
+            lines.append(Line("Not given", ", ".join(map(columns.label, missing)), "missing"))
+        return lines
+
+    def _line(self, field: "Field[Any, Any]", row: models.Model) -> Line:
+        """The line of a column that is not null."""
+        value, kind = field.value_from_object(row), columns.kind(field)
+        shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
+        return Line(columns.label(field), shown, field.name)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *arguments: Any, obj: Any = None, **others: Any
+    ) -> TemplateResponse:
+        """Render the page of a row, without what only forms need."""
+        row_title = self.row_title(obj)
+        context |= {
+            "title": f"{self.one} {row_title}",
+            "subtitle": "",
             "opts": self.opts,
+            "description": self.description,
             "label": self.label,
-            "row_title": title,
-            "media": self.media,
-            "facts": list(self.facts(row)),
-            "columns": [self._column(field, row) for field in fields if given[field]],
-            "missing": ", ".join(columns.label(field) for field in fields if not given[field]),
-            "sections": [found for found in self.sections(row) if found],
+            "row_title": row_title,
+            "sections": [section for section in self.sections(obj) if section],
         }
         request.current_app = self.admin_site.name
         return TemplateResponse(request, "mirror/admin/row.html", context)
-
-    def _column(self, field: "Field[Any, Any]", row: models.Model) -> tuple[str, str]:
-        """Label and HTML of a column that is not null."""
-        value, kind = field.value_from_object(row), columns.kind(field)
-        shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
-        return columns.label(field), shown
 
     # ACCESS
 
@@ -301,7 +265,3 @@ class CompositeKeyAdmin(ReadOnlyAdmin):
     @cached_property
     def cells(self) -> list[Any]:
         return [RowCell(), *super().cells]
-
-
-def _to_page(row: models.Model, shown: str) -> str:
-    return format_html('<a href="{}">{}</a>', row_address(row), shown)

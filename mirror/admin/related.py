@@ -66,7 +66,7 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     if where is None:
         return None
     page: Any = site.get_model_admin(related.model)
-    found = related.model._default_manager.order_by(*page.order).only(*page.read_columns)
+    found = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
     try:
         for column, text in where.items():
             found = found.filter(matching(column, columns.of(related.model, column), text))

@@ -42,19 +42,11 @@ class RowList(ChangeList):
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """The one order an index delivers, forwards or backwards."""
-        ordering: list[Any] = list(self.model_admin.order)
+        ordering: list[Any] = list(self.model_admin.ordering)
         wanted = self.params.get(ORDER_VAR, "")
         if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
             ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
         return ordering
-
-    def get_filters(self, request: HttpRequest) -> Any:
-        """Tells each filter the list it narrows, for the page to ask it for what it shows."""
-        found = super().get_filters(request)
-        specs: Any = found[0]
-        for spec in specs:
-            spec.rows = self
-        return found
 
     def get_results(self, request: HttpRequest) -> None:
         self.page_num = min(max(self.page_num, 1), LAST_PAGE)
