@@ -1,4 +1,4 @@
-"""The current time, as every reader of it sees it."""
+"""The current time."""
 
 import time
 from decimal import Decimal
@@ -8,7 +8,7 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 
 def now_ns() -> int:
-    """Nanoseconds since the epoch: the real time, or the moment the setting `clock.now` holds still."""
+    """Return the nanoseconds since the epoch, or the fixed time of the setting `clock.now`."""
     fixed = config.value("clock.now")
-    # A float of today's seconds has room for a quarter of a microsecond; its digits are what was meant.
+    # A float holds the seconds to a quarter of a microsecond; its shortest digits are those of the setting.
     return time.time_ns() if fixed is None else int(Decimal(str(fixed)) * NANOS_PER_SECOND)

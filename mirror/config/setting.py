@@ -1,4 +1,4 @@
-"""What a setting is: its names, what it may be, and how its text in the environment is read."""
+"""A setting: its names, its range, and how its text in the environment is read."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
 class InvalidSetting(OperatorError):
-    """A setting's value is not usable; the message names the variable, the value and what would be right."""
+    """A setting has an unusable value; the message names the variable, the value and what would be right."""
 
     exit_code = 2
 
@@ -53,7 +53,7 @@ class Setting:
 
     @property
     def range(self) -> str:
-        """What is allowed, in words; empty when anything is."""
+        """The allowed values in words, empty when all are."""
         if self.choices:
             return ", ".join(self.choices)
         low, high = (None if bound is None else f"{bound:.15g}" for bound in (self.low, self.high))
@@ -63,7 +63,7 @@ class Setting:
 
     @property
     def default_text(self) -> str:
-        """The default as it would be written in the environment."""
+        """The default as an operator would write it in the environment."""
         if self.default is None:
             return ""
         if isinstance(self.default, bool):
@@ -72,7 +72,7 @@ class Setting:
 
     @property
     def explanation(self) -> str:
-        """The help with unit and range, in sentences."""
+        """The help, the unit and the range as sentences."""
         unit = {
             "duration": "A duration such as 500ms, 10s, 35m, 2h or 7d.",
             "ranges": "Numbers and ranges of them, such as 2,44-71.",
@@ -82,20 +82,20 @@ class Setting:
         return " ".join(part for part in (self.help, unit, allowed) if part)
 
     def read(self, text: str) -> Any:
-        """The typed value of an environment text; raises InvalidSetting."""
-        given = self.variable if self.secret else f"{self.variable}={text!r}"
+        """Return the typed value of a text from the environment. Errors: InvalidSetting."""
+        assignment = self.variable if self.secret else f"{self.variable}={text!r}"
         try:
             value = self._convert(text.strip())
         except ValueError as error:
-            raise InvalidSetting(f"{given} is not {error}.") from None
+            raise InvalidSetting(f"{assignment} is not {error}.") from None
         if self.choices and value not in self.choices:
-            raise InvalidSetting(f"{given} must be one of {self.range}.")
+            raise InvalidSetting(f"{assignment} must be one of {self.range}.")
         if isinstance(value, int | float) and not isinstance(value, bool):
             too_low = self.low is not None and value < self.low
             too_high = self.high is not None and value > self.high
             if too_low or too_high:
                 unit = f" {self.unit}" if self.unit and self.unit != "duration" else ""
-                raise InvalidSetting(f"{given} must be {self.range}{unit}.")
+                raise InvalidSetting(f"{assignment} must be {self.range}{unit}.")
         return value
 
     def _convert(self, text: str) -> Any:

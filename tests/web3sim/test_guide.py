@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from mirror import config
+from mirror.config.settings import SETTINGS
 from web3sim.limits import filters, throttle
 from web3sim.limits.conditions import FIELDS
 from web3sim.models import ContractCallFilter
@@ -17,7 +17,7 @@ GUIDE = Path(settings.BASE_DIR, "mirror", "docs", "calls.md").read_text()
 def test_every_setting_named_exists():
     named = set(re.findall(r"`((?:web3|web)\.[A-Za-z0-9.]+)`", GUIDE))
     assert len(named) > 10
-    assert named <= {setting.name for setting in config.SETTINGS}
+    assert named <= {setting.name for setting in SETTINGS}
 
 
 def test_what_is_said_of_refusals_is_what_clients_get():

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from mirror import config
+from mirror.config.printing import as_markdown, as_text
 
 
 class Command(BaseCommand):
@@ -23,6 +24,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["format"] == "markdown":
-            self.stdout.write(config.as_markdown(), ending="")
+            self.stdout.write(as_markdown(), ending="")
         else:
-            self.stdout.write(config.as_text({s.name: config.value(s.name) for s in config.SETTINGS}))
+            self.stdout.write(as_text(config.values()))

@@ -1,8 +1,8 @@
 import pytest
 
-from mirror import config
 from mirror.config import load
 from mirror.config.setting import InvalidSetting, Setting
+from mirror.config.settings import SETTINGS
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,10 @@ def test_a_secret_is_not_repeated_in_an_error():
 
 
 def test_names_and_variables_are_unique():
-    assert (
-        len({s.name for s in config.SETTINGS})
-        == len({s.variable for s in config.SETTINGS})
-        == len(config.SETTINGS)
-    )
+    assert len({s.name for s in SETTINGS}) == len({s.variable for s in SETTINGS}) == len(SETTINGS)
 
 
-@pytest.mark.parametrize("setting", config.SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_default_is_a_value_the_operator_could_give(setting):
     if setting.default_text:
         given = load({setting.variable: setting.default_text})[setting.name]

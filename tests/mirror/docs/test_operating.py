@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from mirror import config
+from mirror.config.settings import SETTINGS
 
 GUIDE = Path(settings.BASE_DIR, "mirror", "docs", "operating.md").read_text()
 # In a line of its own, or between backticks.
@@ -45,8 +45,8 @@ def test_every_setting_and_variable_named_exists() -> None:
     names = set(re.findall(r"`((?:importer|rest|web|common)\.[A-Za-z.]+)`", GUIDE))
     variables = set(re.findall(r"`([A-Z_]{4,})`", GUIDE))
 
-    assert names <= {setting.name for setting in config.SETTINGS}
-    assert variables <= {setting.variable for setting in config.SETTINGS}
+    assert names <= {setting.name for setting in SETTINGS}
+    assert variables <= {setting.variable for setting in SETTINGS}
 
 
 def test_every_error_explained_is_one_of_ours() -> None:

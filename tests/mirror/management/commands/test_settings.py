@@ -1,12 +1,13 @@
 """`manage.py settings`, as an operator runs it."""
 
-from mirror import config
+from mirror.config.printing import as_markdown
+from mirror.config.settings import SETTINGS
 from tests.node import ROOT, manage
 
 
 def test_the_settings_page_is_what_the_command_prints():
     page = (ROOT / "mirror" / "docs" / "settings.md").read_text()
-    assert page == config.as_markdown(), (
+    assert page == as_markdown(), (
         "print it anew: .venv/bin/python manage.py settings --format markdown > mirror/docs/settings.md"
     )
 
@@ -14,7 +15,7 @@ def test_the_settings_page_is_what_the_command_prints():
 def test_every_setting_is_printed_and_a_changed_value_shown():
     ran = manage("settings", SVC_MIRROR_WEB_WORKERS="3")
     assert ran.returncode == 0, ran.stderr
-    assert all(f"{setting.property_name}\n" in ran.stdout for setting in config.SETTINGS)
+    assert all(f"{setting.property_name}\n" in ran.stdout for setting in SETTINGS)
     assert "    SVC_MIRROR_WEB_WORKERS=2\n    now: 3\n" in ran.stdout
 
 

@@ -1,0 +1,8 @@
+"""Every operator setting, declared once: each module has those whose names begin as it is called.
+
+Those of the node itself have no common beginning.
+"""
+
+from mirror.config.settings import importer, node, rest, web3
+
+SETTINGS = (*node.SETTINGS, *importer.SETTINGS, *rest.SETTINGS, *web3.SETTINGS)

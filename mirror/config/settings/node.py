@@ -1,0 +1,40 @@
+"""The node itself and its web server."""
+
+from mirror.config.setting import Setting
+
+SETTINGS = (
+    # The node
+    Setting("data", "data", "Folder of everything the node keeps: its database, logs and the demo stream."),
+    Setting("db.url", None,
+            "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
+            "Without it the node starts its own.",
+            environment="DATABASE_URL", secret=True),
+    Setting("network", "demo", "Name of the network whose stream is mirrored."),
+    Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
+            "transactions each.", low=1, high=100_000),
+    Setting("demo.seed", 1, "Seed of everything that happens in the demo network.", low=0),
+    Setting("common.shard", 0, "Shard of ids that name none.", low=0, high=1023),
+    Setting("common.realm", 0, "Realm of ids that name none.", low=0, high=65535),
+    Setting("clock.now", None,
+            "Time since the epoch at which the clock stands still, for tests.",
+            unit="seconds", kind=float),
+    # The web server
+    Setting("web.host", "127.0.0.1", "Address the web server listens on."),
+    Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
+    Setting("web.workers", 2, "Web server processes.", low=1, high=64),
+    Setting("web.threads", 4,
+            "Requests that each web server process works on at a time, with a database connection each.",
+            low=1, high=64),
+    Setting("web.bodyTimeout", "10s",
+            "How long a client may take to send the body of its request before its connection is closed.",
+            unit="duration", low=1, high=3600),
+    Setting("web.stalledTimeout", "30s",
+            "How long a client may stop reading its answer before its connection is closed.",
+            unit="duration", low=1, high=3600),
+    Setting("web.allowedHosts", ("*",), "Host names that the node answers to; * is any."),
+    Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and kept "
+            "in the data folder.", secret=True),
+    Setting("web.adminOrigins", (),
+            "Addresses such as https://mirror.example.org at which a proxy serves /admin over HTTPS; the "
+            "admin's cookies are then for HTTPS only."),
+)  # fmt: skip
