@@ -16,7 +16,8 @@ from contracts.queries.state import Slot
 from ledger.api.names.contracts import OfContract, find_contract
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, compare
-from mirror.rest.paging.keyset import KeysetPagination, classic_link
+from mirror.rest.paging.keyset import KeysetPagination
+from mirror.rest.paging.links import classic_link
 from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet, refuse_ne
 from mirror.rest.parameters.types import LimitParameter, OrderParameter, TimestampParameter, WordParameter
 from mirror.values import entity_id, timestamp

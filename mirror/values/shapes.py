@@ -16,7 +16,7 @@ the tests hold every answer against that.
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 
-class Says(NamedTuple):
+class SchemaMetadata(NamedTuple):
     """What a JSON schema says of a value besides its type."""
 
     format: str | None = None
@@ -25,33 +25,35 @@ class Says(NamedTuple):
     example: Any = None
 
 
-Int32 = Annotated[int, Says(format="int32")]
-Int64 = Annotated[int, Says(format="int64")]
+Int32 = Annotated[int, SchemaMetadata(format="int32")]
+Int64 = Annotated[int, SchemaMetadata(format="int64")]
 
 #: `shard.realm.num`.
-EntityId = Annotated[str, Says(pattern=r"^\d{1,4}\.\d{1,5}\.\d{1,12}$", example="0.0.1001")]
+EntityId = Annotated[str, SchemaMetadata(pattern=r"^\d{1,4}\.\d{1,5}\.\d{1,12}$", example="0.0.1001")]
 #: Seconds since the epoch, and nanoseconds.
-Timestamp = Annotated[str, Says(pattern=r"^-?\d{1,19}\.\d{1,9}$", example="1700000000.000000001")]
+Timestamp = Annotated[str, SchemaMetadata(pattern=r"^-?\d{1,19}\.\d{1,9}$", example="1700000000.000000001")]
 TransactionId = Annotated[
     str,
-    Says(pattern=r"^\d{1,4}\.\d{1,5}\.\d{1,12}-\d{1,10}-\d{9}$", example="0.0.1001-1700000000-000000001"),
+    SchemaMetadata(
+        pattern=r"^\d{1,4}\.\d{1,5}\.\d{1,12}-\d{1,10}-\d{9}$", example="0.0.1001-1700000000-000000001"
+    ),
 ]
 
 #: Bytes in hex, with 0x.
-Hex = Annotated[str, Says(pattern="^0x([0-9a-f]{2})*$", example="0x07")]
+Hex = Annotated[str, SchemaMetadata(pattern="^0x([0-9a-f]{2})*$", example="0x07")]
 #: A whole number in hex.
-Quantity = Annotated[str, Says(pattern="^0x[0-9a-f]*$", example="0x12a")]
-EvmAddress = Annotated[str, Says(pattern="^0x[0-9a-f]{40}$", example="0x" + "00" * 18 + "03e9")]
-Base64 = Annotated[str, Says(contentEncoding="base64", example="TQ==")]
+Quantity = Annotated[str, SchemaMetadata(pattern="^0x[0-9a-f]*$", example="0x12a")]
+EvmAddress = Annotated[str, SchemaMetadata(pattern="^0x[0-9a-f]{40}$", example="0x" + "00" * 18 + "03e9")]
+Base64 = Annotated[str, SchemaMetadata(contentEncoding="base64", example="TQ==")]
 #: Base32 without padding.
-Alias = Annotated[str, Says(pattern="^[A-Z2-7]*$")]
+Alias = Annotated[str, SchemaMetadata(pattern="^[A-Z2-7]*$")]
 #: A whole number in decimal digits.
-DecimalText = Annotated[str, Says(pattern="^-?[0-9]+$", example="1000")]
+DecimalText = Annotated[str, SchemaMetadata(pattern="^-?[0-9]+$", example="1000")]
 
 
 class KeyJson(TypedDict):
     _type: Literal["ECDSA_SECP256K1", "ED25519", "ProtobufEncoded"]
-    key: Annotated[str, Says(pattern="^([0-9a-f]{2})*$")]
+    key: Annotated[str, SchemaMetadata(pattern="^([0-9a-f]{2})*$")]
 
 
 #: From (inclusive) to (exclusive); null while open.

@@ -18,7 +18,7 @@ from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
 from mirror.rest.parameters.types import ChoiceParameter, TimestampParameter
 from mirror.values import timestamp
-from mirror.values.shapes import DecimalText, Says, Timestamp
+from mirror.values.shapes import DecimalText, SchemaMetadata, Timestamp
 from network.queries import supply as queries
 from network.queries.supply import Unreleased
 
@@ -61,7 +61,7 @@ class SupplyJson(TypedDict):
 
 
 #: What `q` asks for.
-_HBARS = Annotated[str, Says(pattern=r"^-?[0-9]+\.[0-9]{8}$")]
+_HBARS = Annotated[str, SchemaMetadata(pattern=r"^-?[0-9]+\.[0-9]{8}$")]
 
 
 def supply_json(found: Unreleased) -> SupplyJson:

@@ -22,7 +22,7 @@ from mirror.rest.answers.rendering import render
 from mirror.rest.answers.views import NewerReadView, Posted
 from mirror.rest.parameters.bodies import body_of
 from mirror.rest.parameters.parameter_set import NoParameters
-from mirror.values.shapes import Hex, Int64, Says
+from mirror.values.shapes import Hex, Int64, SchemaMetadata
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.call import Answer, Call, Problem
 from web3sim.limits import buckets, filters, throttle
@@ -34,18 +34,20 @@ _BAD_REQUEST = "Bad Request"
 
 
 # JSON
-Address = Annotated[str, Says(pattern="^(0x)?[0-9a-fA-F]{40}$", example="0x" + "00" * 18 + "03e9")]
+Address = Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]{40}$", example="0x" + "00" * 18 + "03e9")]
 
 ContractCallJson = TypedDict(
     "ContractCallJson",
     {
-        "block": NotRequired[Annotated[str, Says(example="latest")] | None],
-        "data": NotRequired[Annotated[str, Says(pattern="^(0x)?[0-9a-fA-F]*$", example="0x18160ddd")] | None],
+        "block": NotRequired[Annotated[str, SchemaMetadata(example="latest")] | None],
+        "data": NotRequired[
+            Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]*$", example="0x18160ddd")] | None
+        ],
         "estimate": NotRequired[bool | None],
         "from": NotRequired[Address | None],
         "gas": NotRequired[Int64],
         "gasPrice": NotRequired[Int64 | None],
-        "to": NotRequired[Annotated[str, Says(pattern="^((0x)?[0-9a-fA-F]{40})?$")] | None],
+        "to": NotRequired[Annotated[str, SchemaMetadata(pattern="^((0x)?[0-9a-fA-F]{40})?$")] | None],
         "value": NotRequired[Int64 | None],
     },
 )

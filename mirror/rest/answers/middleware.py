@@ -5,17 +5,14 @@ It is the outermost layer: an answer from the cache takes neither the router nor
 whatever response suits it (DRF's, Django's, or a streaming one) and leaves all of this to the middleware.
 """
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.http import parse_etags
 
 from mirror import config
-from mirror.rest.answers import cache, compression
+from mirror.rest.answers import cache, compression, etag
 from mirror.rest.answers.cache import Kept
 
 _READ_METHODS = ("GET", "HEAD")
@@ -24,6 +21,8 @@ _OWN_PAGES = ("/admin", "/static")
 # Answered by the node, not by the API.
 _NOT_API = (*_OWN_PAGES, "/health")
 _VARY = "Accept-Encoding"
+# Headers of an answer whose body the client has already.
+_UNCHANGED = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
 
 
 class ApiMiddleware:
@@ -45,10 +44,12 @@ class ApiMiddleware:
         if found := self._cache.find(key):
             return _from_cache(request, *found)
         response = self.get_response(request)
+        kept = None
         if isinstance(response, HttpResponse):
-            _tag(response)
-            return self._completed(request, response, self._cache.keep(key, response, response.content))
-        return self._completed(request, response, None)
+            etag.add(response)
+            response.headers["access-control-allow-origin"] = "*"
+            kept = self._cache.keep(key, response, response.content)
+        return self._completed(request, response, kept)
 
     def _completed(
         self, request: HttpRequest, response: HttpResponseBase, kept: Kept | None
@@ -62,9 +63,8 @@ class ApiMiddleware:
             return self._compressed_stream(request, response)
         assert isinstance(response, HttpResponse)
         if request.method in _READ_METHODS and "etag" not in headers:
-            _tag(response)
-        etag = headers.get("etag")
-        if etag is not None and 200 <= response.status_code < 300 and _client_has(request, etag):
+            etag.add(response)
+        if 200 <= response.status_code < 300 and etag.client_has(request, headers):
             return _unchanged(headers)
         body = response.content
         if self._compresses and len(body) >= compression.THRESHOLD and "content-encoding" not in headers:
@@ -95,7 +95,7 @@ class ApiMiddleware:
 def _from_cache(request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
     """Clients that take gzip get what is kept as it is."""
     headers = {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": _VARY}
-    if _client_has(request, headers["etag"]):
+    if etag.client_has(request, headers):
         return _unchanged(headers)
     body = kept.body
     if kept.gzipped:
@@ -119,38 +119,5 @@ def _preflight(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _tag(response: HttpResponse) -> None:
-    """Add the headers that depend on the answer alone."""
-    body = response.content
-    weak = getattr(response, "weak_etag", True)
-    response.headers["etag"] = _weak_etag(body) if weak else _strong_etag(body)
-    response.headers["access-control-allow-origin"] = "*"
-
-
-_KEPT = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
-
-
 def _unchanged(headers: Mapping[str, str]) -> HttpResponse:
-    return HttpResponseNotModified(headers={name: headers[name] for name in _KEPT if name in headers})
-
-
-def _weak_etag(body: bytes) -> str:
-    return f'W/"{len(body):x}-{b64encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()[:27]}"'
-
-
-def _strong_etag(body: bytes) -> str:
-    return f'"0{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
-
-
-def _client_has(request: HttpRequest, etag: str) -> bool:
-    """Return whether `If-None-Match` names the tag; weak and strong tags compare alike.
-
-    `Cache-Control` of the client is ignored: no client can bypass the cache. Django's
-    `get_conditional_response` would also answer 412 to If-Match and If-Unmodified-Since, which no client of
-    this API expects.
-    """
-    sent = request.META.get("HTTP_IF_NONE_MATCH")
-    if sent is None:
-        return False
-    tags = parse_etags(sent)
-    return tags == ["*"] or etag.removeprefix("W/") in [tag.removeprefix("W/") for tag in tags]
+    return HttpResponseNotModified(headers={name: headers[name] for name in _UNCHANGED if name in headers})

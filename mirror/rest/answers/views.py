@@ -35,7 +35,8 @@ from mirror.rest.answers.errors import (
 )
 from mirror.rest.answers.rendering import JsonRenderer, NewerJsonRenderer
 from mirror.rest.paging.keyset import KeysetPagination, NewerPagination
-from mirror.rest.parameters.parameter_set import NoParameters, ParameterBackend, ParameterSet
+from mirror.rest.parameters.filter_backend import ParameterBackend
+from mirror.rest.parameters.parameter_set import NoParameters, ParameterSet
 
 Answer = dict[str, Any]
 #: A JSON object as views pass it on: any TypedDict.

@@ -21,9 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 from django_filters import Filter
 from django_filters.filterset import BaseFilterSet, FilterSetMetaclass
-from rest_framework.filters import BaseFilterBackend
-from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from mirror import config
 from mirror.db.query import Query
@@ -256,22 +253,3 @@ class NoParameters(ParameterSet):
     """Any query parameter is an unknown one."""
 
     strict = True
-
-
-class ParameterBackend(BaseFilterBackend):
-    """The filter backend of all views: reads the request's parameters, and narrows the query by them."""
-
-    def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
-        """Return the narrowed query. The parameters are `request.parameters` from here on.
-
-        Errors: BadRequest.
-        """
-        declared: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
-        texts = declared.split_query(request.META.get("QUERY_STRING", ""))
-        parameters = declared(texts, request.path)
-        request.parameters = parameters  # type: ignore[attr-defined]
-        return parameters.filter_queryset(queryset)
-
-    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
-        parameters: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
-        return parameters.described()

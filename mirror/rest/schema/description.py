@@ -10,23 +10,22 @@ import typing
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, Union, get_args, get_origin
+from typing import Annotated, Any, NotRequired, TypedDict, Union, get_args, get_origin
 
 import yaml
 from django.urls import get_resolver
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
 
 from mirror.rest.answers.views import NewerReadView, Posted, ReadView
 from mirror.rest.routes import PREFIX, Routes
 from mirror.rest.schema import paths
-from mirror.values.shapes import Says
+from mirror.values.shapes import SchemaMetadata
 
 Schema = dict[str, Any]
 
 _JSON = "application/json"
-_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _CLASSIC_FAILURES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
 _NEWER_FAILURES = (*_CLASSIC_FAILURES[:2], HTTPStatus.METHOD_NOT_ALLOWED, *_CLASSIC_FAILURES[2:])
 _BODY_FAILURES = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
@@ -78,11 +77,9 @@ def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
     if hint is None:
         return {}
     if origin is Annotated:
-        return schema_of(arguments[0], components) | _said(arguments[1])
+        return schema_of(arguments[0], components) | _members(arguments[1])
     if origin is NotRequired:
         return schema_of(arguments[0], components)
-    if origin is Literal:
-        return {"type": _TYPES[type(arguments[0])], "enum": list(arguments)}
     if origin is list:
         return {"type": "array", "items": schema_of(arguments[0], components)}
     if origin is dict:
@@ -93,14 +90,17 @@ def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
         return _object(hint, components)
     if hint is bytes:
         return {"type": "string", "contentMediaType": "application/octet-stream"}
-    return {"type": _TYPES[hint]}
+    if hint is type(None):
+        return {"type": "null"}
+    resolved: Schema = resolve_type_hint(hint)  # type: ignore[no-untyped-call]
+    return resolved
 
 
-def _said(says: Says) -> Schema:
-    said = {name: value for name, value in says._asdict().items() if value is not None}
-    if "example" in said:
-        said["examples"] = [said.pop("example")]
-    return said
+def _members(metadata: SchemaMetadata) -> Schema:
+    members = {name: value for name, value in metadata._asdict().items() if value is not None}
+    if "example" in members:
+        members["examples"] = [members.pop("example")]
+    return members
 
 
 def _either(schemas: list[Schema]) -> Schema:

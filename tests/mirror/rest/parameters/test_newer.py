@@ -4,7 +4,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.parameters.newer import time_window
-from tests.mirror.rest.paging.test_keyset import Allowances
+from tests.mirror.rest.paging.test_links import Allowances
 
 
 def given(query: str) -> Allowances:

@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.rest.paging.keyset import classic_link, newer_link
+from mirror.rest.paging.links import classic_link, newer_link
 from mirror.rest.parameters.newer import (
     NewerBooleanParameter,
     NewerEntityIdParameter,

@@ -1,0 +1,28 @@
+"""The filter backend of all views, by DRF's contract."""
+
+from typing import Any
+
+from rest_framework.filters import BaseFilterBackend
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from mirror.rest.parameters.parameter_set import ParameterSet
+
+
+class ParameterBackend(BaseFilterBackend):
+    """Reads the request's parameters, and narrows the query by them."""
+
+    def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
+        """Return the narrowed query. The parameters are `request.parameters` from here on.
+
+        Errors: BadRequest.
+        """
+        declared: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
+        texts = declared.split_query(request.META.get("QUERY_STRING", ""))
+        parameters = declared(texts, request.path)
+        request.parameters = parameters  # type: ignore[attr-defined]
+        return parameters.filter_queryset(queryset)
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        parameters: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
+        return parameters.described()
