@@ -1,25 +1,27 @@
 #!/usr/bin/env python
-"""Entry point of every command; `manage.py up` runs a whole node with nothing else installed."""
+"""The entry point of every command; `manage.py up` runs a whole node."""
 
+import io
 import os
 import signal
 import sys
 from typing import NoReturn
 
-# Of Django's and ours, the commands that do not ask the database; `up` and `serve` start it themselves.
+# The commands, Django's and ours, that need no database, or start it themselves as `up` and `serve` do.
 WITHOUT_DATABASE = {
     "check", "collectstatic", "compilemessages", "demo", "diffsettings", "findstatic", "help", "makemessages",
     "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
 }  # fmt: skip
-# Commands about what is there: without a database there is nothing to tell, and none is made.
-OF_WHAT_IS_THERE = {"replay", "status", "verify"}
-
-
-# Being asked to stop is how these end.
+# Commands about stored data: where there is no database, they make none.
+OF_STORED_DATA = {"replay", "status", "verify"}
+# Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 
 
 def main() -> None:
+    # A command's output is read while it runs, and its child processes must not inherit unwritten output.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         try:
             run(sys.argv)
@@ -29,13 +31,13 @@ def main() -> None:
         print("Stopped.", file=sys.stderr)
         sys.exit(0 if sys.argv[1:2] and sys.argv[1] in UNTIL_STOPPED else 130)
     except BrokenPipeError:
-        # Whoever reads the output has read enough. Python would say so when it closes the pipe, too.
+        # The reader has closed the pipe. Python would report that again when it closes its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
 
 
 def run(arguments: list[str]) -> None:
-    """Run a command; what an operator can see and cure ends it with a sentence."""
+    """Run a command; an error that an operator can cure ends it with one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     try:
         from django.core.management import CommandError, execute_from_command_line
@@ -48,11 +50,11 @@ def run(arguments: list[str]) -> None:
 
     try:
         if needs_database(arguments[1:]):
-            from mirror.node.database import at_hand
+            from mirror.node import database
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            make = arguments[1] not in OF_WHAT_IS_THERE
-            with at_hand(lambda sentence: print(sentence, file=sys.stderr), make=make):
+            make = arguments[1] not in OF_STORED_DATA
+            with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
                 execute_from_command_line(plain(arguments))
         else:
             execute_from_command_line(plain(arguments))
@@ -63,14 +65,14 @@ def run(arguments: list[str]) -> None:
             raise
         end(error, error.returncode)
     except (Error, OSError) as error:
-        told = sentence(error)
-        if told is None or "--traceback" in arguments:
+        message = sentence(error)
+        if message is None or "--traceback" in arguments:
             raise
-        end(told, 1)
+        end(message, 1)
 
 
 def plain(arguments: list[str]) -> list[str]:
-    """Has Django raise what it would print as `CommandError: ...`."""
+    """Return arguments with which Django raises the errors it would print as `CommandError: ...`."""
     if len(arguments) < 2 or arguments[1].startswith("-") or arguments[1] in {"help", "version"}:
         return arguments
     return [*arguments[:2], "--traceback", *arguments[2:]]
@@ -82,6 +84,7 @@ def end(message: object, code: int) -> NoReturn:
 
 
 def needs_database(arguments: list[str]) -> bool:
+    """Return whether the database has to be ready before the command begins."""
     if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help", "--estimate"} & set(arguments):
         return False
     import django

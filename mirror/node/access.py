@@ -1,4 +1,4 @@
-"""Who may sign in: the key of the admin's sessions, and its first account.
+"""Access to the admin: the key of its sessions, and its first account.
 
 Both are made at the first start and kept in the data folder, in files that only the operator may read.
 """
@@ -21,7 +21,7 @@ def password_file(data_folder: Path) -> Path:
 
 
 def stored_session_key(data_folder: Path) -> str | None:
-    """The key made at the first start; None before it, or for a user who may not read it."""
+    """Return the key made at the first start; None before that, or for a user who may not read it."""
     try:
         return session_key_file(data_folder).read_text().strip() or None
     except OSError:
@@ -29,24 +29,24 @@ def stored_session_key(data_folder: Path) -> str | None:
 
 
 def session_key(data_folder: Path) -> str:
-    """The key made at the first start, made now if this is it."""
+    """Return the key made at the first start; make it if this is the first."""
     stored = stored_session_key(data_folder)
     if stored is None:
         stored = secrets.token_urlsafe(50)
-        _keep(session_key_file(data_folder), stored)
+        _write_secret(session_key_file(data_folder), stored)
     return stored
 
 
 def make_admin(data_folder: Path) -> None:
-    """Make the account `admin` with a password nobody knows yet, unless the database has an administrator."""
+    """Make the account `admin` with a new password, unless the database has an administrator."""
     from django.contrib.auth import get_user_model
 
     users = get_user_model()._default_manager
     if users.filter(is_superuser=True, is_active=True).exists():
         return
     password = secrets.token_urlsafe(12)
-    # First the file: an account whose password was lost could not be used.
-    _keep(password_file(data_folder), password)
+    # The file comes first: an account whose password is lost could not be used.
+    _write_secret(password_file(data_folder), password)
     user, _ = users.get_or_create(
         username=ADMIN, defaults={"is_staff": True, "is_superuser": True, "is_active": True}
     )
@@ -55,8 +55,8 @@ def make_admin(data_folder: Path) -> None:
     user.save()
 
 
-def _keep(path: Path, secret: str) -> None:
-    """Write a file that only this user may read; it appears under its name only when complete."""
+def _write_secret(path: Path, secret: str) -> None:
+    """Write a file that only this user may read; it gets its name only when it is complete."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The database a command works on: that of DATABASE_URL, or the node's own, started if it is not running."""
+"""The database of a command: that of DATABASE_URL, or the node's own, started if it is not running."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +15,10 @@ OLDEST_VERSION = 15
 
 
 @contextmanager
-def at_hand(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedded.Server | None]:
-    """Have the database ready for the length of the block; gives its own server, None with DATABASE_URL.
+def ready(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedded.Server | None]:
+    """Keep the database ready for the length of the block; yield the node's own server (None: DATABASE_URL).
 
-    Raises OperatorError when it can't be had, or is not there and not to be made.
+    Errors: OperatorError if it can't be used, or if there is none yet and `make` is false.
     """
     if config.value("db.url"):
         _check()
@@ -39,6 +39,7 @@ def at_hand(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedd
 
 
 def _check() -> None:
+    """Raise OperatorError if the database of DATABASE_URL does not answer, is too old, or is not in UTF-8."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("select current_setting('server_version_num'), current_setting('server_encoding')")

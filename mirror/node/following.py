@@ -51,21 +51,21 @@ def follow(
     until: str = "",
     server: Server | None = None,
 ) -> Progress:
-    """Load a stream as it is published, until `stopping` is set or it has come to `until`.
+    """Load a stream as it is published, until `stopping` is set or `until` is reached.
 
-    `location` is a folder or URL, by default the configured bucket. `start` and `until` are times in place of
-    importer.startDate and endDate; a start of "now" counts while nothing is loaded. While the database is
-    away this waits, and starts a `server` that has died again. Errors: OperatorError.
+    `location` is a folder or URL, by default the configured bucket. `start` and `until` are times that
+    replace importer.startDate and endDate; a start of "now" only counts while nothing is loaded. While the
+    database is away this waits, and starts `server` again if it has died. Errors: OperatorError.
     """
-    done = Progress()
+    committed = Progress()
 
-    def counted(progress: Progress) -> None:
-        nonlocal done
-        done = progress
+    def keep(progress: Progress) -> None:
+        nonlocal committed
+        committed = progress
 
     try:
         last = outage.outlast(
-            lambda: _follow(say, stopping, location, start, until, done, counted),
+            lambda: _follow(say, stopping, location, start, until, committed, keep),
             stopping,
             server.start_again if server else None,
         )
@@ -73,7 +73,7 @@ def follow(
         raise OperatorError(str(error)) from error
     except DatabaseError as error:
         raise OperatorError(f"The database failed: {str(error).strip()}") from error
-    return last or done
+    return last or committed
 
 
 def _follow(
@@ -83,9 +83,9 @@ def _follow(
     start: str,
     until: str,
     before: Progress,
-    counted: Callable[[Progress], None],
+    keep: Callable[[Progress], None],
 ) -> Progress:
-    """Follow until the end, or an error; `counted` is told what is certain to be loaded then."""
+    """Follow until the end or an error; in both cases give `keep` the progress that is committed."""
     start, until = start or config.value("importer.startDate"), until or config.value("importer.endDate")
     if _loaded() and start == NOW:
         start = ""
@@ -107,7 +107,7 @@ def _follow(
             try:
                 finished = pipeline.run(files.files())
             finally:
-                counted(pipeline.committed)
+                keep(pipeline.committed)
             if problem := files.problem:
                 say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
             return finished
@@ -116,11 +116,14 @@ def _follow(
 
 
 def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
-    """What following from `start` to `until`, or now, would bring. Errors: OperatorError, StreamFileError."""
+    """Return what following from `start` to `until` or now would load.
+
+    Errors: OperatorError, StreamFileError.
+    """
     first = _time(start or config.value("importer.startDate"))
     last = _time(until or config.value("importer.endDate")) or clock.now_ns()
     if first is None or first >= last:
-        raise OperatorError("To estimate a stream, tell by --from where it would begin, before its end.")
+        raise OperatorError("An estimate needs a time to begin at: name one before the end by --from.")
     book = bundled.address_book() or _demo_address_book(location)
     if book is None:
         raise OperatorError(
@@ -136,7 +139,7 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
 
 
 class _Lines:
-    """A line every few seconds while files are loaded."""
+    """Progress as a line every few seconds."""
 
     def __init__(self, say: Say, report: Reporting) -> None:
         self._say, self._report = say, report
@@ -157,7 +160,7 @@ class _Lines:
 
 
 def keep_following(say: Say) -> None:
-    """Follow the configured stream until a signal asks to stop; after an error again, after a pause."""
+    """Follow the configured stream until a signal asks to stop; after an error, try again after a pause."""
     stopping = signals.stop_event()
     pause = _FIRST_PAUSE
     while True:
@@ -193,6 +196,6 @@ def _time(text: str) -> int | None:
 
 
 def _demo_address_book(location: str) -> bytes | None:
-    """The book to begin a demo network with: a folder's first file tells which one that is."""
+    """Return the first address book of a demo network; the first file of a folder tells which one."""
     in_folder = config.value("network") == bundled.DEMO and location and Path(location).is_dir()
     return bundled.demo_address_book(find_record_files([Path(location)]) if in_folder else ())

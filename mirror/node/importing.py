@@ -23,9 +23,9 @@ def import_files(
     *,
     allow_gap: bool,
 ) -> Progress:
-    """Load the files that are not loaded yet, until `stopping` is set; `source` is what status calls them.
+    """Load the files that are not loaded yet, until `stopping` is set; status names them by `source`.
 
-    While the database is away this waits, and starts a `server` that has died again. Errors: IngestError,
+    While the database is away this waits, and starts `server` again if it has died. Errors: IngestError,
     StreamFileError.
     """
     done = Progress()
@@ -35,15 +35,15 @@ def import_files(
         create_ahead()
         with loader_lock(), Reporting(source=source) as report:
 
-            def told(progress: Progress) -> None:
+            def show_and_report(progress: Progress) -> None:
                 show(progress)
                 report.loading(progress)
 
             pipeline = Pipeline(
                 allow_gap=allow_gap,
                 trust=trust,
-                report=told,
-                # What an interrupted attempt has loaded is passed over by the next one, and counts once.
+                report=show_and_report,
+                # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),
                 stopping=stopping,
             )

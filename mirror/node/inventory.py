@@ -1,6 +1,6 @@
-"""What the node consists of and holds: rows, address book, disk, versions; for `manage.py status`.
+"""The inventory of the node: rows, address book, recent deaths, disk, versions; for `manage.py status`.
 
-Rows are PostgreSQL's own estimates: counting would read every table.
+Rows are PostgreSQL's own estimates: counting them would read every table.
 """
 
 import itertools
@@ -22,9 +22,9 @@ from mirror.values import entity_id
 from mirror.values.readable import byte_size, duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 
-# A disk this full, or with less left, is about to stop the node.
+# With less left than either of these, the disk is about to stop the node.
 LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.05, 2 * 1024**3
-# Of the node's processes that died, the latest are told, for so long.
+# The latest deaths of the node's processes are listed, for so long.
 _MOST_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
 
 _COUNTED = {
@@ -56,7 +56,7 @@ _NODES = """
 
 
 def lines(status: Status) -> Iterator[tuple[str, str]]:
-    """Pairs of a heading and what it is."""
+    """Yield pairs of a heading and its text."""
     yield "Network", config.value("network")
     if status.block:
         yield "Last block", f"{status.block.number:,} of {status.block.time}, in {status.block.name}"
@@ -96,7 +96,7 @@ def _of_loader(status: Status, loader: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def _signatures(signatures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Who signed the file and who did not, with the stake reached and needed."""
+    """Yield the nodes that signed the file and those that did not, with the stake reached and needed."""
     accounts = _accounts()
     signed = ", ".join(_node(node, accounts) for node in signatures["signed"]) or "no node"
     unit = "nodes" if signatures.get("counted") else "stake"
@@ -123,7 +123,7 @@ def _address_book(now: int) -> str:
     if row is None:
         return "none yet"
     start, nodes, staked = row
-    # The book a network began with has no time.
+    # The first book of a network has no time.
     text = f"{nodes} nodes, " + (f"{_ago(now, start)}" if start > 1 else "the first one of the network")
     return (
         f"{text}; stakes {_ago(now, staked)}" if staked else f"{text}; no stakes, so each node counts alike"
@@ -151,7 +151,7 @@ def _database() -> str:
 
 
 def disk() -> str:
-    """What is left where the data folder is; a database of DATABASE_URL may be on another disk."""
+    """Return the free space of the data folder's disk; a database of DATABASE_URL may be on another one."""
     usage = shutil.disk_usage(settings.DATA_DIR if settings.DATA_DIR.exists() else settings.DATA_DIR.parent)
     text = f"{byte_size(usage.free)} of {byte_size(usage.total)} free at {settings.DATA_DIR}"
     short = usage.free < LEAST_FREE_BYTES or usage.free < usage.total * LEAST_FREE_SHARE
@@ -159,7 +159,7 @@ def disk() -> str:
 
 
 def version() -> str:
-    """The version of this program. Source: pyproject.toml."""
+    """Return the version of this program. Source: pyproject.toml."""
     with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])
 

@@ -1,6 +1,6 @@
-"""What the node is doing, how far behind it is and, when it is stuck, why: for `manage.py status`, the admin.
+"""The status of the node: what it is doing, how far behind it is and, when it is stuck, why.
 
-Source: loader_state, which a loader writes; its lock, which PostgreSQL knows; the last block; passed_over.
+Source: loader_state, which the loader writes; its lock in PostgreSQL; the last block; passed_over.
 """
 
 import json
@@ -20,11 +20,11 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 Activity = LoaderState.Activity
 
-# A loader reports twice a minute at least.
+# A loader reports at least twice a minute.
 SILENT_SECONDS = 120
-# A loader that has ended may still be on its way to say so.
+# A loader that has ended may take this long to report it.
 ENDING_SECONDS = 5
-# A stream this far behind is still one that is followed as it appears.
+# A node this far behind its stream still counts as up to date.
 UP_TO_DATE_SECONDS = 60
 
 _PASSED_OVER_NAMED = 3
@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Status:
-    """What is known of the node now. `loader` is the row of loader_state, `running` whether one loads now."""
+    """The node at one moment. `loader` is the row of loader_state; `running` says that one has the lock."""
 
     block: Block | None
     loader: Mapping[str, Any] | None
@@ -68,12 +68,12 @@ class Status:
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
-        """Why the loader is stuck or has failed: `ledger.ingest.reporting.Problem` as JSON."""
+        """The reason why the loader is stuck or has failed: `ledger.ingest.reporting.Problem` as JSON."""
         return self.loader["problem"] if self.loader else None
 
     @property
     def needs_help(self) -> bool:
-        """Whether someone has to do something for the node to go on."""
+        """True if someone has to do something before the node can go on."""
         return self.problem is not None or self._killed or self._silent
 
     @property
@@ -83,8 +83,9 @@ class Status:
 
     @property
     def sentence(self) -> str:
-        """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do. Then
-        what is missing for good.
+        """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do.
+
+        A second sentence names the transactions that are missing for good.
         """
         return f"{self._doing} {self._missing}".rstrip()
 
@@ -129,7 +130,7 @@ class Status:
 
     @property
     def _missing(self) -> str:
-        """The transactions that the operator had passed over; the first ones by name."""
+        """The transactions that were passed over as the operator wished; the first ones by name."""
         if not self.passed_over:
             return ""
         named = [
@@ -184,7 +185,7 @@ class Status:
 
     @property
     def _killed(self) -> bool:
-        # It reports as long as it has the lock.
+        # A loader reports as long as it has the lock.
         return not self._ended and not self.running and self._silence > ENDING_SECONDS
 
     @property
@@ -196,7 +197,7 @@ class Status:
 
 
 def read() -> Status:
-    """The status now. Errors: DatabaseError, also where the tables are not made yet."""
+    """Return the status now. Errors: DatabaseError, also while the tables are not made yet."""
     with connection.cursor() as cursor:
         cursor.execute(_LAST_BLOCK)
         row = cursor.fetchone()
@@ -210,7 +211,7 @@ def read() -> Status:
 
 
 def _because(problem: Mapping[str, Any]) -> str:
-    """A problem as sentences: the file, the place in it, the cause, the cure."""
+    """Return a problem as sentences: the file, the place in it, the cause, the cure."""
     place = ", ".join(part for part in (problem["file"], problem["position"]) if part)
     cause = f"{place}: {problem['cause']}" if place else problem["cause"]
     return " ".join(f"{part.rstrip('.')}." for part in (cause, problem["cure"]) if part)

@@ -1,7 +1,7 @@
 """The parts of a running node: each is watched, and started again when it has died.
 
-A part that dies again and again is started again after growing pauses. What died and why is said, and kept
-for `manage.py status`.
+A part that dies again and again is started again after growing pauses. Each death and its reason are said,
+and recorded for `manage.py status`.
 """
 
 import multiprocessing
@@ -20,14 +20,14 @@ from mirror.processes.pauses import Pauses
 Say = Callable[[str], None]
 
 _STOP_SECONDS = 30
-_LOG_LOOK_SECONDS = 1.0
+_LOG_READ_SECONDS = 1.0
 
-# PostgreSQL's log of a process of its own that was killed; it then ends all sessions and repairs itself.
+# The line PostgreSQL logs when one of its processes is killed; it then ends all sessions and repairs itself.
 _KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)")
 
 
 class _Watched:
-    """What parts have in common: their deaths, and when they are started again."""
+    """A part that is watched: reports its deaths and knows when it is due to start again."""
 
     def __init__(self, name: str, say: Say) -> None:
         self.name = name
@@ -35,16 +35,20 @@ class _Watched:
         self._pauses = Pauses()
         self._began = self._due = time.monotonic()
 
+    def check(self) -> None:
+        """Start the part if it is due, or report its death."""
+        raise NotImplementedError
+
     def _died(self, process: str, why: str) -> None:
         pause = self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
-        deaths.noted(process, why)
+        deaths.record(process, why)
         self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
 
 
 class Part(_Watched):
-    """A part that is a process of its own. One that ends in order is done, unless it `lasts`."""
+    """A part that is a process. One that ends with exit code 0 is done, unless it `lasts`."""
 
     def __init__(self, name: str, work: Callable[[], None], say: Say, *, lasts: bool = False) -> None:
         super().__init__(name, say)
@@ -53,8 +57,7 @@ class Part(_Watched):
         self._process: Process | None = None
         self.deaths = 0
 
-    def look(self) -> None:
-        """Start the process if it is time to."""
+    def check(self) -> None:
         process = self._process
         if process is None:
             if time.monotonic() >= self._due:
@@ -62,7 +65,7 @@ class Part(_Watched):
         elif process.exitcode not in self._fine:
             self._process = None
             self.deaths += 1
-            self._died(f"{self.name} (process {process.pid})", deaths.why(process.exitcode))
+            self._died(f"{self.name} (process {process.pid})", deaths.reason(process.exitcode))
 
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")
@@ -92,7 +95,7 @@ def _run(work: Callable[[], None]) -> None:
 
 
 class Database(_Watched):
-    """The node's own PostgreSQL. Sessions that it loses are told too, since it ends all others with them."""
+    """The node's own PostgreSQL. Deaths of its processes are said too, since they end all sessions."""
 
     def __init__(self, server: Server, say: Say) -> None:
         super().__init__("PostgreSQL", say)
@@ -100,20 +103,20 @@ class Database(_Watched):
         self._pid = server.pid()
         self._away = False
         self._read = self._log_size()
-        self._looked = time.monotonic()
+        self._log_read_at = time.monotonic()
 
-    def look(self) -> None:
+    def check(self) -> None:
         if self._away:
             if time.monotonic() >= self._due:
                 self._revive()
         elif not self._server.alive():
             self._away = True
-            why = deaths.why(self._server.exit_code)
+            why = deaths.reason(self._server.exit_code)
             self._died(
                 f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.place.log}"
             )
-        elif time.monotonic() >= self._looked + _LOG_LOOK_SECONDS:
-            self._looked = time.monotonic()
+        elif time.monotonic() >= self._log_read_at + _LOG_READ_SECONDS:
+            self._log_read_at = time.monotonic()
             self._read_log()
 
     def _revive(self) -> None:
@@ -140,8 +143,8 @@ class Database(_Watched):
         self._read = size
         for kind, pid, number in _KILLED.findall(text):
             process = f"PostgreSQL's {kind} (process {pid})"
-            why = deaths.why(-int(number))
-            deaths.noted(process, why)
+            why = deaths.reason(-int(number))
+            deaths.record(process, why)
             self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
 
     def _log_size(self) -> int:

@@ -1,8 +1,8 @@
-"""A whole node in one command: its database, its tables, its web server, a loader or a demo stream.
+"""A whole node in one command: its database, its tables, its web server, and a loader or a demo network.
 
 The supervisor starts the parts in that order, watches them, and stops them in the opposite order. Web server
-and loader are child processes that the kernel ends with the supervisor; a database left behind by a killed
-supervisor is found by the next command.
+and loader are child processes that the kernel ends with the supervisor. A database that a killed supervisor
+has left behind is found by the next command.
 """
 
 import fcntl
@@ -23,13 +23,11 @@ from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.demo import run
-from mirror.node import access, tables
-from mirror.node.database import at_hand
+from mirror.node import access, database, supervisor, tables
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
 from mirror.node.postgres.folders import make_passable
 from mirror.node.postgres.place import place
-from mirror.node.supervisor import Database, Part
 from mirror.node.web import server as web
 from mirror.processes import signals
 
@@ -41,15 +39,15 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 """
 
 
-# WEB
+# COMMANDS
 
 
 def serve(say: Say) -> None:
-    """Run the web server with the database, until a signal asks to stop."""
+    """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
     with _stopping(say):
         web.check_port()
         web.check_filters()
-        with at_hand(say) as server:
+        with database.ready(say) as server:
             if not tables.are_current():
                 say("Some tables are missing or old: `manage.py migrate` makes them.")
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
@@ -69,9 +67,12 @@ def up(say: Say, *, live: bool = False) -> None:
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
         web.check_filters()
-        # The history is made while the database is: a core each.
+        # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
-        with run.made_ahead() if has_demo and is_new else nullcontext() as maker, at_hand(say) as server:
+        with (
+            run.made_ahead() if has_demo and is_new else nullcontext() as maker,
+            database.ready(say) as server,
+        ):
             tables.make_tables(say)
             stored_network.check()
             access.make_admin(settings.DATA_DIR)
@@ -92,40 +93,38 @@ def _run(
     ready: Callable[[], None],
     parts: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Start the web server and the other parts, report when it answers, and keep all alive.
+    """Start the web server and the other parts, call `ready` when it answers, and keep all alive.
 
     Errors: OperatorError if the web server dies before it has ever answered.
     """
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
-    # The processes are copies of this one, and a copied connection can't be used.
+    # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
-    web_server = Part("web server", web.serve, say, lasts=True)
-    others = [Part(name, work, say) for name, work in parts.items()]
-    database = Database(server, say) if server else None
+    web_server = supervisor.Part("web server", web.serve, say, lasts=True)
+    others = [supervisor.Part(name, work, say) for name, work in parts.items()]
+    postgres = [supervisor.Database(server, say)] if server else []
     try:
         answered = False
         while True:
-            if database:
-                database.look()
-            for part in (web_server, *others):
-                part.look()
+            for part in (*postgres, web_server, *others):
+                part.check()
             if not answered and _answers():
                 ready()
                 answered = True
             if web_server.deaths and not answered:
-                raise OperatorError("The web server stopped by itself; what it printed above says why.")
+                raise OperatorError("The web server stopped by itself; its output above says why.")
             time.sleep(_WATCH_SECONDS)
     finally:
         for part in (*others, web_server):
             part.stop()
 
 
-# Each of these says where a stream is to be had; without any, files are loaded by `ingest`.
+# Each of these settings says where a stream is. Without any of them only `ingest` loads files.
 _SOURCES = ("bucketName", "accessKey", "endpointOverride", "allowAnonymousAccess")
 
 
 def follows() -> bool:
-    """Whether the operator has said where `up` finds a stream to follow."""
+    """Return whether the settings say where `up` finds a stream to follow."""
     if not config.value("importer.downloader.record.enabled"):
         return False
     if config.value("importer.downloader.cloudProvider") != "S3":
@@ -134,7 +133,7 @@ def follows() -> bool:
 
 
 def _loader_process(say: Say) -> None:
-    # What only this process needs is imported here.
+    # Only this process needs it.
     from mirror.node import following
 
     signals.end_with_parent()
@@ -156,11 +155,11 @@ def _answers() -> bool:
         client.close()
 
 
-# WORDS
+# OUTPUT
 
 
 def _whereabouts(server: embedded.Server | None, *, ends: bool) -> str:
-    """Tell where everything is; `ends` says that only the history of the demo network was loaded."""
+    """Return where everything is; `ends` says that only the history of the demo network is loaded."""
     url, data = web.url(), settings.DATA_DIR
     if server:
         psql = binaries(server.place) / "psql"
@@ -186,7 +185,7 @@ Ledger Mirror is running. Ctrl-C stops it; {kept}.
 
 
 def _short(path: Path) -> str:
-    """The path as typed from here, if it lies below."""
+    """Return the path relative to the working directory, if it lies below that."""
     with suppress(ValueError):
         return str(path.relative_to(Path.cwd()))
     return str(path)
@@ -197,9 +196,9 @@ def _short(path: Path) -> str:
 
 @contextmanager
 def _stopping(say: Say) -> Iterator[None]:
-    """End the block in order when a signal asks to stop; that is success."""
+    """End the block in order when a signal asks to stop, which counts as success."""
     for number in signals.STOP:
-        # What whoever started this wants ignored (nohup) stays ignored.
+        # A signal that was ignored from the start (nohup) stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     try:
@@ -209,7 +208,7 @@ def _stopping(say: Say) -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Begin to stop, which no further signal interrupts."""
+    """Begin to stop; no further signal interrupts that."""
     for other in signals.STOP:
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt
@@ -217,7 +216,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def _only_one(data_folder: Path) -> Iterator[None]:
-    """Let one `up` at a time run on a data folder."""
+    """Let one `up` at a time run on a data folder. Errors: OperatorError."""
     try:
         make_passable(data_folder)
         lock = (data_folder / "up.lock").open("a+")

@@ -1,6 +1,6 @@
-"""Processes of the node that died: a line each in a file of the data folder, for `manage.py status`.
+"""Processes of the node that died: one line each in a file of the data folder, for `manage.py status`.
 
-Any process of the node may write. The file is none of the database's, which may be what has died.
+Any process of the node may write to it. It is not in the database, since that may be what has died.
 """
 
 import fcntl
@@ -19,15 +19,15 @@ _MOST_LINES = 200
 
 @dataclass(frozen=True)
 class Death:
-    """A process that died: when (seconds since the epoch), which, and why as a sentence goes on."""
+    """A process that died: when (seconds since the epoch), its name, and the rest of a sentence: why."""
 
     at: float
     process: str
     why: str
 
 
-def noted(process: str, why: str) -> None:
-    """Keep that a process has died; where nothing can be written, the log alone tells."""
+def record(process: str, why: str) -> None:
+    """Record a death; where the file can't be written, only the log has it."""
     line = json.dumps(asdict(Death(time.time(), process, why)))
     with suppress(OSError), _file().open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -38,7 +38,7 @@ def noted(process: str, why: str) -> None:
 
 
 def recent(seconds: float) -> Iterator[Death]:
-    """The deaths of the last so many seconds, the latest first."""
+    """Yield the deaths of the last so many seconds, the latest first."""
     try:
         lines = _file().read_text().splitlines()
     except OSError:
@@ -50,8 +50,8 @@ def recent(seconds: float) -> Iterator[Death]:
                 yield death
 
 
-def why(exit_code: int | None) -> str:
-    """How a process ended, by its exit code as `subprocess` and `multiprocessing` give it."""
+def reason(exit_code: int | None) -> str:
+    """Return the end of a process in words, by its exit code in `subprocess` and `multiprocessing`."""
     if exit_code is None:
         return "ended"
     if exit_code >= 0:

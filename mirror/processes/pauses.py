@@ -1,16 +1,16 @@
-"""Pauses before something that died is started again."""
+"""Pauses before a process that died is started again."""
 
 _FIRST, _LONGEST = 1.0, 60.0
 
 
 class Pauses:
-    """Pauses before something is started again: none at first, then growing while it dies young."""
+    """The pauses of one process: none at first, then growing while it dies young."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def after(self, lived: float) -> float:
-        """The pause after a life of so many seconds."""
+        """Return the pause after a life of so many seconds."""
         if lived > _LONGEST:
             self._next = 0.0
         pause = self._next

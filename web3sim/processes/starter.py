@@ -175,9 +175,9 @@ class Starter:
         process = f"simulation starter (process {self._process.pid})"
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        why, pause = deaths.why(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
+        why, pause = deaths.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
-        deaths.noted(process, why)
+        deaths.record(process, why)
         log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
 
     def _start(self) -> socket.socket:

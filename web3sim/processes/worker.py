@@ -71,8 +71,8 @@ def _collect() -> None:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             pid, status = ended
             if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
-                process, why = f"simulation worker (process {pid})", deaths.why(-os.WTERMSIG(status))
-                deaths.noted(process, why)
+                process, why = f"simulation worker (process {pid})", deaths.reason(-os.WTERMSIG(status))
+                deaths.record(process, why)
                 log.error("event=worker_died process=%r why=%r", process, why)
 
 

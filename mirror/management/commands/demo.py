@@ -1,4 +1,4 @@
-"""`manage.py demo`: writes the stream of a simulated network, signed files as a real one publishes them."""
+"""`manage.py demo`: write the stream of a simulated network, signed as a real network's files are."""
 
 import shlex
 import time
@@ -25,7 +25,7 @@ _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 @dataclass
 class Made:
-    """How far the making has come."""
+    """Progress in making the stream."""
 
     files: int = 0
     skipped: int = 0
@@ -42,21 +42,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new or an empty folder")
-        parser.add_argument("--blocks", type=_count, default=_BLOCKS, help="how many (default %(default)s)")
+        parser.add_argument(
+            "--blocks", type=_count, default=_BLOCKS, help="number of blocks (default %(default)s)"
+        )
         parser.add_argument(
             "--tps",
             type=_up_to(_MOST_TPS),
             default=_TPS,
-            help="transactions per second; a block is of two seconds (default %(default)s)",
+            help="transactions per second; a block is two seconds long (default %(default)s)",
         )
         parser.add_argument(
-            "--seed", type=_seed, default=_SEED, help="a whole number of at least 0 (default %(default)s)"
+            "--seed", type=_seed, default=_SEED, help="a whole number from 0 on (default %(default)s)"
         )
         parser.add_argument(
             "--hours",
             type=_up_to(_MOST_HOURS),
             default=0,
-            help="spread the blocks over so many hours; without it each follows right after the one before",
+            help="spread the blocks over this many hours; by default each begins where the last one ends",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -103,18 +105,18 @@ def _seed(text: str) -> int:
 
 
 def _is_whole(text: str) -> bool:
-    # Longer ones Python does not read.
+    # Python reads no longer ones.
     return text.isdecimal() and len(text) < 4_000
 
 
 def _up_to(most: int) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
-            given = float(text)
+            value = float(text)
         except ValueError:
-            given = 0
-        if not 0 < given <= most:
+            value = 0
+        if not 0 < value <= most:
             raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {most:,}")
-        return given
+        return value
 
     return number

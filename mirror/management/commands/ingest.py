@@ -1,4 +1,4 @@
-"""manage.py ingest PATH…: load record files from folders or one by one."""
+"""`manage.py ingest`: load record files and blocks, from folders or as a network publishes them."""
 
 import time
 from argparse import ArgumentParser
@@ -16,8 +16,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
-from mirror.node import following
-from mirror.node.database import at_hand
+from mirror.node import database, following
 from mirror.node.importing import import_files
 from mirror.node.tables import make_tables
 from mirror.processes import signals
@@ -28,10 +27,10 @@ from network import bundled
 
 class Command(BaseCommand):
     help = (
-        "Load record files and blocks: folders (searched through, in any bucket layout) or single .rcd, "
-        ".rcd.gz, .blk, .blk.gz and .blk.zstd files. Files loaded before are passed over, so running it "
-        "again changes nothing. Where a folder holds signature files, a majority of the network's nodes has "
-        "to have signed each record file; also where a block wraps one and its signatures."
+        "Load record files and blocks: folders (with all below them, in any bucket layout) or single .rcd, "
+        ".rcd.gz, .blk, .blk.gz and .blk.zstd files. Files loaded before are skipped, so running it again "
+        "changes nothing. Where a folder holds signature files, a quorum of the network's nodes must have "
+        "signed each record file. The same holds where a block wraps a record file and its signatures."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,13 +38,13 @@ class Command(BaseCommand):
             "paths",
             nargs="*",
             metavar="PATH",
-            help="a folder or a file; with --follow the one folder, s3://bucket, gs://bucket or "
+            help="a folder or a file; with --follow the folder, s3://bucket, gs://bucket or "
             "https://host/path to follow, by default the bucket of the settings importer.downloader.*",
         )
         parser.add_argument(
             "--follow",
             action="store_true",
-            help="load a stream as nodes publish it, from where loading ended, until asked to stop",
+            help="load a stream as nodes publish it, from the last loaded file on, until stopped",
         )
         parser.add_argument(
             "--from",
@@ -53,7 +52,7 @@ class Command(BaseCommand):
             default="",
             metavar="TIME",
             help="with --follow, begin with the first file from this time on, such as 2024-06-01T00:00:00Z; "
-            "or with `now` if nothing is loaded yet",
+            "or at `now`, if nothing is loaded yet",
         )
         parser.add_argument(
             "--until", default="", metavar="TIME", help="with --follow, end with the last file of this time"
@@ -61,28 +60,27 @@ class Command(BaseCommand):
         parser.add_argument(
             "--allow-gap",
             action="store_true",
-            help="go on where the chain of hashes is broken: the files between are lost for good",
+            help="go on where the hash chain is broken because files are lost for good",
         )
         parser.add_argument(
             "--without-signatures",
             action="store_true",
-            help="do not verify signatures; the chain of hashes alone then holds the files together",
+            help="do not verify signatures; only the hash chain then holds the files together",
         )
-
         parser.add_argument(
             "--filter",
             action="append",
             default=[],
             metavar="KEEP",
             help="store only some transactions, such as 'accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER' "
-            "(accounts, tokens, topics, contracts, types); given several times, one that fits is enough. "
-            "Takes the place of importer.parser.include",
+            "(accounts, tokens, topics, contracts, types); given several times, one match is enough. "
+            "Replaces importer.parser.include",
         )
         parser.add_argument(
             "--estimate",
             action="store_true",
-            help="load nothing: tell how many files, bytes and rows there would be, from a sample; with "
-            "--follow of a time --from on, until now or --until",
+            help="load nothing: estimate from a sample how many files, bytes and rows there would be; with "
+            "--follow, from the time --from until now or --until",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -117,7 +115,7 @@ class Command(BaseCommand):
         began = time.monotonic()
         try:
             with (
-                at_hand(self.stdout.write) as server,
+                database.ready(self.stdout.write) as server,
                 shown("Loading", len(files), self.stdout.write) as display,
             ):
                 make_tables(self.stdout.write)
@@ -159,10 +157,10 @@ class Command(BaseCommand):
             self._estimate(lambda: following.estimate(location, options["start"], options["until"]))
             return
         began = time.monotonic()
-        with at_hand(self.stdout.write) as server:
+        with database.ready(self.stdout.write) as server:
             make_tables(self.stdout.write)
             done = following.follow(
-                self._say,
+                self.stdout.write,
                 signals.stop_event(),
                 location,
                 start=options["start"],
@@ -173,10 +171,6 @@ class Command(BaseCommand):
         self.stdout.write(
             _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
         )
-
-    def _say(self, sentence: str) -> None:
-        self.stdout.write(sentence)
-        self.stdout.flush()
 
 
 def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:

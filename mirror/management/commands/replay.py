@@ -1,4 +1,4 @@
-"""manage.py replay: do the loaded contract transactions, run again, come to what was recorded?"""
+"""`manage.py replay`: run loaded contract transactions again and compare the results with the records."""
 
 import json
 import os
@@ -25,31 +25,33 @@ _LONGEST_TEXT = 300
 
 class Command(BaseCommand):
     help = (
-        "Run loaded contract transactions again, each on the state of just before it, and compare what comes "
-        "of it with what was recorded: result, output or error, gas, logs, storage, created contracts. "
-        "Nothing is changed. Every mismatch is a line that says what differs; at the end stands how many "
-        "match per contract and function. The exit code is 1 if any does not."
+        "Run loaded contract transactions again, each on the state right before it, and compare the outcome "
+        "with the record: result, output or error, gas, logs, storage, created contracts. Nothing is "
+        "changed. Every mismatch is a line that says what differs; a table of the matches per contract and "
+        "function follows. The exit code is 1 if any transaction does not match."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         bound = "a block number, or a time such as 2024-06-01T00:00:00Z or 1717200000.000000000"
         parser.add_argument("--from", metavar="BLOCK|TIME", dest="start", help=f"begin there: {bound}")
         parser.add_argument("--to", metavar="BLOCK|TIME", dest="end", help=f"end there: {bound}")
-        parser.add_argument("--contract", metavar="ID", help="only what called or created this one")
         parser.add_argument(
-            "--save", type=Path, metavar="DIR", help="write each mismatch there as a test case"
+            "--contract", metavar="ID", help="only transactions that called or created this contract"
+        )
+        parser.add_argument(
+            "--save", type=Path, metavar="DIR", help="write each mismatch into this folder as a test case"
         )
         parser.add_argument(
             "--engine",
             choices=("pyevm", "pyevm-blocks"),
             default=config.value("web3.evm.engine"),
-            help="what runs the code (default %(default)s)",
+            help="the engine that runs the code (default %(default)s)",
         )
         parser.add_argument(
             "--processes",
             type=int,
             default=min(config.value("web3.workers"), os.cpu_count() or 1),
-            help="how many run transactions at the same time (default %(default)s)",
+            help="how many processes run transactions (default %(default)s)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,7 +69,7 @@ class Command(BaseCommand):
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
         progress = _Progress(self.stdout.write, total, options["save"])
-        totals = run.replay(range, options["engine"], options["processes"], progress.tell)
+        totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
             self.stdout.write(line)
         self._sum_up(totals, time.monotonic() - progress.began)
@@ -76,30 +78,32 @@ class Command(BaseCommand):
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
             total = totals.left_out.total()
-            self.stdout.write(f"None of {total:,} contract transactions could be replayed; above stands why.")
+            self.stdout.write(
+                f"None of {total:,} contract transactions could be replayed; the lines above say why."
+            )
             return
-        what = f"{replayed:,} replayed contract transactions"
+        transactions = f"{replayed:,} replayed contract transactions"
         if left_out := totals.left_out.total():
-            what += f" ({left_out:,} more could not be replayed)"
+            transactions += f" ({left_out:,} more could not be replayed)"
         if matching < replayed:
-            raise CommandError(f"{replayed - matching:,} of {what} differ from what was recorded.")
-        self.stdout.write(f"All of {what} match what was recorded. It took {seconds:.1f} s.")
+            raise CommandError(f"{replayed - matching:,} of {transactions} differ from what was recorded.")
+        self.stdout.write(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
 
 
 class _Progress:
-    """Says how far it has come, and every mismatch; saves those if there is a folder."""
+    """Progress as lines, among them one for every mismatch, which is also saved if there is a folder."""
 
     def __init__(self, say: Any, total: int, folder: Path | None) -> None:
         self._say, self._total, self._folder = say, total, folder
         self._done = self._different = 0
         self.began = self._last = time.monotonic()
 
-    def tell(self, one: Replayed) -> None:
+    def show(self, replayed: Replayed) -> None:
         self._done += 1
-        if one.differences:
+        if replayed.differences:
             self._different += 1
-            self._say(_mismatch(one))
-            self._save(one)
+            self._say(_mismatch(replayed))
+            self._save(replayed)
         now = time.monotonic()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
@@ -109,14 +113,14 @@ class _Progress:
                 f"{rate:,.0f} per second{time_left(self._done, self._total, now - self.began)}"
             )
 
-    def _save(self, one: Replayed) -> None:
+    def _save(self, replayed: Replayed) -> None:
         if self._folder is not None:
-            file = self._folder / f"{timestamp.text(one.consensus_timestamp)}.json"
-            file.write_text(json.dumps(one.case, indent=1) + "\n")
+            file = self._folder / f"{timestamp.text(replayed.consensus_timestamp)}.json"
+            file.write_text(json.dumps(replayed.case, indent=1) + "\n")
 
 
 def _range(options: dict[str, Any]) -> Range:
-    """Errors: CommandError; OperatorError for a bound that is none."""
+    """Return the transactions to replay. Errors: CommandError; OperatorError for an invalid bound."""
     contract = None
     if options["contract"] is not None:
         try:
@@ -132,9 +136,10 @@ def _range(options: dict[str, Any]) -> Range:
     return Range(first, last, contract)
 
 
-def _mismatch(one: Replayed) -> str:
-    differences = "; ".join(_shortened(str(each)) for each in one.differences)
-    return f"{timestamp.text(one.consensus_timestamp)}: {one.contract} {one.function}: {differences}"
+def _mismatch(replayed: Replayed) -> str:
+    differences = "; ".join(_shortened(str(difference)) for difference in replayed.differences)
+    time = timestamp.text(replayed.consensus_timestamp)
+    return f"{time}: {replayed.contract} {replayed.function}: {differences}"
 
 
 def _shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`manage.py serve`: the web server alone, on a database that is filled by others."""
+"""`manage.py serve`: the web server alone, on a database that other commands fill."""
 
 from typing import Any
 
@@ -8,13 +8,8 @@ from mirror.node import up
 
 
 class Command(BaseCommand):
-    help = "Run the web server alone (with the node's database, if that is not running yet); Ctrl-C stops."
+    help = "Run the web server alone (and its database, if that is not running yet); Ctrl-C stops it."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        up.serve(self._say)
-
-    def _say(self, sentence: str) -> None:
-        self.stdout.write(sentence)
-        # What is not written out yet would be written again by each of the processes started next.
-        self.stdout.flush()
+        up.serve(self.stdout.write)

@@ -1,4 +1,4 @@
-"""`manage.py settings`: every operator setting with its variable, default, range and meaning."""
+"""`manage.py settings`: print every setting with its variable, default, range and meaning."""
 
 from typing import Any
 

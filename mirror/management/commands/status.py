@@ -1,4 +1,4 @@
-"""manage.py status: what the node is doing, in one sentence, and what it holds."""
+"""`manage.py status`: one sentence about what the node is doing, and an inventory of what it holds."""
 
 import sys
 from typing import Any
@@ -13,8 +13,8 @@ from mirror.node import inventory, status
 class Command(BaseCommand):
     help = (
         "Say in one sentence what the node is doing, how far behind it is and at what rate; when it is "
-        "stuck, why and what to do. Below it: the last block, the loader, who signed, the address book, "
-        "estimated rows, disk, versions. The exit code is 1 when someone has to help."
+        "stuck, why and what to do. Below it: the last block, the loader, the nodes that signed, the address "
+        "book, estimated rows, disk, versions. The exit code is 1 when someone has to help."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

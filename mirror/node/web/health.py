@@ -1,7 +1,7 @@
 """GET /health/liveness and /health/readiness, for whatever watches the node.
 
-Alive: the process answers, without asking the database. Ready: the network's address book is loaded, since
-nothing true can be said before. Shape: {"status":"ok"}, or {"status":"error"} with 503.
+Alive: the process answers, without asking the database. Ready: the network's address book is loaded, without
+which answers would be wrong. Shape: {"status":"ok"}, or {"status":"error"} with 503.
 """
 
 from django.db import DatabaseError, connection

@@ -19,34 +19,34 @@ from mirror.node.web import stalled_clients
 from mirror.processes import signals
 
 _STOP_SECONDS = 5
-# Threads of each process for requests that wait for their turn, and when unused ones end.
+# Threads of each process for requests that wait for their turn, and the time after which idle ones end.
 _WAITING_THREADS, _IDLE_SECONDS = 16, 30
 
 
 def address() -> tuple[str, int]:
-    """Host and port of the web server."""
+    """Return host and port of the web server."""
     return config.value("web.host"), config.value("web.port")
 
 
 def url() -> str:
-    """Where a client on this machine reaches the web server."""
+    """Return the URL by which a client on this machine reaches the web server."""
     host, port = address()
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def check_filters() -> None:
-    """Raise InvalidSetting when the filters of contract calls can't be used."""
+    """Raise InvalidSetting if the filters of contract calls can't be used."""
     from web3sim.limits import filters
 
     filters.configured()
 
 
 def check_port() -> None:
-    """Raise OperatorError when the web server could not listen.
+    """Raise OperatorError if the web server could not listen.
 
-    Granian's processes share their port by SO_REUSEPORT, so that a second node would be let in; this asks
-    without.
+    Granian's processes share their port by SO_REUSEPORT, which would let a second node in. So this tries
+    without that option.
     """
     host, port = address()
     try:
@@ -70,7 +70,7 @@ def check_port() -> None:
 
 
 def serve() -> None:
-    """Serve until SIGTERM or SIGINT; for a process of its own, which ends with its parent."""
+    """Serve until SIGTERM or SIGINT, in a process that ends with its parent."""
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
@@ -97,15 +97,15 @@ def serve() -> None:
         static_path_mount=list(static.values()),
         static_path_expires=3600,
     )
-    # Granian warns of so many threads as if all of them worked at the same time.
+    # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     server.serve(target_loader=_application, wrap_loader=False)
 
 
 def _application() -> Callable[..., Any]:
-    """Runs in each of granian's worker processes."""
-    # Until granian sets its own, the handlers of its main process are in force here, which would swallow a
-    # request to stop.
+    """Return the application; runs in each of granian's worker processes."""
+    # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
+    # would swallow a request to stop.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
@@ -117,7 +117,7 @@ def _application() -> Callable[..., Any]:
 
 
 def _static_folders() -> dict[str, Path]:
-    """URL prefix -> folder, for each folder of static files that an installed app brings."""
+    """Return URL prefix -> folder for each folder of static files in an installed app."""
     folders: dict[str, Path] = {}
     for storage in AppDirectoriesFinder().storages.values():
         for folder in sorted(Path(storage.location).iterdir()):

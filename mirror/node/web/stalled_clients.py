@@ -1,8 +1,8 @@
-"""Clients that stall: who sends the body of a request slowly, or takes nothing of an answer, holds up nobody.
+"""Clients that stall: one that sends a body slowly, or takes nothing of its answer, holds up nobody else.
 
-Granian gives a thread to a request before its body is there, waits for the rest without end, and keeps an
-answer until its client has taken it. So it has many threads, and those that wait let others work. The WSGI
-environment does not say which socket a request came by, so the kernel is asked which ones may be meant.
+Granian gives a thread to a request before its body has arrived, waits for the rest without limit, and keeps
+an answer until its client has taken it. So it has many threads, and those that wait let others work. The WSGI
+environment does not name the socket of a request, so the kernel is asked which sockets it may be.
 """
 
 import logging
@@ -24,17 +24,17 @@ Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _START_SECONDS, _START_LOOK_SECONDS, _LOOK_SECONDS = 60, 0.05, 0.5
-#: Most bodies that a process waits for at a time, and most answers that it holds back.
+#: The most bodies that a process waits for at a time, and the most answers that it holds back.
 MOST_READERS, MOST_PAUSES = 200, 50
-# Where tcp_info has the milliseconds since something was sent.
+# The milliseconds since something was sent, in tcp_info.
 _LAST_SENT = struct.Struct("=44xI")
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def guarded(application: Application) -> Application:
-    """The application, in which clients that stall take nobody's turn.
+    """Return the application, in which clients that stall take nobody's turn.
 
-    Bodies are read within `web.bodyTimeout`, by threads that have given up their turn for the time.
+    Bodies are read within `web.bodyTimeout`, by threads that have given up their turn meanwhile.
     """
     turns = Turns(config.value("web.threads"))
     pauses = _Pauses(MOST_PAUSES)
@@ -62,7 +62,7 @@ def guarded(application: Application) -> Application:
 
 
 class _Pauses:
-    """Answers that wait a while before they are sent, since their clients ask too often: at most so many."""
+    """Pauses before answers to clients that ask too often: at most so many at a time."""
 
     def __init__(self, most: int) -> None:
         self._free = threading.BoundedSemaphore(most)
@@ -79,34 +79,34 @@ class _Pauses:
 
 
 class _Body:
-    """A body of WSGI. Errors of all methods: OSError, of them TimeoutError while too many wait for theirs."""
+    """A body of WSGI. Errors of all methods: OSError; TimeoutError while too many wait for their bodies."""
 
     def __init__(self, body: Any, readers: "_Readers", turns: Turns, client: str) -> None:
         self._body, self._readers, self._turns, self._client = body, readers, turns, client
 
     def read(self, *size: int) -> bytes:
-        with self._readers.one_more(self._client), self._turns.left():
+        with self._readers.counted(self._client), self._turns.left():
             return bytes(self._body.read(*size))
 
     def readline(self, *size: int) -> bytes:
-        with self._readers.one_more(self._client), self._turns.left():
+        with self._readers.counted(self._client), self._turns.left():
             return bytes(self._body.readline(*size))
 
 
 class _Readers:
-    """The threads that read a body: at most so many, none for longer than it may."""
+    """The threads that read a body: at most `most` of them, none for longer than `seconds`."""
 
     def __init__(self, most: int, seconds: float) -> None:
         self._free = threading.BoundedSemaphore(most)
         self._seconds = seconds
-        # Thread -> when it began, and the address of its client.
+        # Thread -> the time it began, and the address of its client.
         self._reading: dict[int, tuple[float, str]] = {}
 
     @contextmanager
-    def one_more(self, client: str) -> Iterator[None]:
-        """While this thread reads. Errors: TimeoutError."""
+    def counted(self, client: str) -> Iterator[None]:
+        """Count this thread as reading for the length of the block. Errors: TimeoutError."""
         if not self._free.acquire(blocking=False):
-            raise TimeoutError("all threads that may wait for bodies do")
+            raise TimeoutError("too many requests are waiting for their bodies")
         try:
             self._reading[threading.get_ident()] = time.monotonic(), client
             yield
@@ -124,9 +124,10 @@ class _Readers:
 
 
 def _close_connections(client: str, seconds: float) -> int:
-    """Close those connections of a client by which nothing was sent for so long, and count them.
+    """Close the connections of a client on which nothing was sent for so long; return their number.
 
-    One of them is meant; the others rest between two requests, or wait for an answer that takes as long.
+    One of them is the one that stalls. The others rest between two requests, or wait for an answer that
+    takes as long.
     """
     port, closed = config.value("web.port"), 0
     for each in _own_sockets():
@@ -138,7 +139,7 @@ def _close_connections(client: str, seconds: float) -> int:
                 each.shutdown(socket.SHUT_RDWR)
                 closed += 1
         except OSError:
-            # It listens, or is no longer connected.
+            # The socket listens, or is no longer connected.
             continue
     return closed
 
@@ -149,8 +150,8 @@ def _close_connections(client: str, seconds: float) -> int:
 def _limit_answers() -> None:
     """Have the kernel close connections of clients that take nothing of their answers for a while.
 
-    Granian begins to listen only after the application is loaded; connections inherit the options of their
-    listening socket.
+    Connections inherit this from their listening socket, which granian opens only after the application is
+    loaded.
     """
     milliseconds = int(config.value("web.stalledTimeout") * 1000)
     deadline = time.monotonic() + _START_SECONDS
@@ -162,17 +163,17 @@ def _limit_answers() -> None:
 
 
 def _listening_limited(milliseconds: int) -> int:
-    """How many sockets listen, and have the limit now."""
-    found = 0
+    """Set the limit on every socket that listens; return their number."""
+    listening = 0
     for each in _own_sockets():
         if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
-            found += 1
-    return found
+            listening += 1
+    return listening
 
 
 def _own_sockets() -> Iterator[socket.socket]:
-    """The TCP sockets of this process, each until the next one: they stay their owners'."""
+    """Yield the TCP sockets of this process, each valid until the next one; their owners keep them."""
     for descriptor in list(_DESCRIPTORS.iterdir()):
         try:
             each = socket.socket(fileno=int(descriptor.name))

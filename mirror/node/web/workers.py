@@ -1,4 +1,4 @@
-"""Granian's server, which also says which of its workers died and why, and when it starts others."""
+"""Granian's server, which also reports the deaths of its workers and pauses before it starts new ones."""
 
 import logging
 import time
@@ -13,7 +13,7 @@ log = logging.getLogger("mirror.web")
 
 
 class Server(MPServer):
-    """Left to itself, granian ends when a worker dies twice within seconds."""
+    """Granian's server. Left to itself, it ends when a worker dies twice within seconds."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -23,15 +23,13 @@ class Server(MPServer):
         pause = 0.0
         for number in workers:
             worker = self.wrks[number]
-            process, why = (
-                f"web worker {number + 1} (process {worker.inner.pid})",
-                deaths.why(worker.inner.exitcode),
-            )
+            process = f"web worker {number + 1} (process {worker.inner.pid})"
+            why = deaths.reason(worker.inner.exitcode)
             pauses = self._pauses.setdefault(number, Pauses())
             pause = max(pause, pauses.after(time.monotonic() - worker.birth))
-            deaths.noted(process, why)
+            deaths.record(process, why)
             log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
-        # The others serve meanwhile. Whoever asks the server to stop ends the pause.
+        # The other workers serve meanwhile. A request to stop ends the pause.
         deadline = time.monotonic() + pause
         while not self.interrupt_signal and (left := deadline - time.monotonic()) > 0:
             self.main_loop_interrupt.wait(min(left, 0.2))
