@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement
 
-# For the shell of a recipe. Python prints a traceback on Ctrl-C, so what is `run` does not see it: the shell
-# ends it, removes what was half made, and make, which sees Ctrl-C too, goes no further.
+# For the shell of a recipe. Python prints a traceback on Ctrl-C, so a command under `run` does not see it. The
+# shell ends the command and removes what is half made; make, which sees Ctrl-C too, goes no further.
 INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; echo Stopped.; exit 0' INT; \
   run() { setsid "$$@" & pid=$$!; wait $$pid; };
 
-# That shell removes it itself, without a line of make's about it.
+# That shell removes this one itself, so that make prints no line about it.
 .PRECIOUS: $(BIN)/python
 
 .PHONY: up test checklist lint install install-dev
@@ -23,7 +23,7 @@ up: install
 test: lint
 	$(BIN)/python -m pytest -n 2
 
-# Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails when one has none.
+# Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails if one has no test.
 checklist: install-dev
 	$(BIN)/python -m tests.checklist
 
@@ -36,7 +36,7 @@ lint: install-dev
 install: $(VENV)/.installed
 install-dev: $(VENV)/.installed-dev
 
-# A venv that could not be completed has a python too, so what it needs is asked for before.
+# A venv that could not be completed has a python too, so its requirements are checked first.
 $(BIN)/python:
 	@$(INTERRUPTIBLE) \
 	run $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

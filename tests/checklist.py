@@ -1,6 +1,7 @@
-"""Which tests show which behaviour of loading: `python -m tests.checklist`, or `make checklist`.
+"""The behaviours of loading and the tests that show them: `python -m tests.checklist`, or `make checklist`.
 
-`checklist.toml` lists the behaviours by id. A test names what it shows by a marker, and is found by the id:
+`checklist.toml` lists the behaviours by id. A test names those it shows by a marker, and `-k` finds it by the
+id:
 
     @pytest.mark.checklist("HCS-09", "HCS-10")
 
@@ -23,17 +24,17 @@ _DECISION = re.compile(r"^\| `([A-Z]+-\d\d)` \| (.+?) \|$", re.MULTILINE)
 
 @cache
 def behaviours() -> dict[str, str]:
-    """Id -> behaviour, in the order of the file."""
+    """Return id -> behaviour, in the order of the file."""
     return tomllib.loads((HERE / "checklist.toml").read_text())
 
 
 def decided_otherwise() -> dict[str, str]:
-    """Id -> what is done instead, and why."""
+    """Return id -> the decision and its reason."""
     return dict(_DECISION.findall(DECISIONS.read_text())) if DECISIONS.exists() else {}
 
 
 def ids_of(item: pytest.Item) -> set[str]:
-    """The ids a test names. Errors: pytest.UsageError for one that is not in the list."""
+    """Return the ids a test names. Errors: pytest.UsageError for one that is not in the list."""
     ids = {name for marker in item.iter_markers("checklist") for name in marker.args}
     if unknown := ids - behaviours().keys():
         raise pytest.UsageError(f"{item.nodeid}: not in checklist.toml: {', '.join(sorted(unknown))}")
@@ -47,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class _Collector:
-    """Notes the tests of every id while pytest collects."""
+    """A pytest plugin that collects the tests of every id."""
 
     def __init__(self) -> None:
         self.tests: dict[str, list[str]] = {}

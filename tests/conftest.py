@@ -1,6 +1,7 @@
-"""The tests' database: one embedded PostgreSQL per session, started by the first test that needs it.
+"""The fixtures of all tests, above all their database: one embedded PostgreSQL per session.
 
-All pytest-xdist workers share it, each with a database of its own. With DATABASE_URL the tests use that one.
+The first test that needs the server starts it. All pytest-xdist workers share it, each with a database of its
+own. With DATABASE_URL the tests use that server.
 """
 
 import os
@@ -31,12 +32,12 @@ from tests.waiting import PATIENT_SETTINGS
 
 __all__ = ["pytest_collection_modifyitems"]
 
-# A busy machine is no reason for a property to fail.
+# A property must not fail because the machine is busy.
 hypothesis_settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("untimed")
 
 _PREFIX = "ledger-mirror-tests-"
-# The tests' data is thrown away, so nothing waits for the disk.
+# The tests' data is thrown away, so nothing has to wait for the disk.
 _UNSAFE_BUT_FAST = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -58,7 +59,7 @@ def _remove(folder: Path) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A shell that runs something in the background has it ignore Ctrl-C, and so would the nodes of tests.
+    # A command that a shell runs in the background ignores Ctrl-C, and so would the nodes of tests.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
@@ -86,9 +87,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A data folder for a node of the test's own: its path is short, and every account may pass it.
+    """Yield a data folder for a node of the test's own. Its path is short, and every account may pass it.
 
-    Whatever still runs there is stopped afterwards.
+    A server that still runs there afterwards is stopped.
     """
     folder = Path(tempfile.mkdtemp(prefix="data-", dir=request.config.stash[_FOLDER]))
     folder.chmod(0o755)
@@ -98,7 +99,7 @@ def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.fixture
 def node(data_folder: Path) -> Iterator[Node]:
-    """A node on a data folder and a port of its own; the test starts it."""
+    """Yield a node on a data folder and a port of its own; the test starts it."""
     node = Node(data_folder)
     yield node
     node.kill()
@@ -106,7 +107,7 @@ def node(data_folder: Path) -> Iterator[Node]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _patient_settings() -> Iterator[None]:
-    """No answer depends on how busy the machine is."""
+    """Let no answer depend on how busy the machine is."""
     restore = config.overridden(PATIENT_SETTINGS)
     yield
     restore()
@@ -127,7 +128,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def _test_database(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """The test database, which pytest-django only makes if some test of the run is marked with django_db."""
+    """Make the test database, also if no test of the run is marked with django_db, as pytest-django wants."""
     if connections["default"].settings_dict["NAME"].startswith("test_"):
         yield
         return
@@ -140,9 +141,9 @@ def _test_database(django_db_setup: None, django_db_blocker: pytest_django.Djang
 
 @pytest.fixture
 def ledger_tables(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """The tables, empty, for tests whose rows are committed by another thread: the loader's writer.
+    """Empty the tables after a test whose rows another thread commits: the loader's writer.
 
-    Ten times faster than django_db(transaction=True), which truncates every partition of every table.
+    This is ten times faster than django_db(transaction=True), which truncates every partition of every table.
     """
     with django_db_blocker.unblock():
         yield
@@ -151,19 +152,19 @@ def ledger_tables(_test_database: None, django_db_blocker: pytest_django.DjangoD
 
 @pytest.fixture
 def api(db: None) -> Api:
-    """A client of the whole API."""
+    """Return a client of the whole API."""
     return Api()
 
 
 @pytest.fixture
 def build(db: None) -> Build:
-    """Inserts rows; they are gone after the test."""
+    """Return what inserts rows; they are gone after the test."""
     return Build()
 
 
 @pytest.fixture
 def settings_of() -> Iterator[Callable[..., None]]:
-    """Changes settings for the test: `settings_of({"rest.response.limit.max": 4})`."""
+    """Yield a function that changes settings for the test: `settings_of({"rest.response.limit.max": 4})`."""
     restore: list[Callable[[], None]] = []
     yield lambda changes: restore.append(config.overridden(changes))
     for undo in reversed(restore):

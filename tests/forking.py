@@ -1,4 +1,4 @@
-"""Work in a copy of this process: it begins at once, so that it can be killed in the middle of it."""
+"""Work in a copy of this process, which begins at once and can be killed in the middle."""
 
 import multiprocessing
 import sys
@@ -10,8 +10,8 @@ from django.db import connection
 
 
 def begun(work: Callable[..., Any], *arguments: Any, **options: Any) -> ForkProcess:
-    """The process that does it; whoever asks for it has to kill or join it."""
-    # It must not share this one's connection.
+    """Start a process that does the work; the caller has to kill or join it."""
+    # The copy must not share this process's connection.
     connection.close()
     sys.stdout.flush()
     process = multiprocessing.get_context("fork").Process(target=work, args=arguments, kwargs=options)
@@ -20,7 +20,7 @@ def begun(work: Callable[..., Any], *arguments: Any, **options: Any) -> ForkProc
 
 
 def kill(process: ForkProcess) -> bool:
-    """Whether it was still at work."""
+    """Kill the process; return whether it was still at work."""
     working = process.exitcode is None
     process.kill()
     process.join()

@@ -35,7 +35,7 @@ def manage(*arguments: str | Path, **variables: str) -> Done:
 
 
 class Node:
-    """`manage.py up` (or another command) on a data folder and a port of its own."""
+    """A node: `manage.py up` (or another command) on a data folder and a port of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -123,7 +123,7 @@ class Node:
         return process.wait()
 
     def processes(self) -> list[int]:
-        """Every process of the node: the command's own by their session, and PostgreSQL's."""
+        """Return every process of the node: those in the command's session, and PostgreSQL's."""
         assert self.process
         ours = [pid for pid in listed.pids() if _session(pid) == self.process.pid]
         return [*ours, *self.server.pids()]
@@ -148,7 +148,7 @@ class LiveNode(Node):
     """A node with a live demo network, and its processes by what they do (0 for one that is not there)."""
 
     def last(self) -> int:
-        """The number of the last block; -1 while the node does not answer."""
+        """Return the number of the last block; -1 while the node does not answer."""
         with suppress(OSError):
             status, body = self.get("/api/v1/blocks?limit=1")
             if status == 200:
@@ -183,7 +183,7 @@ class LiveNode(Node):
             return False
 
     def backend(self) -> int:
-        """A process of PostgreSQL that serves one connection."""
+        """Return a process of PostgreSQL that serves one connection."""
         postgres = children(self.server.pid() or 0)
         return next((pid for pid in postgres if "mirror_node mirror_node" in listed.command(pid)), 0)
 
@@ -194,7 +194,7 @@ class LiveNode(Node):
         return next(iter(self.web_workers()), 0)
 
     def starter(self) -> int:
-        """The process that starts simulations, of any web worker."""
+        """Return the process that starts simulations for one of the web workers."""
         return next((pid for worker in self.web_workers() for pid in children(worker)), 0)
 
     def simulator(self) -> int:

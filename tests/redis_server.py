@@ -1,4 +1,4 @@
-"""A Redis server of the tests' own, and a proxy that stands between it and its client and fails on demand."""
+"""A Redis server of the tests' own, and a proxy between it and its client that fails on demand."""
 
 import socket
 import socketserver
@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 @contextmanager
 def running(folder: Path) -> Iterator[Path]:
-    """The socket of a server that keeps nothing on disk."""
+    """Yield the socket of a server that keeps nothing on disk."""
     path = folder / "redis.sock"
     server = subprocess.Popen(
         [
@@ -34,10 +34,10 @@ def running(folder: Path) -> Iterator[Path]:
 
 
 class Proxy:
-    """Forwards to the server, as long as `fault` is None.
+    """A proxy that forwards to the server unless it has a `fault`.
 
-    Otherwise: `silent` never answers, `cut` ends the connection in the middle of an answer, `garbage`
-    answers what is no protocol, `number` and `other` answer what was not asked for.
+    `silent` never answers, `cut` ends the connection in the middle of an answer, `garbage` answers in no
+    protocol, `number`, `other` and `broken` answer with something else than was asked for.
     """
 
     def __init__(self, server: Path) -> None:
@@ -46,7 +46,7 @@ class Proxy:
 
     @contextmanager
     def listening(self) -> Iterator[str]:
-        """The address for clients."""
+        """Yield the address for clients."""
         proxy = self
 
         class Handler(socketserver.BaseRequestHandler):

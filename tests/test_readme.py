@@ -1,4 +1,4 @@
-"""The README and the tour say what is true."""
+"""The README and the tour are true."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def test_the_requests_of_the_readme_find_something_in_the_demo_network(demo_netw
     assert all(answer[name] != [] for name in answer if f"{name}=false" not in stop.path), answer
 
 
-def test_the_readme_goes_the_way_of_the_tour():
+def test_the_readme_has_the_requests_of_the_tour():
     assert [stop.path for stop in stops(README.read_text())] == [
         stop.path for stop in stops(TOUR.read_text())
     ]

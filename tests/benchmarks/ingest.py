@@ -1,4 +1,4 @@
-"""How fast a composed stream is loaded: `python -m tests.benchmarks.ingest [transfers|mixed]`.
+"""The speed of loading a composed stream: `python -m tests.benchmarks.ingest [transfers|mixed]`.
 
 Composes the stream in a temporary folder, starts an embedded PostgreSQL of its own with the node's settings,
 migrates, and times `manage.py ingest` as a whole process: decoding, rows, COPY, indexes and commit.
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("stream", choices=_STREAMS, nargs="?", default="transfers")
     parser.add_argument("--count", type=int, default=100_000, help="transactions")
     parser.add_argument("--per-block", type=int, default=1_000)
-    given = parser.parse_args()
+    options = parser.parse_args()
 
     folder = Path(tempfile.mkdtemp(prefix="ledger-mirror-benchmark-"))
     folder.chmod(0o755)
@@ -35,14 +35,14 @@ def main() -> None:
     manage = [sys.executable, str(ROOT / "manage.py")]
     try:
         began = time.monotonic()
-        _STREAMS[given.stream](folder / "stream", given.count, given.per_block)
-        print(f"composed {given.count:,} transactions in {time.monotonic() - began:.1f} s", flush=True)
+        _STREAMS[options.stream](folder / "stream", options.count, options.per_block)
+        print(f"composed {options.count:,} transactions in {time.monotonic() - began:.1f} s", flush=True)
         with in_use(folder / "data"):
             subprocess.run([*manage, "migrate", "--verbosity", "0"], check=True, env=environment)
             began = time.monotonic()
             subprocess.run([*manage, "ingest", str(folder / "stream")], check=True, env=environment)
             seconds = time.monotonic() - began
-        print(f"whole process: {seconds:.1f} s, {given.count / seconds:,.0f} transactions per second")
+        print(f"whole process: {seconds:.1f} s, {options.count / seconds:,.0f} transactions per second")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Composed streams whose loading is measured: plain transfers, and what a busy network does."""
+"""Composed streams to measure loading with: plain transfers, and the mixture of a busy network."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ HBAR = 100_000_000
 
 
 def transfers(folder: Path, count: int, per_block: int) -> None:
-    """Two accounts of a thousand, and the fee, in each."""
+    """Write transfers between two of a thousand accounts, with the fee."""
     choose = random.Random(1)
     composer = Composer()
     people = _people(composer, folder)
@@ -29,12 +29,12 @@ def transfers(folder: Path, count: int, per_block: int) -> None:
 
 
 class BusyStream(TokenStream, ContractStream):  # type: ignore[misc]  # two vocabularies name a create
-    """Both vocabularies; `happen` and `create` are those of tokens."""
+    """A stream with tokens and contracts; `happen` and `create` are those of tokens."""
 
 
 def mixed(folder: Path, count: int, per_block: int) -> None:
-    """40 % transfers, 20 % topic messages, 20 % token and NFT transfers, 15 % contract calls with logs and
-    state changes, 5 % changes of accounts and associations.
+    """Write what a busy network does: 40 % transfers, 20 % topic messages, 20 % token and NFT transfers, 15 %
+    contract calls with logs and state changes, 5 % changes of accounts and associations.
     """
     choose = random.Random(2)
     stream = BusyStream()

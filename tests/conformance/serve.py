@@ -1,7 +1,7 @@
-"""Replaces itself by the web server, configured as the conformance runner asks.
+"""The web server under test, configured as the conformance runner asks; replaces this process.
 
-From the environment: PORT (8000), DATABASE_URL (a migrated database; it is only read), CONFORMANCE_CONFIG
-(JSON: names of features and their values), CONFORMANCE_NOW (seconds at which the clock stands still).
+The environment has PORT (8000), DATABASE_URL (a migrated database, which is only read), CONFORMANCE_CONFIG
+(JSON: names of features and their values) and CONFORMANCE_NOW (seconds at which the clock stands still).
 """
 
 import json
@@ -13,17 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the node's settings for these features."""
-    changed = dict(given)
-    changed.setdefault("PORT", "8000")
-    changed.update(NO_CACHES)
-    for feature, value in json.loads(given.get("CONFORMANCE_CONFIG") or "{}").items():
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment with the node's settings for the runner's features."""
+    result = {"PORT": "8000", **variables, **NO_CACHES}
+    for feature, value in json.loads(variables.get("CONFORMANCE_CONFIG") or "{}").items():
         setting = feature if feature.startswith("web3.") else f"rest.{feature}"
-        changed[variable(setting)] = value if isinstance(value, str) else json.dumps(value)
-    if now := given.get("CONFORMANCE_NOW"):
-        changed[variable("clock.now")] = now
-    return changed
+        result[variable(setting)] = value if isinstance(value, str) else json.dumps(value)
+    if now := variables.get("CONFORMANCE_NOW"):
+        result[variable("clock.now")] = now
+    return result
 
 
 def variable(setting: str) -> str:
@@ -42,13 +40,13 @@ NO_CACHES = {
 
 
 def main() -> None:
-    changed = environment(os.environ)
+    variables = environment(os.environ)
     os.chdir(ROOT)
     arguments = [
-        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", changed["PORT"]),
+        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", variables["PORT"]),
         *("--workers", "1", "--blocking-threads", "2", "--no-ws", "mirror.wsgi:application"),
     ]
-    os.execvpe(sys.executable, [sys.executable, "-m", "granian", *arguments], changed)
+    os.execvpe(sys.executable, [sys.executable, "-m", "granian", *arguments], variables)
 
 
 if __name__ == "__main__":

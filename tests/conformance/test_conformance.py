@@ -22,7 +22,7 @@ from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT
 CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
 RUNNER = CONFORMANCE / "run_cases.py"
 
-# What is finished: regular expressions on the ids of cases.
+# The finished areas, as regular expressions on the ids of cases.
 AREAS = (
     r"^accounts/[^{]",
     r"^accounts/\{id\}/[^/]+$",
@@ -49,11 +49,12 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def database(transactional_db: None) -> Iterator[dict[str, str]]:
-    """Connection parameters of a copy of the tests' database."""
-    given = connection.get_connection_params()
+    """Yield connection parameters of a copy of the tests' database."""
+    parameters = connection.get_connection_params()
     connection.close()
-    server = {name: str(given[name]) for name in ("user", "password", "host", "port") if given.get(name)}
-    original = given["dbname"]
+    names = ("user", "password", "host", "port")
+    server = {name: str(parameters[name]) for name in names if parameters.get(name)}
+    original = parameters["dbname"]
     copy = f"{original}_conformance"
     with psycopg.connect(make_conninfo("", **server, dbname="postgres"), autocommit=True) as admin:
         drop = sql.SQL("drop database if exists {} (force)").format(sql.Identifier(copy))
@@ -65,12 +66,12 @@ def database(transactional_db: None) -> Iterator[dict[str, str]]:
         admin.execute(drop)
 
 
-# The mark has the tests' database made, also when nothing else that runs needs it.
+# The mark makes pytest-django make the tests' database, even if no other test of the run needs it.
 @pytest.mark.django_db(transaction=True)
 def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_path: Path) -> None:
     port = _free_port()
     log = tmp_path / "server.log"
-    ran = subprocess.run(
+    runner = subprocess.run(
         [
             *(sys.executable, str(RUNNER), "--quiet", "--prepare-db"),
             *("--base-url", f"http://127.0.0.1:{port}", "--dsn", make_conninfo("", **database)),
@@ -84,13 +85,15 @@ def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_p
         capture_output=True,
         text=True,
     )
-    summary = re.search(r"^(\d+) of (\d+) executed cases pass .*, (\d+) skipped$", ran.stdout, re.MULTILINE)
+    summary = re.search(
+        r"^(\d+) of (\d+) executed cases pass .*, (\d+) skipped$", runner.stdout, re.MULTILINE
+    )
     server_said = log.read_text() if log.exists() else ""
-    assert ran.returncode == 0 and summary, (
-        f"{ran.stdout[-5000:]}\n{ran.stderr[-2000:]}\n{server_said[-2000:]}"
+    assert runner.returncode == 0 and summary, (
+        f"{runner.stdout[-5000:]}\n{runner.stderr[-2000:]}\n{server_said[-2000:]}"
     )
     passed, executed, _ = map(int, summary.groups())
-    assert passed == executed, ran.stdout[-5000:]
+    assert passed == executed, runner.stdout[-5000:]
     cases = json.loads((tmp_path / "report.json").read_text())["cases"]
     skipped = {case["reason"] for case in cases if case["outcome"] == "skip"}
     # Most functions of system contracts are not simulated yet.
@@ -104,7 +107,7 @@ def _free_port() -> int:
 
 
 def _url(database: dict[str, str]) -> str:
-    """The address in the form of DATABASE_URL, where a host may be a folder."""
+    """Return the address in the form of DATABASE_URL, where a host may be a folder."""
     others = {name: text for name, text in database.items() if name != "dbname"}
     return f"postgresql:///{database['dbname']}?{urlencode(others)}"
 
