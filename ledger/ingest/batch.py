@@ -1,6 +1,4 @@
-"""What handlers see besides the item: the rows of the batch, the entity lookup, and a place for what went
-wrong.
-"""
+"""The batch that handlers add rows to, with the lookups they need and a place for problems."""
 
 import logging
 from collections.abc import Callable
@@ -12,67 +10,17 @@ from ledger.ingest.errors import RecoverableError
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.lookup.file_contents import FileContents
+from ledger.ingest.persist import Persist
 from ledger.models import Entity, RecordFile
 from ledger.stream.record.item import RecordItem
-from mirror import config
 from mirror.db.rows import Rows
-from mirror.values import entity_id
-from mirror.values.transaction_types import NUMBERS
 
 log = logging.getLogger(__name__)
 
-# Longer than any that is one: a key of 33 bytes with its tags.
+# Longer than any valid alias, which is a key of 33 bytes with its tags.
 MAX_ALIAS_TOLD = 40
 
 State = TypeVar("State")
-
-_PERSIST = "importer.parser.record.entity.persist."
-
-
-class Persist:
-    """Which optional rows are written, from the settings `importer.parser.record.entity.persist.*`."""
-
-    def __init__(self) -> None:
-        self.claims: bool = config.value(_PERSIST + "claims")
-        self.contracts: bool = config.value(_PERSIST + "contracts")
-        self.contract_results: bool = config.value(_PERSIST + "contractResults")
-        self.contract_transaction: bool = config.value(_PERSIST + "contractTransaction")
-        self.contract_transaction_hash: bool = config.value(_PERSIST + "contractTransactionHash")
-        self.crypto_transfer_amounts: bool = config.value(_PERSIST + "cryptoTransferAmounts")
-        self.halt_on_error: bool = config.value("importer.parser.haltOnError")
-        self.entity_history: bool = config.value(_PERSIST + "entityHistory")
-        self.ethereum_transactions: bool = config.value(_PERSIST + "ethereumTransactions")
-        self.entity_transactions: bool = config.value(_PERSIST + "entityTransactions")
-        shard, realm = config.value("common.shard"), config.value("common.realm")
-        self.entity_transaction_exclusion = {0} | {
-            entity_id.encode(shard, realm, int(number))
-            for number in config.value(_PERSIST + "entityTransactionExclusion")
-        }
-        self.files: bool = config.value(_PERSIST + "files")
-        self.itemized_transfers: bool = config.value(_PERSIST + "itemizedTransfers")
-        self.pending_reward: bool = config.value(_PERSIST + "pendingReward")
-        self.schedules: bool = config.value(_PERSIST + "schedules")
-        self.system_files: bool = config.value(_PERSIST + "systemFiles")
-        self.topics: bool = config.value(_PERSIST + "topics")
-        version: str = config.value("importer.smartContractThrottlingVersion")
-        self.smart_contract_throttling_version = tuple(map(int, version.split(".")))
-        self.synthetic_contract_logs: bool = config.value(_PERSIST + "syntheticContractLogs")
-        self.synthetic_evm_addresses: bool = config.value(_PERSIST + "syntheticContractLogEvmAddressLookup")
-        self.synthetic_contract_results: bool = config.value(_PERSIST + "syntheticContractResults")
-        self.tokens: bool = config.value(_PERSIST + "tokens")
-        self.token_airdrops: bool = self.tokens and config.value(_PERSIST + "tokenAirdrops")
-        self.track_allowance: bool = config.value(_PERSIST + "trackAllowance")
-        self.track_balance: bool = config.value(_PERSIST + "trackBalance")
-        self.track_nonce: bool = config.value(_PERSIST + "trackNonce")
-        self.transaction_bytes: bool = config.value(_PERSIST + "transactionBytes")
-        self.transaction_hash: bool = config.value(_PERSIST + "transactionHash")
-        self.transaction_hash_exclusion = {
-            NUMBERS[name] for name in config.value(_PERSIST + "transactionHashExclusion")
-        }
-        self.transaction_record_bytes: bool = config.value(_PERSIST + "transactionRecordBytes")
-        self.transaction_signatures = {
-            NUMBERS[name] for name in config.value(_PERSIST + "transactionSignatures")
-        }
 
 
 class Batch(Rows):
@@ -85,7 +33,7 @@ class Batch(Rows):
         self.evm_addresses = EvmAddresses()
         self.persist = persist
         self.recoverable_errors = 0
-        # The row of `transaction` of the item being read: what later steps find out may be added to it.
+        # The `transaction` row of the item being read; later steps may add to it.
         self.transaction: dict[str, Any] = {}
         self._states: dict[type, Any] = {}
         self._after_file: list[Callable[[CursorWrapper], None]] = []
@@ -105,9 +53,10 @@ class Batch(Rows):
             return state
 
     def after_file(self, work: Callable[[CursorWrapper], None]) -> None:
-        """Do `work` in the database when all rows of the file being read are written, and none of later ones.
+        """Do `work` in the database when all rows of the file being read are written, and none of later
+        files.
 
-        For what is computed from tables: so it is the same in whatever batches files are loaded.
+        What is computed from tables so comes out the same in whatever batches files are loaded.
         """
         self._after_file.append(work)
 
@@ -138,7 +87,8 @@ class Batch(Rows):
         super().write(cursor)
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
-        """A new version of an entity by a create, update or delete transaction (columns of `entity`).
+        """Add the version of an entity that a create, update or delete transaction makes (columns of
+        `entity`).
 
         Nothing happens for id 0: the transaction names its entity by an alias or not at all.
         """
@@ -155,18 +105,18 @@ class Batch(Rows):
         self.upsert(Entity, since=item.consensus_timestamp, **columns)
 
     def account(self, item: RecordItem, account: Any, role: str) -> int | None:
-        """The account an AccountID of the body names, alias and EVM address included; 0 when it names none.
+        """Return the account that an AccountID of the body names, also by alias; 0 when it names none.
 
-        None, and a recoverable problem that tells its `role`, when its alias is not known.
+        An alias that is not known gives None, and a recoverable problem that tells the account's `role`.
         """
-        found = self.lookup.account(account)
-        if not found and account.WhichOneof("account") == "alias":
+        entity = self.lookup.account(account)
+        if not entity and account.WhichOneof("account") == "alias":
             self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_TOLD].hex()}")
             return None
-        return found
+        return entity
 
     def warning(self, item: RecordItem, problem: str) -> None:
-        """Log what is odd about an item and no problem to anyone."""
+        """Log something odd about an item that is no problem to anyone."""
         log.warning("event=odd consensus_timestamp=%d problem=%r", item.consensus_timestamp, problem)
 
     def recoverable(self, item: RecordItem, problem: str) -> None:

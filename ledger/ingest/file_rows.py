@@ -2,14 +2,15 @@
 
 import logging
 import re
+import time
 from contextlib import suppress
 from typing import Any
 
+from ledger import models
 from ledger.ingest.batch import Batch
-from ledger.ingest.block import add_block, add_sidecar
 from ledger.ingest.errors import IngestError, RecoverableError
+from ledger.ingest.filters import InvalidFilter, Selection
 from ledger.ingest.registry import entity_of, essential_steps, load_handlers, steps
-from ledger.ingest.selection import InvalidFilter, Selection
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import RecordFile
@@ -21,6 +22,8 @@ from mirror.values.entity_id import ImpossibleId
 from mirror.values.result_codes import INVALID_ID
 
 log = logging.getLogger(__name__)
+
+_DIGEST_SHA384 = 0
 
 PASS_OVER = "importer.parser.passOver"
 
@@ -50,7 +53,7 @@ class FileRows:
         items = self._selection.dates_of(file.items)
         for item in items:
             self._add_item(batch, file, item)
-        add_block(batch, file, index=index, count=len(items), node_id=source.node_id, load_start=load_start)
+        _add_block(batch, file, index=index, count=len(items), node_id=source.node_id, load_start=load_start)
         return items
 
     def _attach_sidecars(self, batch: Batch, source: StreamFile, file: RecordFile) -> None:
@@ -62,13 +65,15 @@ class FileRows:
                 count, size = len(sidecar.records), sidecar.size
                 for consensus_timestamp, record in sidecar.records:
                     by_timestamp.setdefault(consensus_timestamp, []).append(record)
-            add_sidecar(
-                batch,
-                file,
-                number=metadata.id,
+            batch.insert(
+                models.SidecarFile,
+                consensus_end=file.consensus_end,
+                id=metadata.id,
                 name=metadata.name,
-                digest=metadata.hash,
+                hash=metadata.hash,
+                hash_algorithm=_DIGEST_SHA384,
                 types=list(metadata.types),
+                # Null when the sidecar was not read.
                 count=count,
                 size=size,
             )
@@ -131,6 +136,52 @@ class FileRows:
             item.consensus_timestamp,
             transaction_types.name(item.transaction_type),
         )
+
+
+# BLOCK
+
+
+def _add_block(
+    batch: Batch, file: RecordFile, *, index: int, count: int, node_id: int, load_start: int
+) -> None:
+    """Rows: record_file; its presence says that the whole file is stored.
+
+    `count` is the number of transactions stored; the totals are those of all. Load times are ms.
+    """
+    totals = file.block_totals()
+    major, minor, patch = file.hapi_version or (None, None, None)
+    software_major, software_minor, software_patch = file.software_version or (major, minor, patch)
+    batch.insert(
+        models.RecordFile,
+        name=file.name,
+        load_start=load_start,
+        load_end=time.time_ns() // 1_000_000,
+        hash=file.hash,
+        prev_hash=file.previous_hash,
+        consensus_start=file.consensus_start,
+        consensus_end=file.consensus_end,
+        count=count,
+        digest_algorithm=_DIGEST_SHA384,
+        hapi_version_major=major,
+        hapi_version_minor=minor,
+        hapi_version_patch=patch,
+        software_version_major=software_major,
+        software_version_minor=software_minor,
+        software_version_patch=software_patch,
+        version=file.version,
+        file_hash=file.file_hash,
+        index=index,
+        gas_used=totals.gas_used,
+        logs_bloom=totals.logs_bloom,
+        size=file.size,
+        sidecar_count=len(file.sidecars),
+        node_id=node_id,
+        round_start=file.round_start,
+        round_end=file.round_end,
+    )
+
+
+# WORDS
 
 
 def _named(item: RecordItem) -> str:

@@ -1,15 +1,19 @@
-"""The option --filter: which transactions are kept, as a person says it; it becomes importer.parser.include.
+"""Filters of what is loaded: by date, entity and type.
 
-`accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER` keeps what takes part in one of these accounts and is of
-this type; of several filters one is enough.
+A filter in the settings is written `entity=0.0.1001,0.0.1002 transaction=CRYPTOTRANSFER` and takes what fits
+all its parts; several are separated by semicolons, and one that fits is enough. On the command line it is
+written `--filter 'accounts=0.0.1001,0.0.1002 types=CRYPTOTRANSFER'`, which becomes the setting
+importer.parser.include.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ledger.ingest.selection import InvalidFilter
+from ledger.ingest.trust import changes_nodes
+from ledger.stream.record.item import RecordItem
 from mirror import config
-from mirror.values import entity_id
+from mirror.config.errors import OperatorError
+from mirror.values import entity_id, timestamp
 from mirror.values.entity_id import InvalidEntityId
 from mirror.values.transaction_types import NUMBERS
 
@@ -18,16 +22,118 @@ _KINDS = ("account", "token", "topic", "contract", "type")
 _ALWAYS = "entity=101,102; transaction=NODESTAKEUPDATE"
 
 
-@dataclass
+# SETTINGS
+
+
+class InvalidFilter(OperatorError):
+    """A filter that cannot be used; the message names it and says what would be right."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
 class Filter:
-    """One filter: entities as `kind id`, and types; both have to fit where both are given."""
+    """Entities (encoded) and types; an empty set fits everything."""
+
+    entities: frozenset[int]
+    types: frozenset[int]
+
+    def fits(self, item: RecordItem) -> bool:
+        if self.types and item.transaction_type not in self.types:
+            return False
+        return not self.entities or not self.entities.isdisjoint(entities_of(item))
+
+
+def entities_of(item: RecordItem) -> set[int]:
+    """Return the entity and the payer, and the tokens and parties of the record's transfers.
+
+    Needs `item.entity_id`.
+    """
+    entities = {item.entity_id, item.payer_account_id}
+    entities |= {entity_id.of_account(each.accountID) for each in item.record.transferList.accountAmounts}
+    for tokens in item.record.tokenTransferLists:
+        entities.add(entity_id.of_token(tokens.token))
+        entities |= {entity_id.of_account(each.accountID) for each in tokens.transfers}
+        for nft in tokens.nftTransfers:
+            entities.add(entity_id.of_account(nft.senderAccountID))
+            entities.add(entity_id.of_account(nft.receiverAccountID))
+    return entities
+
+
+class Selection:
+    """The settings importer.startDate, endDate, parser.include and parser.exclude."""
+
+    def __init__(self) -> None:
+        """Errors: InvalidFilter."""
+        self._start = _time("importer.startDate", timestamp.MIN)
+        self._end = _time("importer.endDate", timestamp.MAX)
+        self._include = _filters("importer.parser.include")
+        self._exclude = _filters("importer.parser.exclude")
+        self.everything = not self._include and not self._exclude
+
+    def dates_of(self, items: Iterable[RecordItem]) -> list[RecordItem]:
+        """Return the items within the dates; only they count as the block's transactions."""
+        return [item for item in items if self._start <= item.consensus_timestamp <= self._end]
+
+    def takes(self, item: RecordItem) -> bool:
+        """Tell if the filters let an item in; what is excluded stays out whatever is included.
+
+        Changes of the nodes are always let in: the signatures of later files are verified by them.
+        """
+        if changes_nodes(item):
+            return True
+        if any(each.fits(item) for each in self._exclude):
+            return False
+        return not self._include or any(each.fits(item) for each in self._include)
+
+
+def _time(name: str, default: int) -> int:
+    text = config.value(name)
+    try:
+        return timestamp.of_instant(text) if text else default
+    except timestamp.InvalidTimestamp as error:
+        raise InvalidFilter(f"{config.described(name).variable}: {error}.") from None
+
+
+def _filters(name: str) -> list[Filter]:
+    return [_filter(name, text) for text in config.value(name).split(";") if text.strip()]
+
+
+def _filter(name: str, text: str) -> Filter:
+    entities, types = set[int](), set[int]()
+    shard, realm = config.value("common.shard"), config.value("common.realm")
+    variable = config.described(name).variable
+    for part in text.split():
+        key, _, values = part.partition("=")
+        for value in filter(None, values.split(",")):
+            try:
+                if key == "entity":
+                    entities.add(entity_id.parse(value, shard, realm))
+                elif key == "transaction":
+                    types.add(NUMBERS[value.upper()])
+                else:
+                    raise InvalidFilter(f"{variable}: {part!r} is not entity=... or transaction=...")
+            except (InvalidEntityId, KeyError):
+                kind = "an entity id such as 0.0.1001" if key == "entity" else "a transaction type"
+                raise InvalidFilter(f"{variable}: {value!r} is not {kind}.") from None
+    if not entities and not types:
+        raise InvalidFilter(f"{variable}: the filter {text.strip()!r} names no entity and no type.")
+    return Filter(frozenset(entities), frozenset(types))
+
+
+# OPTION
+
+
+@dataclass
+class FilterOption:
+    """One option --filter: entities as pairs of kind and id, and types."""
 
     entities: list[tuple[str, str]] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
 
     @property
     def setting(self) -> str:
-        """The same as importer.parser.include has it."""
+        """The filter as importer.parser.include has it."""
         parts = [f"entity={','.join(number for _, number in self.entities)}"] if self.entities else []
         if self.types:
             parts.append(f"transaction={','.join(self.types)}")
@@ -42,9 +148,9 @@ class Filter:
         return " ".join(parts)
 
 
-def parse(text: str) -> Filter:
+def parse_option(text: str) -> FilterOption:
     """Errors: InvalidFilter."""
-    found = Filter()
+    option = FilterOption()
     shard, realm = config.value("common.shard"), config.value("common.realm")
     for part in text.split():
         key, equals, values = part.partition("=")
@@ -60,29 +166,32 @@ def parse(text: str) -> Filter:
                     raise InvalidFilter(
                         f"--filter: {value!r} is not a transaction type such as CRYPTOTRANSFER."
                     )
-                found.types.append(value.upper())
+                option.types.append(value.upper())
                 continue
             try:
                 number = entity_id.text(entity_id.parse(value, shard, realm))
             except InvalidEntityId:
                 number = None
             if number is None:
-                raise InvalidFilter(f"--filter: {value!r} is not the id of {_one(kind)} such as 0.0.1001.")
-            found.entities.append((kind, number))
-    if not found.setting:
+                article = "an" if kind == "account" else "a"
+                raise InvalidFilter(
+                    f"--filter: {value!r} is not the id of {article} {kind} such as 0.0.1001."
+                )
+            option.entities.append((kind, number))
+    if not option.setting:
         raise InvalidFilter(f"--filter: {text!r} names nothing to keep.")
-    return found
+    return option
 
 
-def setting(filters: Iterable[Filter]) -> str:
-    """The value of importer.parser.include that keeps what fits one of them, and what trust needs."""
-    return "; ".join([*(each.setting for each in filters), _ALWAYS])
+def setting(options: Iterable[FilterOption]) -> str:
+    """Return the importer.parser.include that keeps what fits one of the options, and what trust needs."""
+    return "; ".join([*(option.setting for option in options), _ALWAYS])
 
 
-def sentence(filters: Iterable[Filter]) -> str:
-    """What is kept, in words."""
+def sentence(options: Iterable[FilterOption]) -> str:
+    """Say what is kept."""
     return (
-        f"Only transactions {', or '.join(map(str, filters))} are kept; to take part is to pay, to be what "
+        f"Only transactions {', or '.join(map(str, options))} are kept; to take part is to pay, to be what "
         "the transaction is about, or to be in its transfers. Changes of the address book and the stakes are "
         "kept too, to go on verifying signatures. Blocks keep their numbers, hashes and totals; balances are "
         "those of the kept transactions alone."
@@ -91,7 +200,3 @@ def sentence(filters: Iterable[Filter]) -> str:
 
 def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _one(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

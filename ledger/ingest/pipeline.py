@@ -1,73 +1,62 @@
-"""Record files -> rows -> tables: whole files only, each batch of files in one database transaction.
+"""The pipeline from stream files to tables: each batch of whole files in one database transaction.
 
-One thread reads files and builds rows, another writes the batch before; so decoding and the database work at
-once. What is committed is always a prefix of the stream that ends with a whole file; loading goes on after
-the last `record_file` row. Commits wait for the disk: a crash loses no block that a client has seen.
+One thread reads files and builds rows while another writes the batch before. The tables always hold a prefix
+of the stream that ends with a whole file; loading goes on after the last `record_file` row. Commits wait for
+the disk: a crash loses no block that a client has seen.
 """
 
 import gc
 import logging
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.backends.utils import CursorWrapper
+from django.db import connection, transaction
 
 from ledger.ingest import stored_network
-from ledger.ingest.batch import Batch, Persist
+from ledger.ingest.batch import Batch
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.computed.balance_snapshots import Snapshots
 from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
+from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
+from ledger.ingest.persist import Persist
 from ledger.ingest.registry import start_work
 from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
-from mirror.models import LOADER_LOCK
 
 log = logging.getLogger(__name__)
-
-LOADER_LOCK_SECONDS = 5.0
-
-_HOLDER = """
-    select a.application_name from pg_locks l
-    join pg_database d on d.oid = l.database
-    left join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and d.datname = current_database() and l.granted
-        and l.classid = %s and l.objid = %s and l.objsubid = 1"""
 
 
 @dataclass
 class Progress:
-    """What a run has done so far."""
+    """The work that a run has done so far."""
 
     files: int = 0
     skipped: int = 0
     transactions: int = 0
     bytes: int = 0
-    # Files that a majority signed, and all nodes that did.
+    # Files that a quorum signed, and all nodes that signed one.
     verified: int = 0
     signed_by: frozenset[int] = frozenset()
     last: Position | None = None
-    # When the last balance snapshot was taken, or what stands for it (ns).
+    # The time of the last balance snapshot, or what stands for it (ns).
     snapshot: int | None = None
 
 
 class Pipeline:
-    """Loads record files after what is stored; `report` is told after every file taken and every commit.
+    """Loads the stream files that follow what is stored.
 
-    With `trust`, files from where there are signature files have to be signed by a majority. With `start`
-    (ns), what is loaded may end before it and go on at it, whatever was between. `progress` is that of an
-    earlier run, to be added to; `committed` is what is certain of this one, however it ends.
+    `report` is called after every file and every commit. With `trust`, published files have to be signed by a
+    quorum. With `start` (ns), a gap that ends there is allowed. `progress` is that of an earlier run, to be
+    added to; `committed` is the part of it that is stored for certain, however the run ends.
     """
 
     def __init__(
@@ -96,7 +85,7 @@ class Pipeline:
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
         self._stopping = stopping or threading.Event()
-        # Whether the file read last changes the nodes or their stakes.
+        # Set when the file read last changes the nodes or their stakes.
         self._nodes_change = False
 
     def stop(self) -> None:
@@ -104,7 +93,8 @@ class Pipeline:
         self._stopping.set()
 
     def run(self, files: Iterable[StreamFile | None]) -> Progress:
-        """Load what of `files` (in consensus order) is not loaded yet; None says that none follows for now.
+        """Load those of `files` (in consensus order) that are not loaded yet; None says that none follows for
+        now.
 
         Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
         files before it are loaded, nothing of it is.
@@ -129,7 +119,7 @@ class Pipeline:
                 if self._stopping.is_set():
                     break
                 if file is None:
-                    # What there is becomes visible, and an error of writing it is told.
+                    # Make the files so far visible, and raise the error if they can't be written.
                     self._submit(batch)
                     batch, loaded, start, items = self._new_batch(), [], replace(self.progress), 0
                     continue
@@ -162,10 +152,10 @@ class Pipeline:
         return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: StreamFile) -> int | None:
-        """Add the rows of a file; the number of its transactions, or None when it is loaded already.
+        """Add the rows of a file. Return the number of its transactions, None when it is loaded already.
 
-        A file that is not, but lies before the last one loaded, is refused. Only one that follows that by its
-        hash may begin before that ends: in blocks transactions need not be in the order of their times.
+        A file that lies before the last one loaded is refused. Only the next file of the chain may begin
+        before the last one ends: in blocks, transactions need not be in the order of their times.
         """
         last = self.progress.last
         if last and last.reaches(source) and self._loaded.has(source, last):
@@ -233,14 +223,16 @@ def _write(batch: Batch) -> None:
 
 
 def _close_connection() -> None:
-    """Of the thread that runs this: Django keeps one connection per thread."""
+    """Close the connection of the thread that runs this: Django keeps one per thread."""
     connection.close()
 
 
 @contextmanager
 def _fewer_collections() -> Iterator[None]:
-    """A batch is millions of objects and hardly a cycle: looking for cycles as often as Python does by
-    default takes a fifth of the time.
+    """Collect garbage less often.
+
+    A batch is millions of objects with hardly a cycle: looking for cycles as often as Python does by default
+    takes a fifth of the time.
     """
     before = gc.get_threshold()
     gc.freeze()
@@ -250,46 +242,3 @@ def _fewer_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
-
-
-@contextmanager
-def loader_lock() -> Iterator[None]:
-    """Be the one loader of the database. Errors: IngestError when another holds the lock.
-
-    A loader that was killed keeps it for a moment, until the server ends its session. Whoever reports what it
-    does takes the lock before, so that a refused loader never reports; a session may take it twice.
-    """
-    with connection.cursor() as cursor:
-        deadline = time.monotonic() + LOADER_LOCK_SECONDS
-        while True:
-            cursor.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK])
-            if cursor.fetchone()[0]:
-                break
-            if time.monotonic() > deadline:
-                raise _held(cursor)
-            time.sleep(0.1)
-        cursor.execute("select set_config('application_name', %s, false)", [_who()])
-    try:
-        yield
-    finally:
-        # A session that was lost has lost its lock too.
-        with suppress(OperationalError, InterfaceError), connection.cursor() as cursor:
-            cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
-            cursor.execute("reset application_name")
-
-
-def _who() -> str:
-    """What the loader's session is called, by which whoever it keeps out tells it."""
-    return f"process {os.getpid()} on {socket.gethostname()}"
-
-
-def _held(cursor: CursorWrapper) -> IngestError:
-    """Says who holds the loader's lock."""
-    cursor.execute(_HOLDER, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
-    holder = next((name for (name,) in cursor.fetchall() if name), "of another user of the database")
-    return IngestError(
-        "database",
-        "",
-        f"another loader is writing to it, {holder}",
-        "Wait for it to end, or stop it; `manage.py status` says what it is doing.",
-    )

@@ -11,7 +11,8 @@ from django.conf import settings
 
 from ledger.ingest.chain import Position
 from ledger.ingest.errors import IngestError
-from ledger.ingest.pipeline import Pipeline, loader_lock
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError

@@ -14,7 +14,8 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
 from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError

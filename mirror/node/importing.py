@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ledger.ingest.pipeline import Pipeline, Progress, loader_lock
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile

@@ -1,8 +1,8 @@
-"""Columns that hold the EVM address of an account, filled in when the batch is written.
+"""EVM addresses of accounts, filled into the rows of a batch when it is written.
 
 An entity gets its EVM address when it is created and keeps it. So the address of an account at the item being
-read is the one it was created with earlier in the batch, else the one stored before the batch: one query for
-all accounts of a batch, and an answer that does not depend on its size.
+read is the one it was created with earlier in the batch, else the one stored before the batch. One query
+answers for all accounts of a batch, and the answer does not depend on the size of the batch.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 
 class EvmAddresses:
-    """The accounts of one batch whose address is asked for."""
+    """The accounts of one batch whose address is wanted."""
 
     def __init__(self) -> None:
         self._created: dict[int, bytes] = {}
@@ -22,9 +22,7 @@ class EvmAddresses:
         self._created.setdefault(entity, evm_address)
 
     def fill(self, row: dict[str, Any], column: str, account: int) -> None:
-        """Let `column` of an inserted row become the account's address without leading zeros; what it holds
-        stays if the account has none.
-        """
+        """Set `column` of an inserted row to the account's address without leading zeros, if it has one."""
         address = self._created.get(account)
         if address is None:
             self._wanted.append((row, column, account))
@@ -32,7 +30,7 @@ class EvmAddresses:
             row[column] = address.lstrip(b"\0")
 
     def write(self, cursor: CursorWrapper) -> None:
-        """Fill what needs the stored entities, before anything of the batch is written."""
+        """Fill in the stored addresses, before anything of the batch is written."""
         if not self._wanted:
             return
         accounts = list({account for _, _, account in self._wanted})

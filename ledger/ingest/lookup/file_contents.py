@@ -1,12 +1,12 @@
-"""The content of files at the item being read, for init code and call data that transactions keep in one.
+"""The content of files at the item being read: init code and call data that transactions keep in a file.
 
-Source: file_data, and the chunks of batches that are not committed yet: that of the items being read, and
-the one being written meanwhile. So the answer does not depend on what is committed when.
+Source: file_data, and the chunks of the two batches that are not committed yet: the one being read and the
+one being written. So the answer does not depend on when batches are committed.
 """
 
-from collections import OrderedDict
 from typing import NamedTuple
 
+from cachetools import LRUCache
 from django.db import connection
 
 from mirror.values import entity_id, hexes
@@ -31,7 +31,7 @@ _STORED = """
 
 
 class Chunk(NamedTuple):
-    """What one transaction put into a file; as a row of file_data."""
+    """The bytes one transaction put into a file; a row of file_data."""
 
     consensus_timestamp: int
     transaction_type: int
@@ -39,50 +39,45 @@ class Chunk(NamedTuple):
 
     @property
     def starts(self) -> bool:
-        """Whether the content begins here; an update without content changes nothing."""
+        """The content begins here; an update without content changes nothing."""
         return self.transaction_type == _CREATE or (self.transaction_type == _UPDATE and bool(self.data))
 
 
 class FileContents:
-    """Contents of user files; those of system files (up to number 999) are never code or call data."""
+    """Contents of user files; system files (up to number 999) never hold code or call data."""
 
     def __init__(self) -> None:
         self._read: dict[int, list[Chunk]] = {}
         self._writing: dict[int, list[Chunk]] = {}
-        self._assembled: OrderedDict[int, bytes | None] = OrderedDict()
+        self._decoded: LRUCache[int, bytes | None] = LRUCache(CACHE_SIZE)
 
     def add(self, file: int, chunk: Chunk) -> None:
         """Note a row of file_data that the item being read adds."""
         if not _of_user(file):
             return
         self._read.setdefault(file, []).append(chunk)
-        self._assembled.pop(file, None)
+        self._decoded.pop(file, None)
 
     def decoded(self, file: int, at: int) -> bytes | None:
-        """The bytes of a file that holds them in hex, at the item of consensus timestamp `at`.
+        """Return the bytes that a file holds in hex, at the item of consensus timestamp `at`.
 
         None when the file is not known, not hex, or a system file.
         """
         if not _of_user(file):
             return None
-        if file in self._assembled:
-            self._assembled.move_to_end(file)
-            return self._assembled[file]
-        content = self._content(file, at)
-        decoded = None if content is None else _of_hex(content)
-        self._assembled[file] = decoded
-        if len(self._assembled) > CACHE_SIZE:
-            self._assembled.popitem(last=False)
-        return decoded
+        if file not in self._decoded:
+            content = self._content(file, at)
+            self._decoded[file] = None if content is None else _of_hex(content)
+        return self._decoded[file]
 
     def submitted(self) -> None:
-        """The batch being read goes to the writer; the one before it is committed."""
+        """Note that the batch being read goes to the writer; the one before it is committed."""
         self._writing, self._read = self._read, {}
 
     def forget(self) -> None:
-        """After a batch was not committed: nothing is known but what is stored."""
+        """Forget everything after a batch was not committed."""
         self._read, self._writing = {}, {}
-        self._assembled.clear()
+        self._decoded.clear()
 
     def _content(self, file: int, at: int) -> bytes | None:
         chunks = [*self._writing.get(file, ()), *self._read.get(file, ())]

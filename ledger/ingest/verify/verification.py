@@ -11,12 +11,13 @@ from typing import NamedTuple, TypeVar
 
 from django.db import connection
 
-from ledger.ingest.batch import Batch, Persist
+from ledger.ingest.batch import Batch
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
+from ledger.ingest.persist import Persist
 from ledger.ingest.trust import NoAddressBook, Trust
 from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError

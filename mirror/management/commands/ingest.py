@@ -86,7 +86,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with ExitStack() as stack:
             if options["filter"]:
-                chosen = [filters.parse(text) for text in options["filter"]]
+                chosen = [filters.parse_option(text) for text in options["filter"]]
                 stack.callback(config.overridden({"importer.parser.include": filters.setting(chosen)}))
                 self.stdout.write(filters.sentence(chosen))
             self._ingest(options)

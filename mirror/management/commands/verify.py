@@ -48,7 +48,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with ExitStack() as stack:
             if options["filter"]:
-                kept = filters.setting(map(filters.parse, options["filter"]))
+                kept = filters.setting(map(filters.parse_option, options["filter"]))
                 stack.callback(config.overridden({"importer.parser.include": kept}))
             self._verify(options)
 

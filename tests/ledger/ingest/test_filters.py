@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.ingest import filters
-from ledger.ingest.selection import InvalidFilter
+from ledger.ingest.filters import InvalidFilter
 from mirror.values.hapi import NodeAddressBook
 from tests.ledger.compose import Stream, num
 from tests.ledger.ingest.load import load, settings, stored
@@ -31,8 +31,8 @@ from tests.ledger.ingest.test_selection import some_transactions
     ],
 )
 def test_a_filter_says_what_it_keeps(text: str, words: str) -> None:
-    assert str(filters.parse(text)) == words
-    assert f"Only transactions {words} are kept" in filters.sentence([filters.parse(text)])
+    assert str(filters.parse_option(text)) == words
+    assert f"Only transactions {words} are kept" in filters.sentence([filters.parse_option(text)])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_filter_says_what_it_keeps(text: str, words: str) -> None:
 )
 def test_a_filter_that_makes_no_sense_is_refused(text: str, problem: str) -> None:
     with pytest.raises(InvalidFilter) as raised:
-        filters.parse(text)
+        filters.parse_option(text)
 
     assert problem in str(raised.value)
     assert raised.value.exit_code == 2
@@ -69,7 +69,7 @@ def test_a_filter_that_makes_no_sense_is_refused(text: str, problem: str) -> Non
 def test_filters_keep_what_they_say(texts: list[str], expected: list[int]) -> None:
     stream = some_transactions()
 
-    with settings(importer__parser__include=filters.setting(map(filters.parse, texts))):
+    with settings(importer__parser__include=filters.setting(map(filters.parse_option, texts))):
         load(stream.block())
 
     assert [index for (index,) in stored("transaction", "index")] == expected
@@ -84,7 +84,7 @@ def test_address_books_and_stakes_are_kept_whatever_the_filter() -> None:
     stream.happen("node_stake_update", {"node_stake": [{"node_id": 0, "stake": 5}]})
     stream.send({1001: -1, 1002: 1})
 
-    with settings(importer__parser__include=filters.setting([filters.parse("accounts=0.0.9999")])):
+    with settings(importer__parser__include=filters.setting([filters.parse_option("accounts=0.0.9999")])):
         load(stream.block())
 
     assert stored("address_book_entry", "node_id, public_key") == [(0, "ab")]

@@ -7,7 +7,7 @@ import pytest
 
 from ledger.ingest import registry
 from ledger.ingest.errors import IngestError
-from ledger.ingest.selection import InvalidFilter
+from ledger.ingest.filters import InvalidFilter
 from ledger.stream.record.compose import Block
 from mirror.models import PassedOver
 from mirror.node import status

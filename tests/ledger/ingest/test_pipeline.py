@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from ledger.ingest import pipeline
+from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.errors import StreamFileError
@@ -268,7 +268,7 @@ def test_sidecars_that_are_not_wanted_are_listed_but_not_read(tmp_path: Path) ->
 
 
 def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "LOADER_LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(loader_lock, "LOADER_LOCK_SECONDS", 0.1)
     stream(tmp_path, blocks=1)
     other = connections.create_connection("default")
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from ledger.ingest import pipeline
+from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Problem, Reporting
@@ -117,7 +117,7 @@ def running() -> Iterator[dict[str, Any]]:
 def test_a_follower_that_is_refused_leaves_the_state_of_the_one_that_runs(
     running: dict[str, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "LOADER_LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(loader_lock, "LOADER_LOCK_SECONDS", 0.1)
 
     with pytest.raises(OperatorError, match="another loader is writing to it"):
         following.follow(print, threading.Event(), str(tmp_path))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.errors import IngestError
-from ledger.ingest.selection import InvalidFilter, Selection
+from ledger.ingest.filters import InvalidFilter, Selection
 from mirror.values import timestamp
 from mirror.values.hapi import ContractFunctionResult
 from tests.ledger.compose import Stream, num

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
-from ledger.ingest import pipeline
+from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following import follower as following
 from ledger.ingest.following.configured_bucket import names_public_bucket
@@ -518,7 +518,7 @@ def test_killed_at_random_moments_it_ends_as_if_undisturbed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # So long may it take until the database notices that a loader was killed.
-    monkeypatch.setattr(pipeline, "LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(loader_lock, "LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
     settings_of(
         {
             "importer.initialAddressBook": str(tmp_path / "book.bin"),

@@ -1,0 +1,65 @@
+"""The lock that lets one loader at a time write to the database."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from django.db import InterfaceError, OperationalError, connection
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.errors import IngestError
+from mirror.models import LOADER_LOCK
+
+LOADER_LOCK_SECONDS = 5.0
+
+_HOLDER = """
+    select a.application_name from pg_locks l
+    join pg_database d on d.oid = l.database
+    left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and d.datname = current_database() and l.granted
+        and l.classid = %s and l.objid = %s and l.objsubid = 1"""
+
+
+@contextmanager
+def loader_lock() -> Iterator[None]:
+    """Be the one loader of the database. Errors: IngestError when another holds the lock.
+
+    A loader that was killed keeps the lock until the server ends its session. Take it before reporting, so
+    that a refused loader never reports; a session may take it twice.
+    """
+    with connection.cursor() as cursor:
+        deadline = time.monotonic() + LOADER_LOCK_SECONDS
+        while True:
+            cursor.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK])
+            if cursor.fetchone()[0]:
+                break
+            if time.monotonic() > deadline:
+                raise _held(cursor)
+            time.sleep(0.1)
+        cursor.execute("select set_config('application_name', %s, false)", [_session_name()])
+    try:
+        yield
+    finally:
+        # A session that was lost has lost its lock too.
+        with suppress(OperationalError, InterfaceError), connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
+            cursor.execute("reset application_name")
+
+
+def _session_name() -> str:
+    """Return the name of the loader's session, which other loaders see when they are refused."""
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _held(cursor: CursorWrapper) -> IngestError:
+    """Return the error that says who holds the lock."""
+    cursor.execute(_HOLDER, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
+    holder = next((name for (name,) in cursor.fetchall() if name), "of another user of the database")
+    return IngestError(
+        "database",
+        "",
+        f"another loader is writing to it, {holder}",
+        "Wait for it to end, or stop it; `manage.py status` says what it is doing.",
+    )
