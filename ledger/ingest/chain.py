@@ -1,4 +1,4 @@
-"""Where the stream stands: which files are loaded, which is the last, and whether the next continues it."""
+"""The hash chain: which files are loaded, which is the last, and if the next file follows it."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mirror import config
 
 NO_HASH = "0" * 96
 
-# So many of the files that are loaded are read at once; by the key and the index record_file__index.
+# Rows of loaded files are read so many at a time; by the key and the index record_file__index.
 _WINDOW = 1_000
 _BY_TIME = """
     select consensus_end, consensus_start from record_file where consensus_end >= %s
@@ -22,15 +22,20 @@ _BY_TIME = """
 _BY_NUMBER = "select index, version from record_file where index >= %s order by index limit %s"
 _STORED = "select 1 from record_file where consensus_end = %s and hash = %s"
 
-# From this version on files have their numbers themselves; those before may be counted anew.
+# Files have had numbers of their own since this version; before it they are counted.
 _NUMBERED = 6
+
+
+def chained(previous_hash: str, last_hash: str) -> bool:
+    """Tell if a file with this previous hash may follow the one of `last_hash`, which may be unknown."""
+    return last_hash in ("", NO_HASH) or previous_hash == last_hash
 
 
 @dataclass(frozen=True)
 class Position:
     """The last file of the stream. Source: the record_file row with the greatest consensus_end.
 
-    `wrapper_hash` is the hash of the block it came wrapped in, if it did; only a running loader knows it.
+    `wrapper_hash` is the hash of the block that the file came wrapped in; only a running loader knows it.
     """
 
     name: str
@@ -56,24 +61,24 @@ class Position:
         return cls(file.name, file.consensus_end, file.hash, index, file.version, wrapper_hash)
 
     def reaches(self, source: StreamFile) -> bool:
-        """Whether the stream has come as far as a file, as its name tells: the file is loaded or left out."""
+        """Tell if the stream has come as far as a file, by its name: the file is loaded or left out."""
         if source.number is None:
             return source.instant <= self.consensus_end
         return source.number <= self.index
 
     def require_next(self, file: RecordFile) -> None:
-        """The file's previous hash must be the hash of this one, a block's number the next.
+        """Require that a file has the hash of this one as its previous hash, and a block the next number.
 
         Errors: IngestError.
         """
         self._require_next_number(file)
         self._require_next_wrapper(file)
         if file.version == block_file.VERSION and self.version != block_file.VERSION:
-            # Where a network goes over to blocks these chain to the one around the last record file.
+            # A network's first block chains to the block around the last record file.
             last_hash = self.wrapper_hash or ""
         else:
             last_hash = self.hash
-        if last_hash in ("", NO_HASH) or file.previous_hash == last_hash:
+        if chained(file.previous_hash, last_hash):
             return
         raise IngestError(
             file.name,
@@ -105,9 +110,10 @@ class Position:
 
 
 class LoadedFiles:
-    """The files the database has. Ask in the order of the stream, and only about files it has come as far as.
+    """The files that the database has.
 
-    `last` is the last file read, which need not be stored yet.
+    Ask in the order of the stream, and only about files that the stream has reached. `last` is the last file
+    read, which need not be stored yet.
     """
 
     def __init__(self) -> None:
@@ -115,19 +121,19 @@ class LoadedFiles:
         self._compared = False
 
     def has(self, source: StreamFile, last: Position) -> bool:
-        """Whether the database has this file. Its name tells that; but the first is compared as a whole, for
-        files of another stream may have the same names.
+        """Tell if the database has this file, by its name.
 
-        Errors: StreamFileError.
+        The first file is compared as a whole, as files of another stream may have the same names. Errors:
+        StreamFileError.
         """
         if self._compared and self._has_name(source):
             return True
-        found = self.has_content(source.record_file(), last)
-        self._compared = self._compared or found
-        return found
+        has = self.has_content(source.record_file(), last)
+        self._compared = self._compared or has
+        return has
 
     def has_content(self, file: RecordFile, last: Position) -> bool:
-        """Whether the database has this very file."""
+        """Tell if the database has this very file."""
         if (file.consensus_end, file.hash) == (last.consensus_end, last.hash):
             return True
         with connection.cursor() as cursor:
@@ -142,7 +148,7 @@ class LoadedFiles:
 
 
 class _Window:
-    """A part of the rows of a statement that gives pairs of numbers, ordered by the first."""
+    """Some rows of a statement that returns pairs of numbers, ordered by the first."""
 
     def __init__(self, statement: str) -> None:
         self._statement = statement
@@ -150,17 +156,17 @@ class _Window:
         self._start = 0
 
     def first(self, at_least: int) -> tuple[int, int]:
-        """The first pair that begins with this number or a greater one; (-1, -1) if there is none."""
+        """Return the first pair that begins with this number or a greater one, else (-1, -1)."""
         if not self._rows or not self._start <= at_least <= self._rows[-1][0]:
             with connection.cursor() as cursor:
                 cursor.execute(self._statement, [at_least, _WINDOW])
                 self._rows, self._start = cursor.fetchall(), at_least
-        found = bisect_left(self._rows, at_least, key=itemgetter(0))
-        return self._rows[found] if found < len(self._rows) else (-1, -1)
+        index = bisect_left(self._rows, at_least, key=itemgetter(0))
+        return self._rows[index] if index < len(self._rows) else (-1, -1)
 
 
 def left_out(file: RecordFile, last: Position) -> IngestError:
-    """A file that the stream has passed without loading it."""
+    """Return the error for a file that the stream has passed without loading it."""
     return IngestError(
         file.name,
         "",
@@ -172,19 +178,20 @@ def left_out(file: RecordFile, last: Position) -> IngestError:
 
 
 def block_number(file: RecordFile, last: Position | None) -> int:
-    """The file's own block number, or, before format 6, one more than the last."""
+    """Return the file's own block number or, before format 6, one more than the last."""
     if file.block_number is not None:
         return file.block_number
     return last.index + 1 if last else int(config.value("importer.startBlockNumber"))
 
 
 def provisional_offset(file: RecordFile, last: Position | None) -> int:
-    """What block numbers counted before format 6 lack to end where the numbers in the files begin; 0
-    normally.
+    """Return what to add to the blocks counted before format 6 so that this file's own number follows them.
+
+    0 if nothing has to change.
     """
     if last is None or last.version >= 6 or file.block_number is None:
         return 0
     if file.wrapper and file.previous_hash != last.hash:
-        # The last number is not a counted one, but that of a wrapped file somewhere before.
+        # The last number was not counted: it is that of an earlier wrapped file.
         return 0
     return file.block_number - last.index - 1

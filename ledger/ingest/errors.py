@@ -1,8 +1,8 @@
-"""What stops the stream."""
+"""Errors that stop the stream."""
 
 
 class IngestError(Exception):
-    """A file cannot follow what is loaded; names the file, the position in it, the cause and the cure."""
+    """A file that cannot be loaded: its name, the position in it, the cause and the cure."""
 
     def __init__(self, file: str, position: str, cause: str, cure: str) -> None:
         place = f"{file}: {position}" if position else file
@@ -11,4 +11,4 @@ class IngestError(Exception):
 
 
 class RecoverableError(Exception):
-    """A problem of one transaction that normally is logged and passed over."""
+    """A problem of one transaction that is logged and passed over, unless the operator wants it to stop."""

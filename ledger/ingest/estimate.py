@@ -1,4 +1,4 @@
-"""What loading files would bring: files, bytes and expected rows, from a sample. No database is asked."""
+"""Estimates of what loading files would bring: files, bytes and rows, from a sample, without a database."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile
 
 SAMPLED = 50
-# Of a bucket: where it is looked into, and how many nodes are asked for files there.
+# A bucket is sampled at so many places, and so many nodes are asked for files there.
 PLACES, _NODES_ASKED = 40, 3
 
 AnyFile = TypeVar("AnyFile")
@@ -31,8 +31,9 @@ AnyFile = TypeVar("AnyFile")
 
 @dataclass(frozen=True)
 class Estimate:
-    """`bytes` are those of all data files as stored, without sidecars; `rows` by table, without those that
-    change stored ones (entities, tokens and their like).
+    """The expected load. `bytes` are of all files as stored, without sidecars.
+
+    `rows` are by table; tables whose rows are changed (entities, tokens and the like) are left out.
     """
 
     files: int
@@ -80,7 +81,7 @@ class _Sample:
 
 
 def estimate(files: Sequence[FileOnDisk]) -> Estimate:
-    """Rows of the sample, by byte, times the bytes of all. Errors: StreamFileError, IngestError."""
+    """Estimate the rows by the bytes of all files. Errors: StreamFileError, IngestError."""
     sample = _Sample()
     for source in evenly(files, SAMPLED):
         sample.add(source, source.path.stat().st_size)
@@ -91,8 +92,10 @@ def estimate(files: Sequence[FileOnDisk]) -> Estimate:
 def estimate_bucket(
     bucket: Bucket, layout: Layout, nodes: Sequence[AddressBookNode], start: int, until: int
 ) -> Estimate:
-    """Of what is published between two times (ns): files by how dense they are listed here and there, rows by
-    a file of each of these places. Signatures are not looked at. Errors: StreamFileError, IngestError.
+    """Estimate what is published between two times (ns), from several places in between.
+
+    Files by how dense they are there, rows by one file of each place; signatures are not looked at. Errors:
+    StreamFileError, IngestError.
     """
     folders = [
         folder
@@ -119,18 +122,18 @@ def estimate_bucket(
 
 
 def _listed(bucket: Bucket, folders: Iterable[str], begin: int) -> tuple[str, list[str], bool]:
-    """The first folder with signature files from a time on, their names, and whether these are all."""
+    """Return the first folder with signature files from a time on, their names, and whether these are all."""
     after = names.parse(names.record_name(begin - 1)).after
     for folder in folders:
-        found = bucket.names(folder, after)
-        listed = [name for name in found if name.endswith("_sig")]
+        page = bucket.names(folder, after)
+        listed = [name for name in page if name.endswith("_sig")]
         if listed:
-            return folder, listed, len(found) < PAGE
+            return folder, listed, len(page) < PAGE
     return "", [], True
 
 
 def _read(bucket: Bucket, folder: str, signature_name: str) -> "_Published":
-    """The record file of a signature: compressed from format 6 on, which only the content would tell."""
+    """Read the record file of a signature, compressed or not: the name of the signature does not tell."""
     plain = signature_name.removesuffix("_sig")
     try:
         return _Published(bucket, folder, f"{plain}.gz", bucket.read(f"{folder}/{plain}.gz"))
@@ -164,7 +167,7 @@ class _Published(StreamFile):
 
 
 def evenly(files: Sequence[AnyFile], count: int) -> list[AnyFile]:
-    """`count` of the files, or all, at even distances, the first and the last among them."""
+    """Return `count` of the files, or all, at even distances, the first and the last among them."""
     if len(files) <= count:
         return list(files)
     return [files[round(step * (len(files) - 1) / (count - 1))] for step in range(count)]

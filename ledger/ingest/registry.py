@@ -1,14 +1,13 @@
-"""Which function turns which transaction type into rows.
+"""The registry of handlers, the functions that turn transactions into rows.
 
-Handlers register themselves when their module is imported, which `load_handlers` does for every app: a web
-server never needs them. The pipeline only knows this registry. Four kinds:
+Handlers register themselves when their module is imported, which `load_handlers` does for every app; a web
+server never needs them. The pipeline knows only this registry. There are four kinds:
 
-- `@names_entity("TYPE", ...)`: the entity a transaction is about (`transaction.entity_id`), from body or
-receipt;
-- `@handles("TYPE", ...)`: the rows of a successful transaction of that type, or with `any_result` of every
-  one; each app may add its part, which run in the order of the installed apps;
-- `@every_item(ORDER)`: rows that any transaction may cause, in the given order around the type's own handler;
-- `@at_start`: work in the database before the first file of a run, to finish what an earlier run left.
+- `@names_entity("TYPE", ...)` returns the entity a transaction is about (`transaction.entity_id`).
+- `@handles("TYPE", ...)` adds the rows of successful transactions of a type, with `any_result` of all of
+  them. Several apps may handle a type; their handlers run in the order of the installed apps.
+- `@every_item(ORDER)` adds rows that any transaction may cause, before or after its type's handlers.
+- `@at_start` works in the database before the first file of a run, to finish what an earlier run left.
 """
 
 from collections.abc import Callable
@@ -33,7 +32,7 @@ Handlers = dict[int, list[ItemHandler]]
 
 
 class Order(IntEnum):
-    """The order of work within one item; what comes later may rely on what came before."""
+    """The order of work within one item; later steps may rely on earlier ones."""
 
     TRANSACTION = 10
     TYPE = 20
@@ -90,21 +89,22 @@ def at_start(function: StartWork) -> StartWork:
 
 
 def start_work() -> list[StartWork]:
-    """What to do in one transaction when a run begins."""
+    """Return the work to do in one database transaction when a run begins."""
     return _start
 
 
 def entity_of(item: RecordItem, batch: "Batch") -> int:
-    """The encoded id of the entity the item is about; 0 when its type names none, an ImpossibleId when what
-    it names can't be one.
+    """Return the encoded id of the entity that the item is about.
+
+    0 when its type names none, an ImpossibleId when the id it names is no valid one.
     """
     function = _entity_of.get(item.transaction_type)
     return function(item, batch) if function else 0
 
 
 def steps() -> tuple[list[ItemHandler], dict[bool, Handlers], list[ItemHandler]]:
-    """What to run for an item: functions before its type's handlers, the handlers by success and type,
-    functions after.
+    """Return the steps of an item: those before its type's handlers, the handlers by success and type, and
+    those after.
     """
     before = [function for order, function in _every if order < Order.TYPE]
     after = [function for order, function in _every if order > Order.TYPE]
@@ -112,7 +112,7 @@ def steps() -> tuple[list[ItemHandler], dict[bool, Handlers], list[ItemHandler]]
 
 
 def essential_steps() -> list[ItemHandler]:
-    """What stores a transaction and its hbar transfers, and nothing else of it."""
+    """Return the steps that store a transaction and its hbar transfers, and nothing else of it."""
     return [function for order, function in _every if order in (Order.TRANSACTION, Order.HBAR_TRANSFERS)]
 
 

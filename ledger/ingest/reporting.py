@@ -1,7 +1,7 @@
-"""What a loader does, left where `manage.py status` and the admin can see it: the row of loader_state.
+"""Reports of a loader in the row of loader_state, where `manage.py status` and the admin see them.
 
-The loader says what it does as often as it likes, from any thread; a thread of the report's own writes it
-down at most once a second.
+The loader reports as often as it likes, from any thread; a thread of the report writes the row at most once a
+second.
 """
 
 import logging
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_WRITES = 1.0
 SECONDS_WITHOUT_NEWS = 30.0
-# Rates are those of the last minute.
+# Rates are over the last minute.
 _RATE_SECONDS = 60.0
 _SECONDS_BETWEEN_SAMPLES = 0.5
 
@@ -52,9 +52,9 @@ class _Progress(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Signatures:
-    """Who signed a file that too few signed: the ids of those nodes, and of every other node what is wrong.
+    """The signers of a file that too few nodes signed, and what is wrong with every other node.
 
-    Stakes are tinybars, or numbers of nodes where they are `counted`.
+    Stakes are tinybars, or numbers of nodes when `counted`.
     """
 
     signed: tuple[int, ...]
@@ -66,7 +66,7 @@ class Signatures:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Why a loader can't go on: the file, where in it, the cause, the cure, and who signed the file."""
+    """The reason why a loader can't go on: file, position in it, cause, cure, and who signed the file."""
 
     file: str
     position: str = ""
@@ -76,7 +76,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: BaseException) -> "Problem":
-        """What an exception says; of one that is not ours its type and text."""
+        """Return the problem that an exception tells; of a foreign exception its type and text."""
         if isinstance(error, IngestError):
             return cls(file=error.file, position=error.position, cause=error.cause, cure=error.cure)
         if isinstance(error, StreamFileError):
@@ -103,10 +103,10 @@ class Problem:
 
 
 class Reporting:
-    """Reports what a loader does while the block runs: `with Reporting(source=...) as report`.
+    """Reports on a loader while the block runs: `with Reporting(source=...) as report`.
 
-    `source` names where files come from as a sentence would: "the folder /data/streams". When the block ends
-    the report is that the loader stopped, or failed with the exception that ended it.
+    `source` says where files come from, such as "the folder /data/streams". When the block ends, the loader
+    is reported as stopped, or as failed with the exception that ended the block.
     """
 
     def __init__(self, *, source: str, following: bool = False) -> None:
@@ -143,7 +143,7 @@ class Reporting:
         self._thread.join()
 
     def loading(self, progress: _Progress) -> None:
-        """Files are being loaded; fit to be the pipeline's `report`. A problem is over."""
+        """Report that files are being loaded and any problem is over; fit to be the pipeline's `report`."""
         now = time.monotonic()
         with self._news:
             self._values |= {"files": progress.files, "transactions": progress.transactions}
@@ -153,17 +153,17 @@ class Reporting:
             self._turn_to(Activity.LOADING)
 
     def newest(self, consensus_time: int) -> None:
-        """The source has a file of this time (ns), and none later that is known."""
+        """Report the time (ns) of the newest file that the source has."""
         with self._news:
             self._values["newest"] = consensus_time
 
     def waiting(self) -> None:
-        """Everything the source has is loaded. A problem is over."""
+        """Report that everything the source has is loaded and any problem is over."""
         with self._news:
             self._turn_to(Activity.WAITING)
 
     def stuck(self, problem: Problem) -> None:
-        """The loader can't go on for now, and tries again."""
+        """Report that the loader can't go on for now, and tries again."""
         with self._news:
             self._turn_to(Activity.STUCK, asdict(problem))
 
@@ -210,7 +210,7 @@ def _rates(samples: Iterable[tuple[float, int, int | None]]) -> dict[str, float 
 
 
 def _write(values: dict[str, Any]) -> None:
-    """A report that can't be written stops no loader, which has to deal with the database itself."""
+    """Write the row. A failure stops no loader: it will meet the database itself."""
     try:
         LoaderState.objects.bulk_create(
             [LoaderState(id=1, **values)],

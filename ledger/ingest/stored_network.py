@@ -1,6 +1,6 @@
-"""The network whose ledger the database holds: its first loader stores the name, and no other is let in.
+"""The network whose ledger the database holds: its first loader stores the name, later ones have to match it.
 
-Files do not tell of which network they are, and accounts of different networks have the same numbers.
+Files do not tell their network, and accounts of different networks have the same numbers.
 """
 
 from django.db import connection
@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from mirror import config
 from mirror.config.errors import OperatorError
 
-# An empty database is of no network yet, whatever it was made for.
+# An empty database belongs to no network yet.
 _STORED = "select network from stored_network where exists (select from record_file)"
 _STORE = """
     insert into stored_network (id, network) values (1, %s)

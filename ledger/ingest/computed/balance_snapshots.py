@@ -1,9 +1,8 @@
-"""Balance snapshots: what every account and relationship holds, from time to time, for questions about the
-past.
+"""Balance snapshots: the balances of accounts and token relationships, kept for questions about the past.
 
-A snapshot is taken at the end of a record file, in the transaction that stores the file, once the stream has
-gone on for long enough since the last one. So which snapshots there are, and what they hold, depends on the
-stream alone. The first of a month holds everything, later ones what changed since; the treasury is in each.
+A snapshot is taken at the end of a record file, in the database transaction that stores the file, once enough
+time of the stream has passed since the last one. So snapshots depend on the stream alone. The first of a
+month holds everything, later ones the changes since; the treasury is in each.
 """
 
 import logging
@@ -37,7 +36,7 @@ _TREASURY = """
         int8range(0, null))
     on conflict (id) do nothing"""
 
-# By this memo the REST API knows that the treasury was not created by the stream.
+# The REST API knows by this memo that the stream did not create the treasury.
 _TREASURY_MEMO = "Mirror node created synthetic treasury account"
 
 _LAST_OF_TREASURY = """
@@ -77,7 +76,7 @@ class Snapshots:
         self._frequency: int = round(config.value(_SETTINGS + "minFrequency") * NANOS_PER_SECOND)
 
     def last_stored(self) -> int | None:
-        """The time of the last snapshot, or what stands for it: the first file's end and the delay."""
+        """Return the time of the last snapshot, or in its place the first file's end plus the delay."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "select (select max(consensus_timestamp) from account_balance_file), "
@@ -89,7 +88,9 @@ class Snapshots:
         return None if last is None else int(last)
 
     def after(self, batch: Batch, consensus_end: int, last: int | None) -> int:
-        """Have a snapshot taken at the end of a file, if it is due; the time of what is then the last."""
+        """Take a snapshot at the end of a file if it is due. Return the time of the snapshot that is then the
+        last.
+        """
         if last is None:
             return consensus_end + self._delay
         if not self._enabled or consensus_end - last < self._frequency:
@@ -134,7 +135,7 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
 
 
 def snapshot_name(at: int) -> str:
-    """The name a balance file of this time would have: a fraction of 0, 3, 6 or 9 digits."""
+    """Return the name of a balance file of this time, with a fraction of 0, 3, 6 or 9 digits."""
     seconds, nanos = divmod(at, NANOS_PER_SECOND)
     fraction = f"{nanos:09}"
     while fraction.endswith("000"):

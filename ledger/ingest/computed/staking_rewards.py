@@ -1,8 +1,8 @@
-"""Staking rewards that accounts have not been paid yet: `entity_stake`, once per staking period (HIP-406).
+"""Pending staking rewards: `entity_stake`, computed once per staking period (HIP-406).
 
-A period ends with a NODESTAKEUPDATE, whose consensus timestamp is called its end below. What counts is the
-state of the accounts at that time, and the figures of the period before. Amounts in tinybars; a stake earns
-per whole hbar.
+A period ends with a NODESTAKEUPDATE, whose consensus timestamp is called its end below. Rewards follow from
+the state of the accounts at that time and the figures of the period before. Amounts are tinybars; a stake
+earns per whole hbar.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY
 
 TREASURY_NUM, REWARD_ACCOUNT_NUM = 2, 800
-# Balances are snapshots of at most that age, and the transfers since.
+# Balances are taken from snapshots of at most this age and the transfers since.
 SNAPSHOT_AGE = 31 * NANOS_PER_DAY
 
 # The first period follows the account that pays the rewards; before the first snapshot no balance is known.

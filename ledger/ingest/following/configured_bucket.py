@@ -1,4 +1,4 @@
-"""The bucket that the settings importer.downloader.* name, or one given in its place."""
+"""The bucket to follow: the one that the settings importer.downloader.* name, or another location."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _DOWNLOADER = "importer.downloader."
 
 
 def open_download(location: str = "") -> Download:
-    """What downloads from `location` (a folder or URL), or without one from the configured bucket.
+    """Open the download from `location` (a folder or URL), or else from the configured bucket.
 
     Errors: OperatorError.
     """
@@ -39,7 +39,7 @@ def open_download(location: str = "") -> Download:
 
 
 def names_public_bucket() -> bool:
-    """Whether the settings name the bucket of a public network, which goes on from years ago.
+    """Tell if the settings name the bucket of a public network, whose stream began years ago.
 
     The demonstration streams end, and any other bucket is the operator's own choice.
     """

@@ -1,6 +1,6 @@
-"""Following a bucket: its files in order, verified, as they appear; downloads run ahead of the loading.
+"""The follower of a bucket: its files in order, verified, as they appear. Downloads run ahead of loading.
 
-Every file has to continue the chain of the one before. So nothing is passed over: what can't be had or
+Every file has to continue the hash chain, so nothing is passed over: a file that can't be downloaded or
 verified is tried again, after growing pauses, until it can.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from ledger.ingest.chain import NO_HASH, Position
+from ledger.ingest.chain import NO_HASH, Position, chained
 from ledger.ingest.reporting import Problem, Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -25,9 +25,9 @@ from mirror import config
 log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 30.0
-# A file that only some nodes have published yet is no problem; one that stays so is.
+# A file that only some nodes have published is a problem after this time.
 SECONDS_BEFORE_STUCK = 10.0
-# How long after its time a file may still appear: at the end of the wanted time, wait so long.
+# A file may appear so long after its time: wait for it at the end of the wanted time.
 _SECONDS_OF_GRACE = 120
 
 _WAITING_SECONDS = 1.0
@@ -35,7 +35,7 @@ _WAITING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A file being downloaded, and the nodes it has to be signed by."""
+    """A file being downloaded, and the quorum that has to sign it."""
 
     published: Published
     quorum: Quorum
@@ -43,7 +43,7 @@ class _Wanted:
 
 
 class Follower:
-    """The files of a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
+    """Follows a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
 
     `stop()` or setting `stopping` ends it at the next file, from any thread or signal handler.
     """
@@ -75,14 +75,14 @@ class Follower:
         self._hash = ""
         self._pause = self._frequency
         self._troubled_since: float | None = None
-        # What it waits for: why the next file, or any, can't be had.
+        # The reason why it waits, if it does.
         self.problem: StreamFileError | None = None
 
     def stop(self) -> None:
         self._stopping.set()
 
     def files(self) -> Iterator[VerifiedFile | None]:
-        """The files in order; None whenever the next is not there yet. Ends when stopped or at `until`."""
+        """Yield the files in order, None whenever the next is not there yet, until stopped or at `until`."""
         try:
             self._begin()
             while not self._stopping.is_set():
@@ -116,7 +116,7 @@ class Follower:
             self._after = names.parse(names.record_name(self._start - 1)).after
 
     def _list(self) -> bool:
-        """Look for new files; whether there are."""
+        """Look for new files, and tell if there are any."""
         listing = self._download.listing(self._trust.quorum(), self._after)
         self._listed.extend(listing.files)
         if listing.files:
@@ -137,7 +137,7 @@ class Follower:
         return time.time() > self._until / 1e9 + _SECONDS_OF_GRACE
 
     def _fill(self) -> bool:
-        """Download ahead; False when the next file is after the wanted time."""
+        """Download ahead. Return False when the next file is after the wanted time."""
         while self._listed and len(self._wanted) < self._ahead:
             if self._until is not None and self._listed[0].instant > self._until:
                 if not self._wanted:
@@ -155,9 +155,9 @@ class Follower:
         self._wanted.append(kept)
 
     def _next(self) -> VerifiedFile | None:
-        """The next file of the chain; without one the listing is made anew, where it may be complete."""
+        """Return the next file of the chain; without one, list again, as the next listing may be complete."""
         if self._wanted[0].quorum is not self._trust.quorum():
-            # The nodes have changed meanwhile: what was downloaded ahead has to be signed by the new ones.
+            # The nodes have changed: the files downloaded ahead have to be signed by the new ones.
             self._listed.extendleft(wanted.published for wanted in reversed(self._wanted))
             self._wanted.clear()
             return None
@@ -169,7 +169,7 @@ class Follower:
             except StreamFileError as error:
                 problem = problem or error
                 if not self._chained:
-                    # Without a chain, what comes first can't be told from what should.
+                    # Without a chain it is not known if a later file is the next one.
                     break
                 continue
             for _ in range(number):
@@ -190,7 +190,7 @@ class Follower:
         return self._hash not in ("", NO_HASH)
 
     def _require_next(self, file: VerifiedFile) -> None:
-        if not self._chained or file.record.previous_hash == self._hash:
+        if chained(file.record.previous_hash, self._hash):
             return
         raise StreamFileError(
             file.name,
@@ -201,7 +201,7 @@ class Follower:
         )
 
     def _trouble(self, problem: StreamFileError) -> None:
-        """Note a problem: the pause before the next attempt grows, and if it stays it is reported."""
+        """Note a problem: the next pause is longer, and a problem that stays is reported."""
         now = time.monotonic()
         self.problem, self._troubled_since = problem, self._troubled_since or now
         log.info("event=retry file=%s pause=%.1f problem=%r", problem.file, self._pause, str(problem))
@@ -215,7 +215,7 @@ def _failed(file: Future[VerifiedFile]) -> bool:
 
 
 def _after(last: Position) -> str:
-    """Where a listing goes on; after the last transaction if that came in a file of another kind."""
+    """Return where a listing goes on: after the last file, or its last transaction if it was a block."""
     try:
         return names.parse(last.name).after
     except StreamFileError:
@@ -224,7 +224,7 @@ def _after(last: Position) -> str:
 
 def _unlisted(location: str, listing: Listing) -> StreamFileError:
     nodes, causes = len(listing.problems), list(listing.problems.values())
-    # Of a bucket that does not answer each node's cause is the same but for its address.
+    # If the bucket does not answer, the causes differ only in the node's address.
     cause = causes[0] if len(set(causes)) == 1 else f"{causes[0]}; and alike"
     return StreamFileError(
         location,

@@ -4,10 +4,10 @@ Nothing is written. Files are read as when they were loaded, with what was known
 the stakes of their time, and the entities there were.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -23,21 +23,20 @@ from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
-from mirror.config.errors import OperatorError
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX
 
-# Files are compared together up to this number of transactions, or of files.
+# So many transactions, or files, are compared at once.
 _MAX_ITEMS, _MAX_FILES = 20_000, 200
 
-# What these tables hold is of a whole file.
+# Rows of these tables are of a whole file.
 _OF_FILES = ("record_file", "sidecar_file")
 
 _POSITION = """
     select name, consensus_end, hash, index, version from record_file where consensus_end < %s
     order by consensus_end desc limit 1"""
 _BLOCKS = "select consensus_end, name, index from record_file where consensus_end between %s and %s"
-# The entity that had the alias or address just before a time; deletions after it do not count.
+# The entity that had the alias or address just before a time; later deletions do not count.
 _ENTITY = """
     select e.id from entity e
     where e.{column} = %(value)s and case
@@ -49,18 +48,10 @@ _ENTITY = """
         end
     order by e.id limit 1"""
 
-AnyFile = TypeVar("AnyFile", bound=StreamFile)
-
-
-class InvalidRange(OperatorError):
-    """A range of files that can't be found; the message says what would be right."""
-
-    exit_code = 2
-
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not right: the file, where in it, and what."""
+    """A difference or a fault: the file, the position in it, and what is wrong."""
 
     file: str
     position: str
@@ -72,7 +63,7 @@ class Finding:
 
 @dataclass
 class Checked:
-    """What a verification has gone through. `signed` files were published with signatures."""
+    """The files that a verification has gone through. `signed` ones were published with signatures."""
 
     files: int = 0
     skipped: int = 0
@@ -101,9 +92,10 @@ class _ReadFile(NamedTuple):
 
 
 class Verification:
-    """Verifies files in consensus order. `found` is told each finding, `report` what is done so far.
+    """Verifies files in consensus order.
 
-    Without `trust` signatures are not looked at; with it, those of files published with signatures are.
+    `found` is called with each finding, `report` with the progress. Without `trust`, signatures are not
+    looked at.
     """
 
     def __init__(
@@ -148,7 +140,7 @@ class Verification:
         return self.checked
 
     def _read(self, source: StreamFile) -> RecordFile | None:
-        """Read a file and its rows, and add it to the group; None when it can't be."""
+        """Read a file and its rows, and add it to the group; None when it is damaged."""
         try:
             if self._trust:
                 source = source.verify(self._trust.quorum_at, sidecars=self._rows.reads_sidecars)
@@ -168,7 +160,7 @@ class Verification:
             if isinstance(error, StreamFileError) and error.position:
                 position = f"byte {error.position}"
             self._find(error.file, position, error.cause)
-            # The next file has to follow what is stored of this one.
+            # The next file has to follow the stored row of this one.
             self._last = None
             self._files.forget()
             return None
@@ -228,7 +220,7 @@ def _stored_before(file: RecordFile) -> Position | None:
 
 
 def _block_number(file: RecordFile, last: Position | None) -> int:
-    """The number the block should have; of the first file of all without a number, the one it has."""
+    """Return the number that the block should have; the stored one for a first file without a number."""
     if file.block_number is None and last is None:
         with connection.cursor() as cursor:
             cursor.execute("select index from record_file where consensus_end = %s", [file.consensus_end])
@@ -239,7 +231,7 @@ def _block_number(file: RecordFile, last: Position | None) -> int:
 
 
 def _runs(group: Iterable[_ReadFile], stored: Collection[int]) -> Iterator[list[_ReadFile]]:
-    """Files that follow each other in the database, too; those that it lacks are left out."""
+    """Yield runs of files that follow each other in the database too; files that it lacks are left out."""
     files = {read.file.consensus_end: read for read in group}
     run: list[_ReadFile] = []
     for end in sorted({*stored, *files}):
@@ -259,44 +251,3 @@ def _position(file: RecordFile, at: int, table: str) -> str:
         if item.consensus_timestamp == at:
             return f"transaction {item.index} at {timestamp.text(at)}"
     return f"at {timestamp.text(at)}"
-
-
-# RANGE
-
-
-def moment(text: str, *, end: bool = False) -> int:
-    """The time (ns) a range begins or ends at, told by a block number, a date, or seconds.nanoseconds.
-
-    A block counts whole. Errors: InvalidRange.
-    """
-    if text.isdecimal():
-        with connection.cursor() as cursor:
-            # Index: record_file__index.
-            column = "consensus_end" if end else "consensus_start"
-            cursor.execute(f"select {column} from record_file where index = %s", [int(text)])
-            row = cursor.fetchone()
-        if row is None:
-            raise InvalidRange(f"The database has no block {text}: name one that is loaded, or a time.")
-        return int(row[0])
-    try:
-        return timestamp.of_instant(text) if "-" in text else timestamp.parse(text)
-    except timestamp.InvalidTimestamp:
-        raise InvalidRange(
-            f"{text!r} is neither a block number nor a time such as 2024-06-01T00:00:00Z "
-            "or 1717200000.000000000."
-        ) from None
-
-
-def within(files: Sequence[AnyFile], start: int | None, end: int | None) -> Sequence[AnyFile]:
-    """The files, given in consensus order, that may have a transaction of this time (ns, inclusive).
-
-    Errors: StreamFileError for a block that has to be read to know its time.
-    """
-    # By bisection, since the time of a block is known only when it is read.
-    first = 0 if start is None else bisect_right(files, start, key=_instant) - 1
-    after = len(files) if end is None else bisect_right(files, end, key=_instant)
-    return files[max(first, 0) : after]
-
-
-def _instant(file: StreamFile) -> int:
-    return file.instant

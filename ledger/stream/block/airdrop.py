@@ -1,4 +1,4 @@
-"""Pending airdrops (HIP-904) of a block: what was to be airdropped and by the result was not received."""
+"""Pending airdrops (HIP-904) of a block: airdropped tokens that, by the result, nobody has received."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from mirror.values.hapi import PendingAirdropId, PendingAirdropRecord
 
 
 def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> list[Any]:
-    """The PendingAirdropRecords of a TokenAirdropTransactionBody.
+    """Return the PendingAirdropRecords of a TokenAirdropTransactionBody.
 
     `results` are the TokenTransferLists of the transaction's result.
     """
@@ -47,7 +47,7 @@ def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> li
 
 
 def _received(results: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
-    """Token, serial number (0 for amounts) and account of every credit."""
+    """Yield token, serial number (0 for amounts) and account of every credit."""
     for transfers in results:
         token = entity_id.of_token(transfers.token)
         for amount in transfers.transfers:
@@ -58,7 +58,7 @@ def _received(results: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
 
 
 def _resolved(account: Any, state: StateAfter) -> Any:
-    """The account by its number, where it is named by an alias and was changed."""
+    """Return the account by its number, if it is named by an alias and was changed."""
     if account.WhichOneof("account") == "alias":
         return state.account(account.alias) or account
     return account

@@ -1,10 +1,10 @@
-"""Block files (HIP-1056): a block of the block stream becomes what a record file is.
+"""Block files (HIP-1056): a block of the block stream, read as a record file.
 
-Content: a `Block` message, compressed. Two kinds: native blocks, in which networks say themselves what their
-transactions did; and blocks that wrap a record file of the time before (`block_wrapped`).
+The content is a compressed `Block` message. There are two kinds: native blocks, and blocks that wrap a record
+file of the time before (`wrapped`).
 
-What proves a native block: its root hash is repeated by the next block, and signed by its proof. Networks
-without threshold signatures "sign" by the hash of the root hash, which is checked here.
+The next block repeats a native block's root hash, and its proof signs it. Networks without threshold
+signatures "sign" by the hash of the root hash, which is checked here.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ VERSION = 7
 
 
 def read_block_file(name: str, data: bytes) -> RecordFile:
-    """The block stored as `data` under `name`, which may go on in the folders before it.
+    """Read the block stored as `data` under `name`, whose digits may begin in the folders before it.
 
     Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
     """
@@ -56,24 +56,24 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
 
 
 def read_block_time(name: str, data: bytes) -> int:
-    """The time of the block (ns), from its header. Errors: StreamFileError."""
+    """Return the time of the block (ns), from its header. Errors: StreamFileError."""
     parsed = names.parse(name)
     return timestamp.of(read_items(parsed.name, content_of(parsed, data)).header.block_timestamp)
 
 
 def _check_number(block: BlockContent, number: int) -> None:
-    for part, told in (("header", block.header.number), ("proof", block.proof.block)):
-        if told != number:
+    for part, stated in (("header", block.header.number), ("proof", block.proof.block)):
+        if stated != number:
             raise StreamFileError(
                 block.name,
                 0,
-                f"its {part} says that it is block {told}, not {number}",
+                f"its {part} says that it is block {stated}, not {number}",
                 "Give it the name of its number, or fetch it again.",
             )
 
 
 def _check_proof(block: BlockContent, root: bytes) -> None:
-    """A signature as short as a hash is one: of the root hash."""
+    """Check the proof: a signature as short as a hash is the hash of the root hash."""
     if block.proof.HasField("signed_record_file_proof"):
         raise StreamFileError(
             block.name,
@@ -92,9 +92,9 @@ def _check_proof(block: BlockContent, root: bytes) -> None:
 
 
 def _times(block: BlockContent) -> tuple[int, int]:
-    """Consensus time of the first and the last transaction (ns).
+    """Return the consensus times of the first and the last transaction (ns).
 
-    Of a block without transactions the time of the block; in the older generation that of its last change.
+    A block without transactions has its own time twice, or in the older generation that of its last change.
     """
     times = [timestamp.of(transaction.result.consensus_timestamp) for transaction in block.transactions]
     if times:

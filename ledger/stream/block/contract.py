@@ -1,7 +1,7 @@
-"""What a contract transaction of a block did: its function result, logs and sidecar records.
+"""Contract transactions of a block: function results, logs and sidecar records.
 
-A record stream has all of these from the network. In a block the result stands in the transaction's output,
-logs, actions and touched storage in its trace data, and what was written in the state changes.
+A record stream has all of these from the network. In a block the result is in the transaction's output; logs,
+actions and touched storage are in its trace data; written values are in the state changes.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from mirror.values.hapi import (
 
 
 def function_result(result: Any, traces: Sequence[Any]) -> Any:
-    """The ContractFunctionResult of an EvmTransactionResult and the EvmTraceData of its transaction."""
+    """Return the ContractFunctionResult of an EvmTransactionResult and its transaction's EvmTraceData."""
     logs = [_log(log) for trace in traces for log in trace.logs]
     context = result.internal_call_context
     message = ContractFunctionResult(
@@ -36,13 +36,13 @@ def function_result(result: Any, traces: Sequence[Any]) -> Any:
         amount=context.value,
         functionParameters=context.call_data,
     )
-    for name, given in (
+    for name, field in (
         ("contractID", "contract_id"),
         ("sender_id", "sender_id"),
         ("signer_nonce", "signer_nonce"),
     ):
-        if result.HasField(given):
-            getattr(message, name).CopyFrom(getattr(result, given))
+        if result.HasField(field):
+            getattr(message, name).CopyFrom(getattr(result, field))
     return message
 
 
@@ -57,9 +57,9 @@ def _log(log: Any) -> Any:
 def sidecar_records(
     consensus_timestamp: Any, traces: Sequence[Any], state: StateAfter, *, creation: bool, contract: Any
 ) -> list[Any]:
-    """The TransactionSidecarRecords of a transaction.
+    """Return the TransactionSidecarRecords of a transaction.
 
-    `creation` says whether it was to create a contract, `contract` is the ContractID of its receipt.
+    `creation` says that it was to create a contract, `contract` is the ContractID of its receipt.
     """
     contents: list[dict[str, Any]] = []
     changes = [
@@ -82,8 +82,8 @@ def sidecar_records(
 
 
 def _storage(usage: Any, state: StateAfter) -> Any:
-    """What was read of a contract's storage, and for slots named by index also what was written."""
-    written, found = usage.written_slot_keys.keys, []
+    """Return the values read from a contract's storage, and those written to slots named by index."""
+    written, values_read = usage.written_slot_keys.keys, []
     contract = entity_id.of_contract(usage.contract_id)
     change = ContractStateChange(contract_id=usage.contract_id)
     for read in usage.slot_reads:
@@ -102,14 +102,17 @@ def _storage(usage: Any, state: StateAfter) -> Any:
         if value is not None:
             storage.value_written.value = value.lstrip(b"\0")
         change.storage_changes.append(storage)
-        found.append((slot, read.read_value))
-    for slot, value in found:
+        values_read.append((slot, read.read_value))
+    for slot, value in values_read:
         state.read_before(slot, value)
     return change
 
 
 def _bytecode(traces: Sequence[Any], state: StateAfter, contract: Any) -> Any | None:
-    """Source: the init code that ran, as it is or cut around the runtime code; the new contract's code."""
+    """Return the bytecode of a creation, None when it is unknown.
+
+    Source: the init code that ran, whole or without the runtime code in its middle; the new contract's code.
+    """
     runtime = state.contract_code(entity_id.of_contract(contract))
     initcode = b""
     for trace in traces:

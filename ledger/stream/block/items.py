@@ -1,11 +1,9 @@
-"""The items of a block in their order.
+"""The items of a block: header; rounds of events, transactions and state changes; footer; proofs.
 
-Header; rounds of events, transactions and state changes; footer; proofs.
-
-A transaction is a signed_transaction and what follows of it: transaction_result, transaction_output and
-trace_data items, and the state_changes of its consensus timestamp. Without a result it is one of the network
-itself (such as a signature of the state) and no transaction of the ledger. The inner transactions of a batch
-stand only in the batch's body: a result without a signed_transaction is that of the next of them.
+A transaction is a signed_transaction followed by its transaction_result, transaction_output and trace_data
+items and the state_changes of its consensus timestamp. Without a result it is the network's own (such as a
+signature of the state) and not one of the ledger. The inner transactions of a batch are only in the batch's
+body: a result without a signed_transaction belongs to the next of them.
 """
 
 from collections.abc import Iterator
@@ -29,7 +27,7 @@ _BEFORE_PROOF = frozenset(
 
 @dataclass(slots=True)
 class BlockTransaction:
-    """One transaction with what the network says of it; `position` is where its first item starts.
+    """One transaction with the network's items about it; `position` is where the first of them starts.
 
     `signed` is the serialized SignedTransaction; the lists hold TransactionOutput, TraceData, StateChange.
     """
@@ -44,7 +42,7 @@ class BlockTransaction:
 
 @dataclass(slots=True)
 class BlockContent:
-    """A block, read: its messages, its transactions that have a result, and what its hash is over.
+    """A block, read: its messages, its transactions that have a result, and the tree of its hash.
 
     `rounds` are the numbers of its rounds; `record_file` is the serialized RecordFileItem of a block that
     wraps one; `changed_at` the time (ns) of the last state changes that belong to no transaction.
@@ -67,7 +65,7 @@ class BlockContent:
 
     @property
     def prefixed(self) -> bool:
-        """Whether the block is of the newer generation of root hashes."""
+        """The root hash is of the newer generation."""
         return self.record_file is not None or self.hapi_version >= PREFIXED_SINCE
 
     def root_hash(self) -> bytes:
@@ -133,7 +131,7 @@ class _BlockReader:
                 raise StreamFileError(
                     block.name, length, f"the block has no {part}", "Fetch it again, or from another node."
                 )
-        block.transactions = [given for given in block.transactions if given.result is not None]
+        block.transactions = [each for each in block.transactions if each.result is not None]
         return block
 
     def _expect(self, holds: bool, kind: str | None, wanted: str) -> None:
@@ -191,7 +189,7 @@ class _BlockReader:
         at.result = result
 
     def _next_of_batch(self) -> bytes:
-        """The next inner transaction of the last batch before."""
+        """Return the next inner transaction of the last batch before."""
         while self._unscanned:
             inner = _inner_transactions(self._unscanned.pop().signed)
             if inner:
@@ -223,11 +221,11 @@ class _BlockReader:
 
 
 def _inner_transactions(signed: bytes) -> list[bytes]:
-    """The serialized SignedTransactions of an atomic batch; none of another transaction."""
+    """Return the serialized SignedTransactions of an atomic batch; none of any other transaction."""
     body = hapi.parse(TransactionBody, SignedTransaction.FromString(signed).bodyBytes)
     return list(body.atomic_batch.transactions)
 
 
 def _value(serialized: bytes) -> bytes:
-    """The message in a BlockItem as it stands there."""
+    """Return the serialized message in a BlockItem."""
     return wire.last_bytes(serialized, BlockItem.RECORD_FILE_FIELD_NUMBER)

@@ -1,7 +1,7 @@
-"""Names of block files, which count blocks.
+"""Names of block files, which are the numbers of blocks.
 
-Older networks: 36 digits and `.blk.gz` (or `.blk` as received). Newer ones: 19 digits and `.blk.zstd`, in a
-bucket cut into folders of four digits: block 7 is `0000/0000/0000/0000/007.blk.zstd`.
+Older networks use 36 digits and `.blk.gz` (or `.blk` as received). Newer ones use 19 digits and `.blk.zstd`,
+in a bucket with folders of four digits: block 7 is `0000/0000/0000/0000/007.blk.zstd`.
 """
 
 import re
@@ -29,12 +29,12 @@ class BlockFileName:
 
 
 def is_block(name: str) -> bool:
-    """Whether the file name (its last part) has the extension of blocks."""
+    """Tell if the last part of the name has the extension of blocks."""
     return EXTENSION in PurePath(name).suffixes
 
 
 def parse(name: str) -> BlockFileName:
-    """The parts of a name; folders before it are ignored unless its digits go on in them.
+    """Parse a name; folders before it are ignored unless its digits begin in them.
 
     Errors: StreamFileError.
     """

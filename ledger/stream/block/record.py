@@ -1,7 +1,7 @@
-"""Block transactions to record items: the TransactionRecord a record stream would have had.
+"""The record items of a block, each with the TransactionRecord that a record stream would have had.
 
-A first pass forward makes the items, with parents and success, from what every transaction has in its result.
-A second one backward completes each record by type, as `StateAfter` has to be unwound from the end.
+A first pass forward makes the items, with parents and success, from the transactions' results. A second pass
+backward completes each record by its type, as `StateAfter` is unwound from the end.
 """
 
 from typing import Any
@@ -42,13 +42,13 @@ def _failure(block: BlockContent, index: int, error: Exception) -> StreamFileErr
 
 
 def _item(
-    index: int, given: BlockTransaction, previous: RecordItem | None, hapi_version: HapiVersion
+    index: int, content: BlockTransaction, previous: RecordItem | None, hapi_version: HapiVersion
 ) -> RecordItem:
-    transaction, transaction_hash = _transaction(given.signed)
+    transaction, transaction_hash = _transaction(content.signed)
     item = RecordItem(
         index,
         transaction,
-        _record(given.result, transaction_hash),
+        _record(content.result, transaction_hash),
         previous=previous,
         hapi_version=hapi_version,
         from_block=True,
@@ -59,9 +59,9 @@ def _item(
 
 
 def _transaction(signed_bytes: bytes) -> tuple[Any, bytes]:
-    """The Transaction and its hash.
+    """Return the Transaction and its hash.
 
-    A signed transaction may say that it was sent in the older form, which is what is hashed then.
+    A signed transaction may say that it was sent in the older form; then the hash is over that form.
     """
     signed = SignedTransaction.FromString(signed_bytes)
     if not signed.use_serialized_tx_message_hash_algorithm:
@@ -84,13 +84,13 @@ def _record(result: Any, transaction_hash: bytes) -> Any:
         paid_staking_rewards=result.paid_staking_rewards,
         high_volume_pricing_multiplier=result.high_volume_pricing_multiplier,
     )
-    for name, given in (
+    for name, field in (
         ("parent_consensus_timestamp", "parent_consensus_timestamp"),
         ("transferList", "transfer_list"),
         ("scheduleRef", "schedule_ref"),
     ):
-        if result.HasField(given):
-            getattr(record, name).CopyFrom(getattr(result, given))
+        if result.HasField(field):
+            getattr(record, name).CopyFrom(getattr(result, field))
     return record
 
 
@@ -101,8 +101,8 @@ def _top_level(item: RecordItem) -> RecordItem:
 
 
 def _states(items: list[RecordItem], transactions: list[BlockTransaction]) -> dict[int, StateAfter]:
-    """The state after each top level transaction with its children, by the index of the former."""
+    """Return the state after each top level transaction and its children, by the transaction's index."""
     changes: dict[int, list[Any]] = {}
-    for item, given in zip(items, transactions, strict=True):
-        changes.setdefault(_top_level(item).index, []).extend(given.state_changes)
-    return {index: StateAfter(changed) for index, changed in changes.items()}
+    for item, content in zip(items, transactions, strict=True):
+        changes.setdefault(_top_level(item).index, []).extend(content.state_changes)
+    return {index: StateAfter(state_changes) for index, state_changes in changes.items()}

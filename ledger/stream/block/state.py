@@ -1,8 +1,8 @@
-"""What a transaction and its children changed in the network's state, unwound from the last to the first.
+"""State changes of a transaction and its children, unwound from the last to the first.
 
-A block tells the state after a top level transaction with all of its children. What one of them made of it
-follows by going through them backwards: the last one to create an entity made the one of the greatest number,
-and a total after an earlier transaction is the total after the later one less what that one added.
+A block tells the state after a top level transaction and all of its children. The state after each of them
+follows by going backwards: the last one to create an entity created the one with the greatest number, and the
+total after an earlier transaction is the total after the next one less what that one added.
 """
 
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ Slot = tuple[int, bytes]  # encoded contract id, 32 bytes
 
 
 def slot_of(contract_id: Any, key: bytes) -> Slot:
-    """The slot of a contract by its key, which may have lost leading zeros."""
+    """Return the slot of a contract by its key, which may have lost leading zeros."""
     return entity_id.of_contract(contract_id), key.rjust(_SLOT_LENGTH, b"\0")
 
 
 class StateAfter:
-    """The changes of one top level transaction and its children; see above for what `take_*` rely on."""
+    """The changes of one top level transaction and its children; `take_*` rely on going backwards."""
 
     def __init__(self, changes: Iterable[Any]) -> None:
         """`changes` are StateChange messages in block order; the last of a key counts."""
@@ -87,7 +87,7 @@ class StateAfter:
         if not update.identical:
             self._changed[state][number] = entity
 
-    # Who and where
+    # Accounts and contracts
 
     def account(self, alias: bytes) -> Any | None:
         """The AccountID with an alias, if the account was changed."""
@@ -101,7 +101,7 @@ class StateAfter:
         """The runtime bytecode of a new contract; empty when there is none."""
         return self._code.get(contract, b"")
 
-    # The entity a creation made: every creation, last one first, has to take its own
+    # Created entities: every creation, the last one first, has to take its own
 
     def take_file(self) -> Any | None:
         return self._take(_FILES)
@@ -120,10 +120,10 @@ class StateAfter:
         changed = self._changed[state]
         return changed.pop(max(changed)) if changed else None
 
-    # Totals: what they are after a transaction; then they are as they were before it
+    # Totals after a transaction; taking one turns it into the total before the transaction
 
     def take_supply(self, token: int, added: int) -> int | None:
-        """A token's total supply after a transaction that added so much; None when it is not told."""
+        """Return a token's total supply after a transaction that added so much; None when it is unknown."""
         supply = self._supplies.get(token)
         if supply is None:
             return None
@@ -131,9 +131,10 @@ class StateAfter:
         return supply
 
     def take_airdrop(self, airdrop: Any, added: int) -> int:
-        """What waits of a fungible token after an airdrop that added so much.
+        """Return the pending amount of a fungible token after an airdrop that added so much.
 
-        That alone when the state does not tell, because it was taken back or claimed at once.
+        If the airdrop was cancelled or claimed at once, the state does not have it: then it is what was
+        added.
         """
         key = _key(airdrop)
         amount = self._airdrops.get(key, added)
@@ -141,22 +142,24 @@ class StateAfter:
         return amount
 
     def take_message(self, topic: int) -> tuple[int, bytes] | None:
-        """Sequence number and running hash of a topic's last message; earlier ones can't be told."""
+        """Return sequence number and running hash of a topic's last message; those of earlier ones are
+        unknown.
+        """
         return self._topics.pop(topic, None)
 
-    # Contract storage: a later transaction that reads a slot tells what an earlier one wrote
+    # Contract storage: the value a later transaction reads is what an earlier one wrote
 
     def written_slot(self, contract: int, index: int) -> bytes | None:
-        """The key of a contract's index-th changed slot."""
+        """Return the key of a contract's changed slot by its index."""
         slots = self._slots.get(contract, [])
         return slots[index] if 0 <= index < len(slots) else None
 
     def value(self, slot: Slot) -> bytes | None:
-        """The value of a slot after the transaction; None when it is not told."""
+        """Return the value of a slot after the transaction; None when it is unknown."""
         return self._storage.get(slot)
 
     def read_before(self, slot: Slot, value: bytes) -> None:
-        """Note what the transaction found in a slot."""
+        """Note the value that the transaction read from a slot."""
         self._storage[slot] = value
 
 

@@ -3,14 +3,13 @@
 Both divide the serialized items into five lists, compute a root per list, and combine these with the three
 hashes of the footer and the block's time. Footer and proofs are not part of it.
 
-- Up to HAPI 0.70 leaves and nodes are hashed alike, and lists are padded to a power of two with H("").
-- From HAPI 0.71 on a prefix byte tells leaves (0), nodes with one child (1) and two (2) apart, and lists are
-  not padded: what stands alone moves up. Blocks that wrap a record file are of this generation whatever the
-  HAPI version of that file.
+  - Up to HAPI 0.70 leaves and nodes are hashed alike, and lists are padded to a power of two with H("").
+- From HAPI 0.71 on a prefix byte marks leaves (0), nodes with one child (1) and with two (2), and lists are
+  not padded: a node without a sibling moves up. Blocks that wrap a record file are of this generation
+  whatever the HAPI version of that file.
 
-Which one it is follows from the HAPI version in the block's header, as the network changed it with a version
-of its software. The next block confirms it (its footer repeats the hash) and, where nodes sign by the bare
-hash, the proof.
+The HAPI version in the block's header tells the generation. The next block confirms the hash, as its footer
+repeats it; so does the proof, where nodes sign by the bare hash.
 """
 
 from collections.abc import Sequence
@@ -41,7 +40,7 @@ EMPTY_PREFIXED = sha384(_LEAF)
 
 @dataclass(slots=True)
 class BlockTree:
-    """What the root hash of a block is computed from: serialized BlockItems by section, in block order."""
+    """The serialized BlockItems that a block's root hash is over, by section and in block order."""
 
     headers: list[bytes] = field(default_factory=list)
     inputs: list[bytes] = field(default_factory=list)
@@ -50,15 +49,16 @@ class BlockTree:
     traces: list[bytes] = field(default_factory=list)
 
     def add(self, kind: str, serialized: bytes) -> None:
-        """`kind` is the name of the item's field; footer and proofs are passed over."""
+        """Add an item; `kind` is the name of its field. Footer and proofs are passed over."""
         section = _SECTIONS.get(kind)
         if section is not None:
             getattr(self, section).append(serialized)
 
     def root(self, block_timestamp: bytes, footer_hashes: Sequence[bytes], *, prefixed: bool) -> bytes:
-        """`block_timestamp` is the serialized Timestamp of the header.
+        """Return the root hash.
 
-        `footer_hashes` are the footer's, in field order.
+        `block_timestamp` is the header's serialized Timestamp, `footer_hashes` are the footer's in field
+        order.
         """
         combine = _prefixed if prefixed else _padded
         sections = (self.headers, self.inputs, self.outputs, self.state_changes, self.traces)
@@ -81,7 +81,10 @@ def _padded(leaves: Sequence[bytes]) -> bytes:
 
 
 def _prefixed(leaves: Sequence[bytes]) -> bytes:
-    """Complete pairs are joined at once; the roots left over are joined from right to left."""
+    """Return the root of a list that is not padded.
+
+    Complete pairs are joined at once, the roots left over from right to left.
+    """
     if not leaves:
         return EMPTY_PREFIXED
     pending: list[bytes] = []

@@ -39,7 +39,7 @@ _RECORD_STREAM_ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 
 
 class _Item(NamedTuple):
-    """A transaction as its file holds it: serialized messages, and the time it stands at (ns)."""
+    """A transaction as its file holds it: serialized messages, and its consensus time (ns)."""
 
     consensus_timestamp: int
     transaction: bytes
@@ -48,7 +48,7 @@ class _Item(NamedTuple):
 
 
 class _Contents(NamedTuple):
-    """A RecordFileItem: its RecordStreamFile as message and as bytes, its transactions with amendments."""
+    """A RecordFileItem: its RecordStreamFile as message and as bytes, and its amended transactions."""
 
     message: Any
     serialized: bytes
@@ -119,7 +119,7 @@ def _unusable(block: BlockContent, cause: str) -> StreamFileError:
 
 
 def _name(creation_time: Any) -> names.StreamFileName:
-    """Fractions of a second as the nodes wrote them: 0, 3, 6 or 9 digits."""
+    """Return the file's name, with a fraction of 0, 3, 6 or 9 digits as nodes wrote it."""
     seconds, nanos = creation_time.seconds, creation_time.nanos
     if not 0 <= nanos < timestamp.NANOS_PER_SECOND:
         raise ValueError(f"{nanos} nanoseconds")
@@ -132,11 +132,10 @@ def _name(creation_time: Any) -> names.StreamFileName:
 
 def _contents(serialized: bytes) -> _Contents:
     file = wire.last_bytes(serialized, RecordFileItem.RECORD_FILE_CONTENTS_FIELD_NUMBER)
-    items = [_item(each) for each in wire.repeated_bytes(file, _RECORD_STREAM_ITEMS)]
+    items = list(map(_item, wire.repeated_bytes(file, _RECORD_STREAM_ITEMS)))
     amendments = wire.repeated_bytes(serialized, RecordFileItem.AMENDMENTS_FIELD_NUMBER)
     if amendments:
-        by_time = {each.consensus_timestamp: each for each in items}
-        by_time |= {each.consensus_timestamp: each for each in map(_item, amendments)}
+        by_time = {item.consensus_timestamp: item for item in [*items, *map(_item, amendments)]}
         items = [by_time[at] for at in sorted(by_time)]
     return _Contents(hapi.parse(RecordStreamFile, file), file, items, len(amendments))
 
@@ -155,7 +154,7 @@ def _item(serialized: bytes) -> _Item:
 
 
 def _v2(name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
-    """The header's HAPI version was one number: the minor one."""
+    """Rebuild a file of format 2, whose header has only the minor HAPI version."""
     message = contents.message
     previous_hash = message.start_object_running_hash.hash
     out = bytearray(_V2_HEADER.pack(2, message.hapi_proto_version.minor, 1, previous_hash))
@@ -206,16 +205,16 @@ def _hash_object(digest: bytes) -> bytes:
 
 
 def _check(block: BlockContent, file: RecordFile, message: Any) -> None:
-    """What the block says twice has to agree, as signatures are over the file alone."""
+    """Require that block and file agree, as signatures are over the file alone."""
     if message.block_number != block.header.number:
         raise _unusable(block, f"the record file in it says that it is block {message.block_number}")
-    for what, given, found in (
+    for which, stated, actual in (
         ("start", message.start_object_running_hash.hash, file.previous_hash),
         ("end", message.end_object_running_hash.hash, file.hash),
     ):
         # Format 2 has no running hashes; its end is the file hash, which contents may leave out.
-        if (given or file.version != v1_v2.VERSIONS[1]) and given.hex() != found:
-            raise _unusable(block, f"the {what} hash of the record file in it is not {found}")
+        if (stated or file.version != v1_v2.VERSIONS[1]) and stated.hex() != actual:
+            raise _unusable(block, f"the {which} hash of the record file in it is not {actual}")
 
 
 def _wrapper(block: BlockContent, unsigned_amendments: int) -> Wrapper:

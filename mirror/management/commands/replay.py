@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ledger.ingest.verify.verification import moment
+from ledger.ingest.verify.ranges import moment
 from mirror import config
 from mirror.db.sql import MAX_INT64
 from mirror.processes.progress import time_left

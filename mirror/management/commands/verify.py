@@ -11,7 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from ledger.ingest import filters
 from ledger.ingest.errors import IngestError
 from ledger.ingest.trust import Trust
-from ledger.ingest.verify.verification import Checked, Verification, moment, within
+from ledger.ingest.verify.ranges import moment, within
+from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config

@@ -12,7 +12,8 @@ from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
-from ledger.ingest.verify.verification import Checked, InvalidRange, Verification, moment, within
+from ledger.ingest.verify.ranges import InvalidRange, moment, within
+from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.record.compose import TREASURY, Block, Composer, account
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files

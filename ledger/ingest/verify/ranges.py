@@ -1,0 +1,55 @@
+"""Ranges of the stream, as the options --from and --to of `verify` and `replay` name them."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import TypeVar
+
+from django.db import connection
+
+from ledger.stream.source.stream_file import StreamFile
+from mirror.config.errors import OperatorError
+from mirror.values import timestamp
+
+AnyFile = TypeVar("AnyFile", bound=StreamFile)
+
+
+class InvalidRange(OperatorError):
+    """A range of files that can't be found; the message says what would be right."""
+
+    exit_code = 2
+
+
+def moment(text: str, *, end: bool = False) -> int:
+    """Return the time (ns) where a range begins or ends: that of a block number, a date or a timestamp.
+
+    A block counts whole. Errors: InvalidRange.
+    """
+    if text.isdecimal():
+        with connection.cursor() as cursor:
+            # Index: record_file__index.
+            column = "consensus_end" if end else "consensus_start"
+            cursor.execute(f"select {column} from record_file where index = %s", [int(text)])
+            row = cursor.fetchone()
+        if row is None:
+            raise InvalidRange(f"The database has no block {text}: name one that is loaded, or a time.")
+        return int(row[0])
+    try:
+        return timestamp.of_instant(text) if "-" in text else timestamp.parse(text)
+    except timestamp.InvalidTimestamp:
+        raise InvalidRange(
+            f"{text!r} is neither a block number nor a time such as 2024-06-01T00:00:00Z "
+            "or 1717200000.000000000."
+        ) from None
+
+
+def within(files: Sequence[AnyFile], start: int | None, end: int | None) -> Sequence[AnyFile]:
+    """Return the files (in consensus order) that may have a transaction of this time (ns, inclusive).
+
+    Errors: StreamFileError for a block that has to be read to know its time.
+    """
+    # By bisection, as a block has to be read to know its time.
+    instant = attrgetter("instant")
+    first = 0 if start is None else bisect_right(files, start, key=instant) - 1
+    after = len(files) if end is None else bisect_right(files, end, key=instant)
+    return files[max(first, 0) : after]
