@@ -3,7 +3,7 @@
 from django.db import models
 
 from mirror.db import fields
-from mirror.db.merge import MergeRule
+from mirror.db.writing.merge import MergeRule
 
 
 class Contract(models.Model):

@@ -7,8 +7,8 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.enums import HookExtensionPoint, HookType
-from mirror.db.merge import Change, MergeRule
 from mirror.db.tables import KeylessTable
+from mirror.db.writing.merge import Change, MergeRule
 
 
 class HookColumns(models.Model):

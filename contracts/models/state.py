@@ -7,7 +7,7 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import Index
-from mirror.db.merge import Change, MergeRule
+from mirror.db.writing.merge import Change, MergeRule
 
 
 class StateRule(MergeRule):

@@ -13,7 +13,7 @@ from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.persist import Persist
 from ledger.models import Entity, RecordFile
 from ledger.stream.record.item import RecordItem
-from mirror.db.rows import Rows
+from mirror.db.writing.rows import Rows
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from django.db import models
 from mirror.db import fields
 from mirror.db.enums import EntityType
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
+from mirror.db.writing.merge import Change, MergeRule, added_up
 
 
 class EntityRule(MergeRule):

@@ -4,7 +4,7 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import Index
-from mirror.db.merge import MergeRule
+from mirror.db.writing.merge import MergeRule
 
 
 class Schedule(models.Model):

@@ -1,39 +1,40 @@
-"""What a table is that Django's Meta can't say. A model names it as a base; `mirror.db.backend` honours it.
+"""Kinds of table that Django's Meta has no option for: without a key, partitioned.
 
-Migrations keep plain base classes, so the tables come out of ordinary CreateModel operations.
+A model names its kind as a base class, and `mirror.db.backend` creates the table accordingly.
 """
 
 from typing import Any, NamedTuple
 
 from django.core.checks import CheckMessage
+from django.db import connection
 
 
 class KeylessTable:
-    """A table without a primary key. The model's composite key is for Django alone: nothing enforces it.
+    """A table without a primary key. The model's composite key is for Django alone; nothing enforces it.
 
-    Rows that agree in all of its columns may exist, and a column of it may be nullable in the database.
+    Several rows may agree in all of its columns, and its columns may be nullable in the database.
     """
 
     @classmethod
     def check(cls, **options: Any) -> list[CheckMessage]:
-        found: list[CheckMessage] = super().check(**options)  # type: ignore[misc]
-        return [message for message in found if message.id != "models.E042"]
+        messages: list[CheckMessage] = super().check(**options)  # type: ignore[misc]
+        return [message for message in messages if message.id != "models.E042"]
 
 
 class PartitionedTable:
-    """A table divided by `partition_by`, the text after PARTITION BY."""
+    """A table that is partitioned by `partition_by`, the text after PARTITION BY."""
 
     partition_by = ""
 
 
 class MonthlyPartitions(PartitionedTable):
-    """One partition per calendar month (UTC) of the consensus timestamp; see `mirror.db.partitions`."""
+    """A table with one partition for each calendar month (UTC) of the consensus timestamp."""
 
     partition_by = "RANGE (consensus_timestamp)"
 
 
 class HashPartitions(PartitionedTable):
-    """32 partitions by the first byte of the hash, so that a lookup by hash reads one of them."""
+    """A table with 32 partitions by the first byte of the hash: a lookup by hash reads one of them."""
 
     partition_by = "LIST (mod(get_byte(hash, 0), 32))"
 
@@ -51,3 +52,13 @@ class Compared(NamedTuple):
     without: frozenset[str] = frozenset()
     completed_column: str = ""
     completed_rows: bool = False
+
+
+def create_partitions_ahead() -> None:
+    """Create the missing monthly partitions until a year from now; call it at start and now and then.
+
+    A balance snapshot of a month without a partition can't be stored. The database's own procedure does it,
+    so that a database made by other software keeps its own plan.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("CALL create_mirror_node_time_partitions()")

@@ -25,7 +25,7 @@ from mirror import config
 from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage
-from mirror.db.partitions import create_ahead
+from mirror.db.tables import create_partitions_ahead
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
 from mirror.processes import signals
@@ -97,7 +97,7 @@ def _follow(
         raise OperatorError(f"The start {start} is after the end {until}.")
     restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
     try:
-        create_ahead()
+        create_partitions_ahead()
         download = open_download(location)
         trust = Trust(_demo_address_book(location))
         say(f"Following {download.bucket.location}.")

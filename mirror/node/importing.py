@@ -10,7 +10,7 @@ from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.db import outage
-from mirror.db.partitions import create_ahead
+from mirror.db.tables import create_partitions_ahead
 from mirror.node.postgres.server import Server
 
 
@@ -33,7 +33,7 @@ def import_files(
 
     def load() -> None:
         nonlocal done
-        create_ahead()
+        create_partitions_ahead()
         with loader_lock(), Reporting(source=source) as report:
 
             def show_and_report(progress: Progress) -> None:

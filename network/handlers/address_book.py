@@ -17,7 +17,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
 from mirror import config
-from mirror.db.copy import columns_of, copy_rows
+from mirror.db.writing.copy import columns_of, copy_rows
 from mirror.values import entity_id, hapi
 from mirror.values.hapi import DecodeError, NodeAddressBook
 from mirror.values.transaction_types import NUMBERS

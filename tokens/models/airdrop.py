@@ -5,8 +5,8 @@ from django.db import models
 from mirror.db import fields
 from mirror.db.enums import AirdropState
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.merge import MergeRule
 from mirror.db.tables import KeylessTable
+from mirror.db.writing.merge import MergeRule
 
 
 class TokenAirdropColumns(models.Model):

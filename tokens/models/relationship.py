@@ -7,8 +7,8 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
+from mirror.db.writing.merge import Change, MergeRule, added_up
 
 
 class TokenAccountColumns(models.Model):

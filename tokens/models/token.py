@@ -8,8 +8,8 @@ from django.db import models
 from mirror.db import fields
 from mirror.db.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.db.indexes import GinIndex, GistIndex, Index
-from mirror.db.merge import Change, MergeRule, added_up
 from mirror.db.tables import KeylessTable
+from mirror.db.writing.merge import Change, MergeRule, added_up
 
 _SUPPLY = added_up("e.total_supply", "s.total_supply")
 

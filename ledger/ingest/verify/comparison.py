@@ -19,8 +19,8 @@ from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch
-from mirror.db.copy import columns_of, copy_rows
 from mirror.db.tables import Compared, KeylessTable
+from mirror.db.writing.copy import columns_of, copy_rows
 
 # Longer values are cut in messages.
 _MAX_SHOWN = 120

@@ -12,7 +12,7 @@ from ledger.models import CryptoTransfer, Entity
 from ledger.stream.record import names
 from ledger.stream.source.local import find_record_files
 from mirror import config
-from mirror.db.rows import Rows
+from mirror.db.writing.rows import Rows
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, stored
 from tests.ledger.ingest.tables import contents, empty_tables

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from ledger.models import AccountBalance, TransactionHash
-from mirror.db import partitions
+from mirror.db.tables import create_partitions_ahead
 
 pytestmark = pytest.mark.django_db
 
@@ -45,8 +45,8 @@ def test_missing_months_are_created_and_a_second_call_changes_nothing() -> None:
     for name, _, _ in before[-3:]:
         query(f"DROP TABLE {name}")
 
-    partitions.create_ahead()
-    partitions.create_ahead()
+    create_partitions_ahead()
+    create_partitions_ahead()
 
     assert months("account_balance") == before
 
@@ -54,7 +54,7 @@ def test_missing_months_are_created_and_a_second_call_changes_nothing() -> None:
 def test_an_earlier_partition_made_by_hand_does_no_harm() -> None:
     query(f"CREATE TABLE account_balance_p1970_01 PARTITION OF account_balance FOR VALUES FROM (0) TO ({5})")
 
-    partitions.create_ahead()
+    create_partitions_ahead()
 
     assert months("account_balance")[0] == ("account_balance_p1970_01", 0, 5)
 

@@ -13,7 +13,7 @@ import psycopg
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.copy import Column, copy_rows
+from mirror.db.writing.copy import Column, copy_rows
 
 log = logging.getLogger(__name__)
 

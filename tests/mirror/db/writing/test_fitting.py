@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from contracts.models import ContractStateChange
 from ledger.models import Prng, TopicMessage
-from mirror.db.rows import Rows
+from mirror.db.writing.rows import Rows
 from network.models import NetworkStake, Node
 from tests.ledger.ingest.load import stored
 from tokens.models import Token

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger.models import CustomFee, Entity, StakingRewardTransfer
-from mirror.db.rows import Rows
+from mirror.db.writing.rows import Rows
 from tokens.models import TokenAccount
 
 pytestmark = pytest.mark.django_db

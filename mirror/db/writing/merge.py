@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db.copy import Column, columns_of
+from mirror.db.writing.copy import Column, columns_of
 
 
 class Change:

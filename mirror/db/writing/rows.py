@@ -13,9 +13,9 @@ from typing import Any
 from django.db import models
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.copy import Column, columns_of
-from mirror.db.fitting import copy_fitting
-from mirror.db.merge import Change, Merge, MergeRule, Pending
+from mirror.db.writing.copy import Column, columns_of
+from mirror.db.writing.fitting import copy_fitting
+from mirror.db.writing.merge import Change, Merge, MergeRule, Pending
 
 Work = Callable[[CursorWrapper, list[Any]], None]
 
