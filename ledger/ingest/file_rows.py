@@ -113,8 +113,8 @@ class FileRows:
                 file.name,
                 _named(item),
                 f"cannot be turned into rows: {type(error).__name__}: {error}",
-                "Please report this file: it is intact, and this is a defect of the node. To go on with no "
-                "more of this transaction than its hbar transfers, name it by "
+                "Please report this file: it is intact, and this is a defect of the node. To go on with only "
+                "the hbar transfers of this transaction, name it by "
                 f"{config.described(PASS_OVER).variable}={timestamp.text(item.consensus_timestamp)}.",
             ) from error
 

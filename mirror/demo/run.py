@@ -86,7 +86,7 @@ class Maker:
                 yield self._publisher.published(made)
         self._process.join()
         if self._process.exitcode:
-            raise OperatorError("The demo network could not be made; what was printed above says why.")
+            raise OperatorError("The demo network could not be made; its output above says why.")
 
     def end(self) -> None:
         self._process.kill()
