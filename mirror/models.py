@@ -1,16 +1,16 @@
-"""What the node keeps about itself, beside the ledger."""
+"""Tables about the node itself."""
 
 from django.db import models
 
-# The advisory lock of whoever loads into a database. Any fixed number does.
+# The advisory lock of the process that loads into a database. Any fixed number does.
 LOADER_LOCK = 0x6C6564676572
 
 
 class LoaderState(models.Model):  # noqa: DJ008
-    """What the loader of this database does or did last: one row, written by `ledger.ingest.reporting`.
+    """The state of this database's loader: one row, written by `ledger.ingest.reporting`.
 
-    A loader reports at most once a second, whatever it does, and every half minute when nothing changes;
-    `reported` far in the past means that it was killed, or hangs. Whether it runs is told by its lock.
+    A loader reports at most once a second, and every half minute when nothing changes. A `reported` far in
+    the past means that it was killed or hangs. Its lock tells whether it runs.
     """
 
     class Activity(models.TextChoices):
@@ -23,7 +23,7 @@ class LoaderState(models.Model):  # noqa: DJ008
 
     id = models.SmallIntegerField(primary_key=True)
     activity = models.CharField(max_length=10, choices=Activity)
-    # Where the files come from, as a sentence names it: "the folder /data/streams".
+    # Where the files come from, in words: "the folder /data/streams".
     source = models.TextField()
     following = models.BooleanField()
     process = models.IntegerField()
@@ -36,9 +36,9 @@ class LoaderState(models.Model):  # noqa: DJ008
     # Of the last minute: transactions per second, and seconds of the stream per second.
     transaction_rate = models.FloatField(null=True)
     stream_rate = models.FloatField(null=True)
-    # Consensus time (ns) of the newest file the source is known to have.
+    # Consensus time of the newest file that the source is known to have.
     newest = models.BigIntegerField(null=True)
-    # A `Problem` as JSON: why the loader is stuck or has failed.
+    # The `Problem` as JSON, when the loader is stuck or has failed.
     problem = models.JSONField(null=True)
 
     class Meta:
@@ -56,8 +56,9 @@ class StoredNetwork(models.Model):  # noqa: DJ008
 
 
 class PassedOver(models.Model):  # noqa: DJ008
-    """A transaction of which only its row and its hbar transfers are stored: the setting
-    importer.parser.passOver names it. Written with these rows.
+    """A transaction that importer.parser.passOver names, written with its row and its hbar transfers.
+
+    Nothing else of it is stored.
     """
 
     compared = None

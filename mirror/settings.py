@@ -1,4 +1,4 @@
-"""Django's settings. Operators change `mirror.config` instead; this module only translates it."""
+"""Django's settings, derived from those of the operator in `mirror.config`."""
 
 import secrets
 from datetime import timedelta
@@ -18,7 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
 
 DEBUG = False
-# `up` and `serve` make the stored key; without it sessions end with the process that began them.
+# `up` and `serve` make the stored key; without it sessions end with the process that started them.
 SECRET_KEY = config.value("web.secretKey") or access.stored_session_key(DATA_DIR) or secrets.token_urlsafe(50)
 ALLOWED_HOSTS = list(config.value("web.allowedHosts"))
 
@@ -76,8 +76,8 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 STATIC_URL = "/static/"
 
-# The admin's cookies, which browsers send to the admin alone. Behind a proxy that speaks HTTPS they are for
-# HTTPS only, and forms are taken from the proxy's addresses.
+# The admin's cookies, which browsers send to the admin alone. Behind an HTTPS proxy they are for HTTPS only,
+# and forms are accepted from the proxy's addresses.
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin"
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "ledger_mirror_session", "ledger_mirror_csrf"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
@@ -87,7 +87,7 @@ CSRF_TRUSTED_ORIGINS = list(config.value("web.adminOrigins"))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(CSRF_TRUSTED_ORIGINS)
 X_FRAME_OPTIONS = "DENY"
 
-# What `manage.py check --deploy` would warn of, and why it is no fault here.
+# Warnings of `manage.py check --deploy` that don't apply, each with the reason.
 SILENCED_SYSTEM_CHECKS = [
     # The middleware of django-axes would run for every request of the API; LoginMiddleware answers instead.
     "axes.W002",
@@ -142,7 +142,7 @@ TEMPLATES = [
 
 
 def _database(url: str | None) -> dict[str, Any]:
-    """The connection of DATABASE_URL, or of the node's own PostgreSQL in the data folder."""
+    """Return the connection of DATABASE_URL, or of the node's own PostgreSQL in the data folder."""
     connection: dict[str, Any] = {
         "ENGINE": "mirror.db.backend",
         "CONN_MAX_AGE": None,
@@ -155,18 +155,18 @@ def _database(url: str | None) -> dict[str, Any]:
             "HOST": str(place(DATA_DIR).socket),
         }
     try:
-        given = conninfo_to_dict(url)
+        parts = conninfo_to_dict(url)
     except ProgrammingError:
-        given = {}
-    if not given.get("dbname"):
+        parts = {}
+    if not parts.get("dbname"):
         raise InvalidSetting(
             "DATABASE_URL is not the address of a database such as postgresql://user:password@host:5432/name."
         )
     names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
-    options = {name: text for name, text in given.items() if name not in names}
+    options = {name: text for name, text in parts.items() if name not in names}
     return (
         connection
-        | {ours: str(given.get(theirs) or "") for theirs, ours in names.items()}
+        | {setting: str(parts.get(name) or "") for name, setting in names.items()}
         | {"OPTIONS": options}
     )
 

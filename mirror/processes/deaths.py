@@ -34,7 +34,7 @@ def record(process: str, why: str) -> None:
         file.seek(0)
         lines = [*file.read().splitlines()[1 - _MOST_LINES :], line]
         file.truncate(0)
-        file.write("".join(f"{each}\n" for each in lines))
+        file.write("".join(f"{line}\n" for line in lines))
 
 
 def recent(seconds: float) -> Iterator[Death]:

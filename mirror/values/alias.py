@@ -20,7 +20,7 @@ _IMPOSSIBLE_REMAINDERS = (1, 3, 6)  # of the length modulo 8: no number of whole
 
 
 class InvalidAlias(ValueError):
-    """Text is not base32 of an alias; the message says why."""
+    """The text is not the base32 of an alias; the message says why."""
 
 
 @overload
@@ -30,12 +30,12 @@ def text(alias: bytes) -> str: ...
 @overload
 def text(alias: bytes | None) -> str | None: ...
 def text(alias: bytes | None) -> str | None:
-    """Upper-case base32 without padding; None for None."""
+    """Return upper-case base32 without padding; None for None."""
     return None if alias is None else b32encode(alias).decode("ascii").rstrip("=")
 
 
 def parse(text: str) -> bytes:
-    """Bytes of strict base32: no lower case, no padding, unused trailing bits zero. Errors: InvalidAlias."""
+    """Return the bytes of strict base32: upper case, no padding, unused bits zero. Errors: InvalidAlias."""
     if not _BASE32.fullmatch(text):
         raise InvalidAlias(f'"{text}" is not base32: the letters A-Z and digits 2-7, without padding')
     if len(text) % 8 in _IMPOSSIBLE_REMAINDERS:
@@ -47,10 +47,7 @@ def parse(text: str) -> bytes:
 
 
 def evm_address(alias: bytes) -> bytes | None:
-    """The EVM address an alias stands for.
-
-    Itself if 20 bytes long, derived from an ECDSA secp256k1 key, else None.
-    """
+    """Return the EVM address of an alias: its own 20 bytes, or that of its ECDSA secp256k1 key, else None."""
     if len(alias) == EVM_ADDRESS_LENGTH:
         return alias
     try:
@@ -61,9 +58,9 @@ def evm_address(alias: bytes) -> bytes | None:
 
 
 def evm_address_of_key(compressed: bytes) -> bytes | None:
-    """Last 20 bytes of keccak-256 of the 64-byte point of a compressed secp256k1 key.
+    """Return the EVM address of a compressed secp256k1 key; None for other bytes.
 
-    None if it is no such key.
+    It is the last 20 bytes of the keccak-256 of the 64-byte point.
     """
     if len(compressed) != 33:
         return None

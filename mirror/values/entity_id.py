@@ -1,11 +1,11 @@
 """Entity ids: shard.realm.num as one signed 64-bit integer, as every bigint id column stores it.
 
 Layout, most significant bit first: 10 bits shard, 16 bits realm, 38 bits num. From shard 512 on the integer
-is negative. In shard 0, realm 0 it equals num. Num 0 names nothing: such an id is written 0 and read as
+is negative. In shard 0, realm 0 it equals num. Num 0 names no entity: such an id is written as 0 and read as
 None.
 
-The EVM knows an entity without own address by its long-zero address: 12 zero bytes and the num in 8 bytes;
-shard and realm are not part of it.
+The EVM knows an entity without an address of its own by its long-zero address: 12 zero bytes and the num in
+8 bytes, without shard and realm.
 """
 
 import re
@@ -23,11 +23,11 @@ _TEXT = re.compile(r"(?:(?:(\d{1,4})\.)?(\d{1,5})\.)?(\d{1,12})", re.ASCII)
 
 
 class InvalidEntityId(ValueError):
-    """A part of an entity id is out of range, or its text has another form; the message says which."""
+    """A part of an entity id is out of range, or its text is malformed; the message says which."""
 
 
 def encode(shard: int, realm: int, num: int) -> int:
-    """The signed 64-bit form. Errors: InvalidEntityId when a part is out of range."""
+    """Return the signed 64-bit form. Errors: InvalidEntityId when a part is out of range."""
     if not (0 <= shard <= MAX_SHARD and 0 <= realm <= MAX_REALM and 0 <= num <= MAX_NUM):
         raise InvalidEntityId(
             f"entity id {shard}.{realm}.{num} is out of range (0-{MAX_SHARD}.0-{MAX_REALM}.0-{MAX_NUM})"
@@ -37,13 +37,13 @@ def encode(shard: int, realm: int, num: int) -> int:
 
 
 def decode(encoded: int) -> tuple[int, int, int]:
-    """(shard, realm, num) of the signed 64-bit form."""
+    """Return shard, realm and num of the signed 64-bit form."""
     bits = encoded & _UNSIGNED
     return bits >> _SHARD_SHIFT, bits >> _NUM_BITS & MAX_REALM, bits & MAX_NUM
 
 
 def text(encoded: int | None) -> str | None:
-    """`shard.realm.num`; None for None and for num 0."""
+    """Return `shard.realm.num`; None for None and for num 0."""
     if not encoded:
         return None
     if 0 < encoded <= MAX_NUM:
@@ -53,49 +53,49 @@ def text(encoded: int | None) -> str | None:
 
 
 def parse(text: str, shard: int = 0, realm: int = 0) -> int:
-    """The encoded id of `num`, `realm.num` or `shard.realm.num`; missing parts are those given.
+    """Return the encoded id of `num`, `realm.num` or `shard.realm.num`. Errors: InvalidEntityId.
 
-    Errors: InvalidEntityId.
+    `shard` and `realm` stand in for parts that are missing.
     """
     match = _TEXT.fullmatch(text)
     if match is None:
         raise InvalidEntityId(f'"{text}" is not an entity id of the form shard.realm.num')
-    given_shard, given_realm, num = match.groups()
+    shard_text, realm_text, num = match.groups()
     return encode(
-        shard if given_shard is None else int(given_shard),
-        realm if given_realm is None else int(given_realm),
+        shard if shard_text is None else int(shard_text),
+        realm if realm_text is None else int(realm_text),
         int(num),
     )
 
 
 def long_zero(encoded: int) -> bytes:
-    """The 20-byte long-zero EVM address of an entity."""
+    """Return the 20-byte long-zero EVM address of an entity."""
     return (encoded & MAX_NUM).to_bytes(20, "big")
 
 
 def num_of_long_zero(evm_address: bytes) -> int | None:
-    """The num a long-zero EVM address stands for; None for any other address."""
+    """Return the num of a long-zero EVM address; None for any other address."""
     if len(evm_address) != 20 or not evm_address.startswith(_LONG_ZERO_PREFIX):
         return None
     num = int.from_bytes(evm_address, "big")
     return num if num <= MAX_NUM else None
 
 
-# From the id messages of HAPI. An id given by alias or EVM address has num 0 and encodes to 0, "nothing".
-# A record may hold any number where an id is expected, so one that can't be an id names nothing either.
+# The id messages of HAPI. An id given by alias or EVM address has num 0 and encodes to 0, "no entity". A
+# record may hold any number where an id is expected; one that can't be an id names no entity either.
 
 
 class ImpossibleId(int):
-    """The 0 that a message encodes to whose shard, realm or num is out of range; `text` is what it says."""
+    """The 0 that stands for an id message with a part out of range; `text` is the id it states."""
 
     kind: str
     text: str
 
     @classmethod
     def of(cls, kind: str, shard: int, realm: int, num: int) -> "ImpossibleId":
-        found = cls(0)
-        found.kind, found.text = kind, f"{shard}.{realm}.{num}"
-        return found
+        impossible = cls(0)
+        impossible.kind, impossible.text = kind, f"{shard}.{realm}.{num}"
+        return impossible
 
     @property
     def problem(self) -> str:
@@ -103,32 +103,32 @@ class ImpossibleId(int):
 
 
 def of_account(account: Any) -> int:
-    """Encoded id of an AccountID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of an AccountID; an ImpossibleId when it can't be one."""
     return _of("account", account.shardNum, account.realmNum, account.accountNum)
 
 
 def of_contract(contract: Any) -> int:
-    """Encoded id of a ContractID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a ContractID; an ImpossibleId when it can't be one."""
     return _of("contract", contract.shardNum, contract.realmNum, contract.contractNum)
 
 
 def of_file(file: Any) -> int:
-    """Encoded id of a FileID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a FileID; an ImpossibleId when it can't be one."""
     return _of("file", file.shardNum, file.realmNum, file.fileNum)
 
 
 def of_schedule(schedule: Any) -> int:
-    """Encoded id of a ScheduleID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a ScheduleID; an ImpossibleId when it can't be one."""
     return _of("schedule", schedule.shardNum, schedule.realmNum, schedule.scheduleNum)
 
 
 def of_token(token: Any) -> int:
-    """Encoded id of a TokenID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a TokenID; an ImpossibleId when it can't be one."""
     return _of("token", token.shardNum, token.realmNum, token.tokenNum)
 
 
 def of_topic(topic: Any) -> int:
-    """Encoded id of a TopicID; an ImpossibleId when it can't be one."""
+    """Return the encoded id of a TopicID; an ImpossibleId when it can't be one."""
     return _of("topic", topic.shardNum, topic.realmNum, topic.topicNum)
 
 

@@ -140,7 +140,7 @@ def _elements(data: bytes) -> list[Element]:
     except codec.DecodingError as error:
         raise InvalidEthereumData(f"it is not strict RLP: {error}") from error
     except IndexError:
-        raise InvalidEthereumData("it is not strict RLP: it ends in a header") from None
+        raise InvalidEthereumData("it is not strict RLP: it ends within a header") from None
     if position > len(data):
         raise InvalidEthereumData(f"it is not strict RLP: {position - len(data)} bytes are missing")
     return elements

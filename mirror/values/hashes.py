@@ -1,12 +1,12 @@
-"""The ledger's two hash functions: SHA-384 for files, blocks, transactions; keccak-256 for the EVM."""
+"""The ledger's two hash functions: SHA-384 for files, blocks and transactions, keccak-256 for the EVM."""
 
 import os
 from hashlib import sha384 as _sha384
 
 import sha3
 
-# The EVM library takes the first keccak it finds unless it is told before it hashes, and the others are six
-# times slower. Whatever runs an EVM imports this module.
+# py-evm takes the first keccak it finds unless this is set before it hashes, and the others are six times
+# slower. All code that runs an EVM imports this module.
 os.environ["ETH_HASH_BACKEND"] = "pysha3"
 
 SHA_384_LENGTH = 48
@@ -17,6 +17,6 @@ def sha384(data: bytes) -> bytes:
 
 
 def keccak256(data: bytes) -> bytes:
-    """The original Keccak padding as Ethereum uses it, not SHA3-256."""
+    """Return the hash with the original Keccak padding that Ethereum uses, which is not SHA3-256."""
     digest: bytes = sha3.keccak_256(data).digest()
     return digest

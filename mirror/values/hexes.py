@@ -8,7 +8,7 @@ _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})*)")
 
 
 class InvalidHex(ValueError):
-    """Text is not hex of whole bytes."""
+    """The text is not the hex of whole bytes."""
 
 
 @overload
@@ -18,12 +18,12 @@ def text(data: bytes) -> str: ...
 @overload
 def text(data: bytes | None) -> str | None: ...
 def text(data: bytes | None) -> str | None:
-    """Lower-case hex with `0x`; `0x` alone for no bytes; None for None."""
+    """Return lower-case hex with `0x`; `0x` alone for no bytes; None for None."""
     return None if data is None else "0x" + data.hex()
 
 
 def parse(text: str) -> bytes:
-    """Bytes of hex in any case, with or without `0x`. Errors: InvalidHex."""
+    """Return the bytes of hex in any case, with or without `0x`. Errors: InvalidHex."""
     match = _HEX.fullmatch(text)
     if match is None:
         raise InvalidHex(f'"{text}" is not hex: an even number of the digits 0-9 and a-f, with or without 0x')
@@ -37,5 +37,5 @@ def base64_text(data: bytes) -> str: ...
 @overload
 def base64_text(data: bytes | None) -> str | None: ...
 def base64_text(data: bytes | None) -> str | None:
-    """Standard base64 with padding on one line; None for None."""
+    """Return standard base64 with padding, on one line; None for None."""
     return None if data is None else b64encode(data).decode("ascii")

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from mirror.values.hapi import DecodeError, Key
 from mirror.values.shapes import KeyJson
 
-_IMMUTABLE = bytes.fromhex("3200")  # a Key holding an empty key list
+_IMMUTABLE = bytes.fromhex("3200")  # a Key with an empty key list
 # The forms of one single key: bare, in a key list, in a 1-of-1 threshold key.
 _ED25519 = tuple(bytes.fromhex(form) for form in ("1220", "32240a221220", "2a28080112240a221220"))
 _ECDSA_SECP256K1 = tuple(bytes.fromhex(form) for form in ("3a21", "32250a233a21", "2a29080112250a233a21"))
@@ -17,10 +17,7 @@ _PRIMITIVES = ("ed25519", "ECDSA_secp256k1", "ECDSA_384", "RSA_3072")
 
 
 def key_json(key: bytes | None) -> KeyJson | None:
-    """`{"_type": ED25519 | ECDSA_SECP256K1 | ProtobufEncoded, "key": hex}`.
-
-    None for None and the empty key list.
-    """
+    """Return the JSON of a serialized `Key`; None for None and for the empty key list."""
     if key is None or key == _IMMUTABLE:
         return None
     for name, length, forms in _SINGLE:
@@ -31,10 +28,10 @@ def key_json(key: bytes | None) -> KeyJson | None:
 
 
 def public_key(key: bytes | None) -> str | None:
-    """entity.public_key: lower-case hex of the raw key when `key` holds exactly one primitive key.
+    """Return the lower-case hex of the raw key in `key` (entity.public_key), if it is a single one.
 
-    Accepted: a primitive key, or a key list or threshold key of exactly one primitive key. None for all
-    else: several or nested keys, contract keys, no key, bytes that are no Key.
+    That is a primitive key, or a key list or threshold key of exactly one primitive key. Everything else
+    gives None: several or nested keys, contract keys, no key, bytes that are not a Key.
     """
     if not key:
         return None

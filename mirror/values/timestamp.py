@@ -1,4 +1,4 @@
-"""Times as int nanoseconds since the epoch, in text `seconds.nnnnnnnnn`, and from the HAPI Timestamp."""
+"""Times: int nanoseconds since the epoch, as the text `seconds.nnnnnnnnn` or a HAPI Timestamp."""
 
 import re
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
 
 
 class InvalidTimestamp(ValueError):
-    """Text is not a time; the message says which."""
+    """The text is not a time; the message quotes it."""
 
 
 @overload
@@ -26,7 +26,7 @@ def text(nanoseconds: int) -> str: ...
 @overload
 def text(nanoseconds: int | None) -> str | None: ...
 def text(nanoseconds: int | None) -> str | None:
-    """`seconds.nnnnnnnnn`, always nine fraction digits; None for None."""
+    """Return `seconds.nnnnnnnnn`, always with nine digits after the point; None for None."""
     if nanoseconds is None:
         return None
     seconds, nanos = divmod(abs(nanoseconds), NANOS_PER_SECOND)
@@ -35,10 +35,9 @@ def text(nanoseconds: int | None) -> str | None:
 
 
 def parse(text: str) -> int:
-    """Nanoseconds of `s` or `s.f`; the fraction is filled up with zeros on the right.
+    """Return the nanoseconds of `seconds` or `seconds.fraction`. Errors: InvalidTimestamp.
 
-    Values beyond 64 bits are possible (up to 9999999999.999999999); whoever hands them to the database
-    decides. Errors: InvalidTimestamp.
+    They may exceed 64 bits (up to 9999999999.999999999), which `mirror.db.sql.compare` allows for.
     """
     match = _TEXT.fullmatch(text)
     if match is None:
@@ -48,7 +47,7 @@ def parse(text: str) -> int:
 
 
 def of_instant(text: str) -> int:
-    """Nanoseconds of `2024-06-01T12:30:00.5Z`, or of the start of a date. Errors: InvalidTimestamp."""
+    """Return the nanoseconds of `2024-06-01T12:30:00.5Z` or of a date's start. Errors: InvalidTimestamp."""
     match = _INSTANT.fullmatch(text)
     try:
         if match is None:
@@ -61,42 +60,39 @@ def of_instant(text: str) -> int:
 
 
 def range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
-    """`{"from": ..., "to": ...}` of a timestamp_range.
-
-    Lower bound inclusive, upper exclusive, None while open.
-    """
+    """Return the JSON of a timestamp_range: from (inclusive) to (exclusive), None while open."""
     return {"from": text(lower), "to": text(upper)}
 
 
 def newer_text(nanoseconds: int | None) -> str | None:
-    """The same as newer endpoints write it: they know 0 as `0.0`."""
+    """Return the text of newer endpoints, which write 0 as `0.0`."""
     return "0.0" if nanoseconds == 0 else text(nanoseconds)
 
 
 def newer_range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
-    """A range as newer endpoints write it."""
+    """Return the JSON of a range as newer endpoints write it."""
     return {"from": newer_text(lower), "to": newer_text(upper)}
 
 
 def staking_period_json(last: int) -> TimestampRangeJson:
-    """The day that begins after `last`, the last nanosecond of the day before."""
+    """Return the JSON of the day that begins after `last`, the last nanosecond of the day before."""
     return range_json(last + 1, last + 1 + NANOS_PER_DAY)
 
 
 def newer_staking_period_json(last: int) -> TimestampRangeJson:
-    """The same as newer endpoints write it."""
+    """Return the JSON of that day as newer endpoints write it."""
     return newer_range_json(last + 1, last + 1 + NANOS_PER_DAY)
 
 
 def month_start(nanoseconds: int, months_later: int = 0) -> int:
-    """The first instant (UTC, ns) of the month of a time, or of one so many months later."""
+    """Return the first instant (UTC) of the month of a time, or of the month so many months later."""
     moment = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
     years, month = divmod(moment.year * 12 + moment.month - 1 + months_later, 12)
     return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
 
 
 def of(timestamp: Any) -> int:
-    """Nanoseconds of a Timestamp message, saturated to the signed 64-bit range."""
+    """Return the nanoseconds of a Timestamp message, saturated to the signed 64-bit range."""
     nanoseconds: int = timestamp.seconds * NANOS_PER_SECOND + timestamp.nanos
     if MIN <= nanoseconds <= MAX:
         return nanoseconds

@@ -10,31 +10,28 @@ _TEXT = re.compile(r"(\d+)\.(\d+)\.(\d+)-(\d{1,19})-(\d{1,9})", re.ASCII)
 
 
 class InvalidTransactionId(ValueError):
-    """Text is not a transaction id."""
+    """The text is not a transaction id."""
 
 
 class TransactionId(NamedTuple):
-    """`payer_account_id` encoded, `valid_start_ns` in nanoseconds (may exceed 64 bits.
-
-    Then nothing matches).
-    """
+    """The encoded payer account and the valid start, which may exceed 64 bits and then matches nothing."""
 
     payer_account_id: int
     valid_start_ns: int
 
 
 def text(payer_account_id: int, valid_start_ns: int) -> str:
-    """`shard.realm.num-seconds-nnnnnnnnn`, nine digits of nanoseconds."""
+    """Return `shard.realm.num-seconds-nnnnnnnnn`."""
     shard, realm, num = entity_id.decode(payer_account_id)
     seconds, nanos = divmod(valid_start_ns, NANOS_PER_SECOND)
     return f"{shard}.{realm}.{num}-{seconds}-{nanos:09}"
 
 
 def parse(text: str) -> TransactionId:
-    """Errors.
+    """Return the id that a text states.
 
-    InvalidTransactionId for another form or seconds beyond 64 bits, InvalidEntityId when a part of the
-    payer is out of range.
+    Errors: InvalidTransactionId for another form or seconds beyond 64 bits; InvalidEntityId when a part of
+    the payer is out of range.
     """
     match = _TEXT.fullmatch(text)
     if match is None or int(match[4]) > MAX:
@@ -47,5 +44,5 @@ def parse(text: str) -> TransactionId:
 
 
 def _number(digits: str) -> int:
-    # Python refuses to convert thousands of digits; twenty are out of range for every part already.
+    # Python refuses to convert thousands of digits, and twenty are out of range already.
     return int(digits.lstrip("0")[:20] or "0")

@@ -1,7 +1,7 @@
-"""The protobuf wire format read without a schema: where each field of a message starts and ends.
+"""The protobuf wire format, read without a schema: where each field of a message starts and ends.
 
-Needed where the compiled classes give no answer: the raw bytes of text that is not UTF-8, and the place of
-an error in a large message. Groups (wire types 3 and 4) are not used by HAPI and count as an error.
+The compiled classes don't tell the raw bytes of text that is not UTF-8, nor the place of an error in a large
+message. HAPI does not use groups (wire types 3 and 4); they count as an error.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,7 @@ _MAX_VARINT_BYTES = 10
 
 
 class Field(NamedTuple):
-    """One field of a message.
-
-    `start` is its tag, `value` its first value byte (after a length), `end` its end.
-    """
+    """A field of a message: where its tag starts, where its value starts (after a length), where it ends."""
 
     number: int
     wire_type: int
@@ -27,9 +24,9 @@ class Field(NamedTuple):
 
 
 def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
-    """The fields of the message in `data[start:end]`, in file order.
+    """Yield the fields of the message in `data[start:end]`, in their order there.
 
-    Errors: DecodeError naming the byte where the message breaks off or makes no sense.
+    Errors: DecodeError, which names the byte where the message is cut off or malformed.
     """
     limit = len(data) if end is None else end
     position = start
@@ -56,7 +53,7 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Fiel
 
 
 def varint(data: bytes, position: int, limit: int) -> tuple[int, int]:
-    """The unsigned variable-length integer at `position`, and the position after it."""
+    """Return the unsigned variable-length integer at `position`, and the position after it."""
     result = 0
     for index in range(_MAX_VARINT_BYTES):
         if position + index >= limit:
@@ -69,7 +66,7 @@ def varint(data: bytes, position: int, limit: int) -> tuple[int, int]:
 
 
 def length_delimited(number: int, value: bytes) -> bytes:
-    """A field of wire type 2: tag, length, value."""
+    """Return a field of wire type 2: tag, length, value."""
     return encode_varint(number << 3 | LENGTH_DELIMITED) + encode_varint(len(value)) + value
 
 
@@ -83,19 +80,12 @@ def encode_varint(number: int) -> bytes:
 
 
 def last_bytes(data: bytes, number: int) -> bytes:
-    """The value of a length-delimited field as it stands in the message (the last one counts).
-
-    B"" when absent.
-    """
-    found = b""
-    for field in fields(data):
-        if field.number == number and field.wire_type == LENGTH_DELIMITED:
-            found = data[field.value : field.end]
-    return found
+    """Return the raw value of a length-delimited field; b"" if absent, the last if it occurs repeatedly."""
+    return (repeated_bytes(data, number) or [b""])[-1]
 
 
 def repeated_bytes(data: bytes, number: int) -> list[bytes]:
-    """The values of a repeated length-delimited field as they stand in the message."""
+    """Return the raw values of a repeated length-delimited field."""
     return [
         data[field.value : field.end]
         for field in fields(data)
