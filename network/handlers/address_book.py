@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.handlers.columns import text
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import at_start, handles
+from ledger.models.file import content_parts
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
@@ -20,7 +21,6 @@ from mirror import config
 from mirror.db.writing.copy import columns_of, copy_rows
 from mirror.values import entity_id, hapi
 from mirror.values.hapi import DecodeError, NodeAddressBook
-from mirror.values.transaction_types import NUMBERS
 from network import bundled
 from network.models import AddressBookEntry, AddressBookServiceEndpoint
 
@@ -39,16 +39,7 @@ _CHANGES = """
     order by consensus_timestamp
 """
 
-_CONTENT = """
-    with start as (
-        select max(consensus_timestamp) as at from file_data
-        where entity_id = %(file)s and consensus_timestamp <= %(at)s and length(file_data) > 0
-            and transaction_type in (%(create)s, %(update)s)
-    )
-    select file_data from file_data, start
-    where entity_id = %(file)s and consensus_timestamp >= start.at and consensus_timestamp <= %(at)s
-    order by consensus_timestamp
-"""
+_CONTENT = content_parts("and consensus_timestamp <= %s", "and f.consensus_timestamp <= %s")
 
 _INSERT = """
     insert into address_book (start_consensus_timestamp, file_id, file_data, node_count)
@@ -86,9 +77,8 @@ def complete_address_books(cursor: CursorWrapper) -> None:
     """Store the books in changes of the files that are newer than their last book."""
     cursor.execute(_CHANGES, {"files": [_file(num) for num in ADDRESS_BOOK_NUMS]})
     for file, at in cursor.fetchall():
-        values = {"file": file, "at": at, "create": NUMBERS["FILECREATE"], "update": NUMBERS["FILEUPDATE"]}
-        cursor.execute(_CONTENT, values)
-        content = b"".join(bytes(part) for (part,) in cursor.fetchall())
+        cursor.execute(_CONTENT, [file, at, file, at])
+        content = b"".join(bytes(part) for part, _ in cursor.fetchall())
         try:
             store_address_book(cursor, content, file=file, at=at)
         except StreamFileError as error:

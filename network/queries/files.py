@@ -6,17 +6,15 @@ A file begins with a create, or with an update that brings content, and goes on 
 from collections.abc import Callable
 from typing import TypeVar
 
+from ledger.models.file import content_parts
 from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.sql import fetch
-from mirror.values import entity_id, transaction_types
+from mirror.values import entity_id
 from mirror.values.hapi import DecodeError
 
 FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
 
-_CREATE, _UPDATE, _APPEND = (
-    transaction_types.NUMBERS[name] for name in ("FILECREATE", "FILEUPDATE", "FILEAPPEND")
-)
 # A file is also seen while its parts are still coming in: then its last readable version counts.
 _ATTEMPTS = 10
 
@@ -47,25 +45,10 @@ def system_id(num: int) -> int:
 
 
 def _version(file_id: int, times: Bounds) -> tuple[bytes, int] | None:
-    # Index: file_data__id_timestamp (entity_id, consensus_timestamp).
     within = times.where("consensus_timestamp")
     up_to = Bounds(upper=times.upper).where("f.consensus_timestamp")
-    rows = fetch(
-        f"""
-        with beginning as (
-            select consensus_timestamp from file_data
-            where entity_id = %s {within.and_sql} and (transaction_type = {_CREATE}
-                or (transaction_type = {_UPDATE} and length(file_data) > 0))
-            order by consensus_timestamp desc limit 1
-        )
-        select f.file_data, f.consensus_timestamp
-        from beginning b join file_data f
-            on f.entity_id = %s and f.consensus_timestamp >= b.consensus_timestamp {up_to.and_sql}
-        where f.consensus_timestamp = b.consensus_timestamp or f.transaction_type = {_APPEND}
-        order by f.consensus_timestamp
-        """,
-        (file_id, *within.values, file_id, *up_to.values),
-    )
+    statement = content_parts(within.and_sql, up_to.and_sql)
+    rows = fetch(statement, (file_id, *within.values, file_id, *up_to.values))
     if not rows:
         return None
     return b"".join(content or b"" for content, _ in rows), rows[-1][1]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cachetools import LRUCache
 from django.db import connection
 
+from ledger.models.file import content_parts
 from mirror.values import entity_id, hexes
 from mirror.values.transaction_types import NUMBERS
 
@@ -17,17 +18,7 @@ CACHE_SIZE = 100
 _CREATE, _UPDATE = NUMBERS["FILECREATE"], NUMBERS["FILEUPDATE"]
 _MAX_SYSTEM_NUM = 999
 
-# The rows since the last one that starts the content anew, by the index file_data__id_timestamp.
-_STORED = """
-    with start as (
-        select max(consensus_timestamp) as consensus_timestamp from file_data
-        where entity_id = %(file)s and consensus_timestamp < %(before)s
-            and (transaction_type = %(create)s or transaction_type = %(update)s and length(file_data) > 0)
-    )
-    select data.file_data from file_data data, start
-    where data.entity_id = %(file)s and data.consensus_timestamp < %(before)s
-        and data.consensus_timestamp >= start.consensus_timestamp
-    order by data.consensus_timestamp"""
+_STORED = content_parts("and consensus_timestamp < %s", "and f.consensus_timestamp < %s")
 
 
 class Chunk(NamedTuple):
@@ -85,15 +76,8 @@ class FileContents:
         if starts:
             return b"".join(chunk.data for chunk in chunks[starts[-1] :])
         with connection.cursor() as cursor:
-            cursor.execute(
-                _STORED,
-                {
-                    "file": file,
-                    "before": chunks[0].consensus_timestamp if chunks else at,
-                    "create": _CREATE,
-                    "update": _UPDATE,
-                },
-            )
+            before = chunks[0].consensus_timestamp if chunks else at
+            cursor.execute(_STORED, [file, before, file, before])
             stored = [bytes(row[0]) for row in cursor.fetchall()]
         return b"".join([*stored, *(chunk.data for chunk in chunks)]) if stored else None
 
