@@ -1,6 +1,6 @@
-"""A simulated network: it performs transactions on a model of its own and writes real signed record files.
+"""A simulated network, which performs transactions on a model of its own and writes real signed record files.
 
-The same seed gives the same files. `Network` is where things happen, `World` the plain model of what is true
-by then, `actions` what the network's people do. Nothing here reads what the mirror makes of the files: the
-simulation is a witness of its own.
+The same seed gives the same files. `World` is the model, `Network` submits transactions and closes blocks,
+`actions` are what people and administrators do, and `publish` writes the files. Nothing here reads what the
+mirror stores: tests compare the two.
 """

@@ -1,4 +1,4 @@
-"""The demo network of `manage.py up`: its history in an empty database, and its life from then on."""
+"""The demo network of `manage.py up`: making and loading its history, and keeping it live."""
 
 import multiprocessing
 import time
@@ -34,7 +34,7 @@ ADDRESS_BOOK_FILE = "addressbook.bin"
 
 _TPS, _LIVE_TPS = 25, 5
 _SECONDS_PER_BLOCK = 36
-# What is loaded is not needed any more; an auditor may want to look at the last of it.
+# Loaded blocks are not needed any more, but an auditor may want to look at the last ones.
 _KEPT_BLOCKS = 1_000
 _BLOCKS_REMEMBERED = 100
 
@@ -51,13 +51,13 @@ Say = Callable[[str], None]
 
 
 def folder() -> Path:
-    """The bucket of the node's own demo network."""
+    """Return the bucket folder of the node's own demo network."""
     bucket: Path = settings.DATA_DIR / "demo-stream"
     return bucket
 
 
 def first_book() -> bytes:
-    """The serialized NodeAddressBook that the network begins with."""
+    """Return the serialized NodeAddressBook that the network begins with."""
     return address_book(node.address_book_node for node in nodes())
 
 
@@ -77,7 +77,7 @@ class Maker:
         sending.close()
 
     def files(self) -> Iterator[LocalRecordFile]:
-        """The files as they are made. Errors: OperatorError when they can't be."""
+        """Yield the files as they are made. Errors: OperatorError if they can't be made."""
         with suppress(EOFError):
             while True:
                 made: str | OperatorError = self._receiving.recv()
@@ -107,9 +107,9 @@ def made_ahead() -> Iterator[Maker | None]:
 
 
 def load(say: Say, maker: Maker | None = None) -> None:
-    """Make the history, unless `maker` does, and load it; what an interrupted run has left, goes on.
+    """Load the history, which `maker` makes or which is made here; continue an interrupted load.
 
-    Nothing is done where the database has another stream. Errors: OperatorError.
+    Does nothing if the database holds another stream. Errors: OperatorError.
     """
     stored, publisher = Position.stored(), Publisher(folder(), nodes())
     if stored and (not folder().is_dir() or publisher.newest() <= stored.name):
@@ -134,7 +134,7 @@ def load(say: Say, maker: Maker | None = None) -> None:
 
 
 def _make(publisher: Publisher, sending: Connection) -> None:
-    # What only this process needs is imported here.
+    # Imported here, as only this process needs it.
     from mirror.demo.publish.history import History
 
     signals.leave_to_supervisor()
@@ -159,7 +159,7 @@ def _make(publisher: Publisher, sending: Connection) -> None:
 
 
 def check_goes_on() -> None:
-    """Whether the demo network can go on. Errors: OperatorError when it can't."""
+    """Check that the demo network can go on. Errors: OperatorError if it can't."""
     publisher = Publisher(folder(), nodes())
     if not publisher.goes_on:
         problem = _OTHER_VERSION if publisher.complete else _NO_NETWORK
@@ -167,11 +167,8 @@ def check_goes_on() -> None:
 
 
 def live(say: Say) -> None:
-    """Go on producing a block every two seconds, and load it, until a signal asks to stop.
-
-    Errors: OperatorError.
-    """
-    # What only this process needs is imported here.
+    """Produce and load a block every two seconds until a signal stops the process. Errors: OperatorError."""
+    # Imported here, as only this process needs it.
     from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
     from mirror.demo.world.forgetting import forget
 
@@ -180,8 +177,8 @@ def live(say: Say) -> None:
     stopping = signals.stop_event()
 
     def blocks() -> Iterator[StreamFile | None]:
-        # Whatever has happened, network and database each go on from what they have kept: what the database
-        # lacks is published, and loaded from there.
+        # Network and database each go on from where they stopped: files that the database lacks are published
+        # and loaded from there.
         publisher = Publisher(folder(), nodes())
         network, _ = publisher.resume()
         yield from find_record_files([publisher.folder])
@@ -189,7 +186,7 @@ def live(say: Say) -> None:
             yield None
             if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
                 return
-            # A block tells of the two seconds before it.
+            # A block holds the transactions of the two seconds before it.
             for block in wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND):
                 yield publisher.publish(network, block)
             block = next_block(network, _LIVE_TPS)

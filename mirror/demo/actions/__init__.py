@@ -1,4 +1,4 @@
-"""What the network's people do: one module a subject, each with its list `ACTIONS`."""
+"""The actions of people and administrators: one module per subject, each with its list `ACTIONS`."""
 
 from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import allowances, crypto, hollow, staking

@@ -1,10 +1,9 @@
-"""Executing contracts of the simulated network: py-evm's Cancun rules with what a ledger network changes.
+"""Executing contracts of the simulated network: py-evm's Cancun rules with the changes of the network.
 
-Amounts are tinybars where Ethereum has wei. What the network changes: a refund is not limited to a fifth of
-the gas, and the coinbase (0.0.98) is not warm from the start.
+Amounts are tinybars where Ethereum has wei. A refund is not limited to a fifth of the gas, and the coinbase
+(0.0.98) is not warm from the start.
 
-This executor shares nothing with the one that simulates calls for clients: what happens here is what the
-other is measured by.
+This executor shares nothing with the engines that simulate calls for clients, which are tested against it.
 """
 
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ _NO_ADDRESS = b""
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`data` is call data, or the init code of a creation: of what will live at `created`."""
+    """A transaction. `data` is call data, or the init code of a contract that is created at `created`."""
 
     sender: bytes
     data: bytes
@@ -47,10 +46,10 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call or creation. `operation` is the opcode it came of, `error` why it halted.
+    """A call or a creation. `operation` is the opcode that opened it, `error` the reason of a halt.
 
-    `gas` is what it was given, without what a transaction costs before its first instruction. `data` is call
-    data or init code. The recipient of a creation is where the contract lives, or would have.
+    `gas` is its gas limit, without the intrinsic gas of a transaction. `data` is call data or init code. The
+    recipient of a creation is the address of the contract, even if it failed.
     """
 
     operation: int
@@ -73,11 +72,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What came of a transaction. `result` is a response code name.
+    """The result of a transaction. `result` is the name of a response code.
 
-    `gas_used` is all that is paid for. `frames` are in the order they began. `slots` are those touched, first
-    ones first; without a success nothing of them was written, and there is nothing in `logs`, `codes`,
-    `balances` and `nonces`: new code, in the order of creation, and changed balances and nonces.
+    `frames` are in the order in which they began, `slots` those that were touched, in that order. `logs`, the
+    `codes` of new contracts, and changed `balances` and `nonces` are empty after a failure.
     """
 
     result: str
@@ -96,14 +94,14 @@ class Execution:
 
 
 def intrinsic_gas(data: bytes, *, creates: bool) -> int:
-    """What a transaction costs before its first instruction."""
+    """Return the gas that a transaction costs before its first instruction."""
     zeros = data.count(0)
     gas = _TRANSACTION + _ZERO_BYTE * zeros + _OTHER_BYTE * (len(data) - zeros)
     return gas + _CREATION + _initcode_gas(data) if creates else gas
 
 
 def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
-    """Run a transaction. Errors: ValueError if its sender can't pay its value, or its gas not its start."""
+    """Run a transaction. Errors: ValueError if its sender can't pay its value, or for too little gas."""
     if ledger.balance(request.sender) < request.value:
         raise ValueError("the sender can't pay the value of the transaction")
     creates = bool(request.created)
@@ -170,7 +168,7 @@ def _result(error: VMError) -> str:
 
 
 def _halt(error: VMError) -> str:
-    """Why a frame halted, by the name records use."""
+    """Return the reason of a halt by the name that records use."""
     if isinstance(error, OutOfGas):
         return "INSUFFICIENT_GAS"
     if isinstance(error, WriteProtection):

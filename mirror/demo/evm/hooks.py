@@ -1,4 +1,4 @@
-"""Hooks of the simulated network (HIP-1195): messages that create and fill them, and running their code."""
+"""Hooks (HIP-1195): the messages that create and store them, and running their code."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from mirror.values import entity_id
 from mirror.values.hapi import HookEntityId, HookId, Key
 from mirror.values.hashes import keccak256
 
-# The system contract in whose name hooks run.
+# The system contract as which hooks run.
 HOOK_CONTRACT = 365
 HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
 
@@ -25,7 +25,7 @@ Entries = Mapping[bytes, int]
 
 
 def owner_id(owner: Account) -> Any:
-    """The HookEntityId of an account or contract."""
+    """Return the HookEntityId of an account or contract."""
     if owner.is_contract:
         return HookEntityId(contract_id=contract_id(owner.number))
     return HookEntityId(account_id={"accountNum": owner.number})
@@ -36,7 +36,7 @@ def hook_id(owner: Account, number: int) -> Any:
 
 
 def create(network: Network, owner: Account, number: int, *, limit: int, allowed: Iterable[Account]) -> Any:
-    """Give somebody a hook by the next transaction: the HookCreationDetails for its body."""
+    """Create a hook with the next transaction. Return the HookCreationDetails for its body."""
     contracts = network.world.contracts
     runs = network.choose.choice(contracts.living["AllowanceHook"])
     before = contracts.hooks.get((owner.number, number))
@@ -48,7 +48,9 @@ def create(network: Network, owner: Account, number: int, *, limit: int, allowed
         "hook_id": number,
         "evm_hook": {
             "spec": {"contract_id": contract_id(runs)},
-            "storage_updates": write(hook, {LIMIT: limit}, {one.address: 1 for one in allowed}, network.now),
+            "storage_updates": write(
+                hook, {LIMIT: limit}, {account.address: 1 for account in allowed}, network.now
+            ),
         },
     }
     if owner.key is not None:
@@ -57,26 +59,27 @@ def create(network: Network, owner: Account, number: int, *, limit: int, allowed
 
 
 def write(hook: Hook, slots: Slots, entries: Entries, at: int) -> list[dict[str, Any]]:
-    """Write storage of a hook: the EvmHookStorageUpdate messages. Entries are those of who is allowed; a key
-    longer than an address stands for its hash.
+    """Write storage of a hook. Return the EvmHookStorageUpdate messages.
+
+    `entries` are those of the mapping of allowed accounts; a key longer than an address is hashed.
     """
     updates: list[dict[str, Any]] = []
     for slot, value in slots.items():
         hook.put(_bytes(slot), _bytes(value), at)
         updates.append({"storage_slot": {"key": _bytes(slot), "value": _bytes(value)}})
-    told = []
+    messages = []
     for name, value in entries.items():
         hashed = len(name) > 20
         key = keccak256(name) if hashed else name.rjust(32, b"\0")
         hook.put(keccak256(key + ALLOWED.to_bytes(32, "big")), _bytes(value), at)
-        told.append({"preimage" if hashed else "key": name, "value": _bytes(value)})
-    if told:
-        updates.append({"mapping_entries": {"mapping_slot": _bytes(ALLOWED), "entries": told}})
+        messages.append({"preimage" if hashed else "key": name, "value": _bytes(value)})
+    if messages:
+        updates.append({"mapping_entries": {"mapping_slot": _bytes(ALLOWED), "entries": messages}})
     return updates
 
 
 class HookLedger:
-    """A hook's storage and code at the address of all hooks."""
+    """The storage and code of a hook, at the address of the system contract that runs hooks."""
 
     def __init__(self, hook: Hook, code: bytes) -> None:
         self._hook, self._code = hook, code
@@ -96,7 +99,7 @@ class HookLedger:
 
 
 def run(network: Network, hook: Hook, payer: Account, data: bytes, gas: int) -> tuple[Execution, list[Any]]:
-    """Run a hook's code on its storage, which is left as it is: what came of it, and its sidecars."""
+    """Run the code of a hook on its storage, which stays as it is. Return the execution and its sidecars."""
     code = network.world.contracts.deployed[hook.contract].code
     request = Request(payer.address, data, gas, to=HOOK_ADDRESS)
     done = execute(request, place(network), HookLedger(hook, code))

@@ -1,7 +1,7 @@
-"""Running a contract in the simulated network: what it does to the world, and what is recorded of it.
+"""Running a contract: its effects on the world, and its record.
 
-Whoever makes a run submits the transaction with what the run says of its record, and then finishes it: that
-submits its children, as contracts that were created on the way have records of their own.
+The caller makes a Run, submits the transaction with fields of the record from the run, and finishes the run,
+which submits a child transaction for each contract that was created on the way.
 """
 
 from collections.abc import Iterable
@@ -31,31 +31,31 @@ NO_BLOOM = bytes(256)
 
 @cache
 def contract_id(number: int) -> Any:
-    """The ContractID of a contract."""
+    """Return the ContractID of a contract."""
     return ContractID(contractNum=number)
 
 
 def implicit_key(number: int) -> bytes:
-    """The serialized key of a contract that nobody may change: its own id."""
+    """Return the serialized key of a contract that nobody may change: its own id."""
     key: bytes = Key(contractID=contract_id(number)).SerializeToString()
     return key
 
 
 def place(network: Network) -> Place:
-    """Where in the chain the next transaction runs."""
+    """Return the block in which the next transaction runs."""
     composer = network.composer
     return Place(composer.block_number, composer.block_start // NANOS_PER_SECOND, GAS_PRICE)
 
 
 class WorldLedger:
-    """The world as the EVM sees it. Of accounts it knows those `around`: all that are sent money."""
+    """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
 
     def __init__(self, world: World, around: Iterable[Account]) -> None:
         self._world = world
-        self._accounts = {one.address: one for one in around}
+        self._accounts = {account.address: account for account in around}
 
     def account(self, address: bytes) -> Account | None:
-        """The account or contract at an address."""
+        """Return the account or contract at an address."""
         found = self._accounts.get(address)
         if found is None:
             number = self._world.contracts.by_address.get(address)
@@ -85,9 +85,9 @@ class WorldLedger:
 
 
 class Run:
-    """One execution. `called` is the account or contract that is called; None when one is created.
+    """One execution. `called` is the account or contract that is called; None for a creation.
 
-    `created` are the new contracts, that of the transaction itself first; `transfers` what it moves.
+    `created` are the new contracts, that of the transaction itself first; `transfers` the hbars it moves.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Run:
 
     @property
     def contract(self) -> int | None:
-        """The contract or account that the record names."""
+        """Return the contract or account that the record names."""
         if not self.request.created:
             return self.called
         return self.created[0].number if self.created else None
@@ -115,7 +115,7 @@ class Run:
 
     @property
     def error(self) -> str:
-        """What the record says of a failure."""
+        """Return the error message of the record."""
         done = self.execution
         if done.successful:
             return ""
@@ -124,7 +124,7 @@ class Run:
     # THE RECORD
 
     def function_result(self, *, requested: bool = False, signer_nonce: int | None = None) -> dict[str, Any]:
-        """The ContractFunctionResult; with `requested` it repeats what was asked for."""
+        """Return the ContractFunctionResult, which repeats the request if `requested`."""
         done, request = self.execution, self.request
         result: dict[str, Any] = {
             "gasUsed": done.gas_used,
@@ -162,23 +162,24 @@ class Run:
 
     @property
     def output(self) -> bytes:
-        """What the call returned, or the code of what was created."""
+        """Return the output of the call, or the code of the new contract."""
         if not self.execution.successful:
             return b""
         return self.created[0].code if self.request.created else self.execution.output
 
     def sidecars(self, *, bytecode: bool = False) -> list[Any]:
-        """State changes and actions; with `bytecode` also the code of what the transaction itself creates."""
-        made = sidecars.Sidecars(self.execution, self._number_at, self.sender.number).messages()
+        """Return state changes and actions, with `bytecode` also the code of the new contract."""
+        messages = sidecars.Sidecars(self.execution, self._number_at, self.sender.number).messages()
         if bytecode:
-            made.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
-        return made
+            messages.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
+        return messages
 
     def finish(
         self, composed: ComposedTransaction, hash: bytes, *, itself: Account | None = None, payer: int
     ) -> Result:
-        """Change the world as the submitted transaction did. `itself` is the account of the contract it
-        created; the other new contracts get records of their own now.
+        """Change the world as the submitted transaction did, and submit its children.
+
+        `itself` is the account of the contract that the transaction itself created.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
         result = Result(
@@ -248,10 +249,10 @@ class Run:
             )
         )
 
-    # WHAT IT DOES
+    # EFFECTS
 
     def _create(self) -> list[Contract]:
-        """Number the new contracts and give them their accounts."""
+        """Create the new contracts and their accounts."""
         world, done = self.network.world, self.execution
         creations = {frame.recipient: frame for frame in done.frames if frame.creates}
         own = [self.request.created] if self.request.created and done.successful else []

@@ -21,25 +21,25 @@ _OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
 
 
 class Sidecars:
-    """`number_at` gives the number of the account or contract at an address, None when there is none."""
+    """The sidecars of an execution. `number_at` maps an address to the number of an account or contract."""
 
     def __init__(self, execution: Execution, number_at: Callable[[bytes], int | None], sender: int) -> None:
         self._execution, self._number_at, self._sender = execution, number_at, sender
 
     def messages(self) -> list[Any]:
-        """What there is of state changes and actions."""
+        """Return the state changes and actions, as far as there are any."""
         touched = [
             (number, slots)
             for address, slots in self._execution.slots.items()
             if (number := self._number_at(address)) is not None
         ]
-        made = []
+        messages = []
         if touched:
-            made.append(TransactionSidecarRecord(state_changes=state_changes(touched)))
+            messages.append(TransactionSidecarRecord(state_changes=state_changes(touched)))
         if self._execution.frames:
             actions = [self._action(frame) for frame in self._execution.frames]
-            made.append(TransactionSidecarRecord(actions=ContractActions(contract_actions=actions)))
-        return made
+            messages.append(TransactionSidecarRecord(actions=ContractActions(contract_actions=actions)))
+        return messages
 
     def _action(self, frame: Frame) -> dict[str, Any]:
         action = {
@@ -74,7 +74,7 @@ class Sidecars:
 
 
 def state_changes(touched: list[tuple[int, dict[int, Slot]]]) -> Any:
-    """The ContractStateChanges of contracts by number. Numbers lose their leading zero bytes."""
+    """Return the ContractStateChanges of contracts by number. Values have no leading zero bytes."""
     return ContractStateChanges(
         contract_state_changes=[
             {
@@ -87,7 +87,7 @@ def state_changes(touched: list[tuple[int, dict[int, Slot]]]) -> Any:
 
 
 def bytecode(contract: Contract | None, initcode: bytes) -> Any:
-    """The code of a new contract; of one that could not be created, its init code alone."""
+    """Return the code of a new contract, or only the init code of one that could not be created."""
     if contract is None:
         return TransactionSidecarRecord(bytecode=ContractBytecode(initcode=initcode))
     return TransactionSidecarRecord(
@@ -100,10 +100,10 @@ def bytecode(contract: Contract | None, initcode: bytes) -> Any:
 
 
 def _storage_change(slot: int, change: Slot) -> dict[str, Any]:
-    told: dict[str, Any] = {"slot": _bytes(slot), "value_read": _bytes(change.read)}
+    message: dict[str, Any] = {"slot": _bytes(slot), "value_read": _bytes(change.read)}
     if change.written is not None:
-        told["value_written"] = {"value": _bytes(change.written)}
-    return told
+        message["value_written"] = {"value": _bytes(change.written)}
+    return message
 
 
 def _bytes(number: int) -> bytes:

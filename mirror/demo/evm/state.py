@@ -1,4 +1,4 @@
-"""The state that a transaction of the simulated network sees, and the rules of its frames, for py-evm."""
+"""The state of a transaction and the rules of its frames, for py-evm."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,7 +31,7 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the chain a transaction runs. `timestamp` is the second the block began."""
+    """The block in which a transaction runs. `timestamp` is the second in which it began."""
 
     block_number: int
     timestamp: int
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A storage slot that was touched: its value before, and what was written if anything was."""
+    """A storage slot that was touched: its value before, and the value written, if any."""
 
     read: int
     written: int | None
@@ -48,19 +48,19 @@ class Slot:
 
 @lru_cache(maxsize=256)
 def _positions(code: bytes) -> tuple[set[int], set[int]]:
-    """Where code has instructions and where data, as far as runs of it have found out."""
+    """Return the known positions of instructions and of data in code, which runs of it add to."""
     return set(), set()
 
 
 class Computation(CancunComputation):
-    # What opened the frame; the outermost one is opened as by a CALL.
+    # The opcode that opened the frame; CALL for the outermost one.
     operation = _CALL
     children: list[Any]
 
-    def __init__(self, *given: Any) -> None:
-        # Past the constructor that warms the coinbase.
-        super(ShanghaiComputation, self).__init__(*given)
-        # Each instruction asks for gas: without a call in between.
+    def __init__(self, *arguments: Any) -> None:
+        # Skips the constructor that warms the coinbase.
+        super(ShanghaiComputation, self).__init__(*arguments)
+        # Saves a call for each instruction.
         self.consume_gas = self._gas_meter.consume_gas  # type: ignore[method-assign]
         code: Any = self.code
         code.valid_positions, code.invalid_positions = _positions(self.msg.code)
@@ -73,7 +73,7 @@ class Computation(CancunComputation):
 
 
 class State(CancunState):
-    """What a transaction sees: the ledger, and above it what it has written, undone by a list of writes."""
+    """The ledger with the writes of a transaction above it, and a list of writes to undo them."""
 
     computation_class: Any = Computation
 
@@ -101,7 +101,7 @@ class State(CancunState):
         self._warm: dict[Any, bool] = {}
 
     def slots(self) -> dict[bytes, dict[int, Slot]]:
-        """By address, what was touched."""
+        """Return the slots that were touched, by address."""
         touched: dict[bytes, dict[int, Slot]] = {}
         for (address, slot), read in self._original.items():
             touched.setdefault(address, {})[slot] = Slot(read, self._written.get((address, slot)))
@@ -169,7 +169,7 @@ class State(CancunState):
         pass
 
     def delete_storage(self, address: bytes) -> None:
-        """Nothing: contracts of the simulated network are created where there never was one."""
+        """Do nothing: contracts are created where there never was one."""
 
     # STORAGE
 

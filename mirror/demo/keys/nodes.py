@@ -1,7 +1,7 @@
 """The nodes that sign the stream, with their keys.
 
-Anyone can sign with their keys, which are published with the program
-(node_keys.pem), so that the same seed gives the same signature files: they are fit for a demo alone.
+The keys (node_keys.pem) are published with the program, so that the same seed gives the same signature files.
+Anyone can sign with them: they are only fit for a demo.
 """
 
 import re
@@ -16,5 +16,5 @@ _KEY = re.compile(rb"-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\n",
 
 @cache
 def nodes() -> tuple[SigningNode, ...]:
-    """The nodes that sign the demo network's files: 0 to 3, with the accounts 0.0.3 to 0.0.6."""
+    """Return the nodes that sign the stream: 0 to 3, with the accounts 0.0.3 to 0.0.6."""
     return tuple(SigningNode(place, key) for place, key in enumerate(_KEY.findall(_KEYS.read_bytes())))

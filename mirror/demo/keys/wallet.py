@@ -1,7 +1,4 @@
-"""The keys of the network's people.
-
-They follow from the account's number: anyone can compute them, so they are fit for a demo alone.
-"""
+"""The keys of people. They are computed from account numbers, so they are only fit for a demo."""
 
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -13,11 +10,11 @@ from mirror.values.alias import evm_address_of_key
 from mirror.values.hapi import Key, SignatureMap
 from mirror.values.hashes import keccak256
 
-NO_KEY = b"\x32\x00"  # a Key with an empty list: it takes a key away
+NO_KEY = b"\x32\x00"  # a Key with an empty list, which removes a key
 
 
 class Ed25519Wallet:
-    """An Ed25519 key pair."""
+    """An Ed25519 key pair, which follows from `words`."""
 
     def __init__(self, *words: object) -> None:
         self._private = Ed25519PrivateKey.from_private_bytes(_secret(*words))
@@ -28,30 +25,30 @@ class Ed25519Wallet:
 
     @property
     def key(self) -> bytes:
-        """The serialized Key."""
+        """Return the serialized Key."""
         serialized: bytes = Key(ed25519=self.public).SerializeToString()
         return serialized
 
     def signatures(self, message: bytes) -> SignatureMap:
-        """The SignatureMap of a signed message."""
+        """Sign a message and return the SignatureMap."""
         pair = {"pubKeyPrefix": self.public, "ed25519": self._private.sign(message)}
         return SignatureMap(sigPair=[pair])
 
 
 class EcdsaWallet:
-    """A secp256k1 key pair, which Ethereum transactions are signed with."""
+    """A secp256k1 key pair, which can sign Ethereum transactions."""
 
     def __init__(self, *words: object) -> None:
         self._private = PrivateKey(_secret(*words))
 
     @cached_property
     def public(self) -> bytes:
-        """The compressed public key, 33 bytes."""
+        """Return the compressed public key, 33 bytes."""
         return self._private.public_key.format()
 
     @property
     def key(self) -> bytes:
-        """The serialized Key; it is the alias of accounts that are created by it."""
+        """Return the serialized Key."""
         serialized: bytes = Key(ECDSA_secp256k1=self.public).SerializeToString()
         return serialized
 
@@ -62,19 +59,19 @@ class EcdsaWallet:
         return address
 
     def signatures(self, message: bytes) -> SignatureMap:
-        """The SignatureMap of a signed message."""
+        """Sign a message and return the SignatureMap."""
         signature = self._private.sign_recoverable(keccak256(message), hasher=None)[:64]
         return SignatureMap(sigPair=[{"pubKeyPrefix": self.public, "ECDSA_secp256k1": signature}])
 
     def sign(self, digest: bytes) -> tuple[int, int, int]:
-        """The recovery id and the numbers r and s of a signature of 32 bytes."""
+        """Sign a 32-byte digest. Return the recovery id, r and s."""
         signature = self._private.sign_recoverable(digest, hasher=None)
         return signature[64], int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
 
 
 @lru_cache(maxsize=1_024)
 def wallet_of(number: int, key: bytes | None) -> "Ed25519Wallet | EcdsaWallet | None":
-    """The wallet that holds an account's (serialized) key; None when that is a list, or empty."""
+    """Return the wallet of an account with a (serialized) key; None if that is a list or empty."""
     wallets = (Ed25519Wallet(number), EcdsaWallet(number), Ed25519Wallet(number, "spare"))
     return next((wallet for wallet in wallets if wallet.key == key), None)
 

@@ -1,8 +1,8 @@
-"""The network's life as a stream: its history, block by block, and what comes next.
+"""The history of the network, block by block.
 
-The first block holds how the network begins: its accounts, files and nodes, and the first people. A history
-of N blocks at T transactions per second has 2-second blocks of about 2 T transactions each. Spread over some
-hours, there are quiet spells between the blocks.
+The first block creates the accounts, files and nodes of the network and the first people. A history of N
+blocks at T transactions per second has 2-second blocks of about 2 T transactions each. If it is spread over
+some hours, time passes between the blocks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from mirror.demo.network import START, Network
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 BLOCK_SECONDS = 2
-_ACTIVE = 1_900_000_000  # ns of them
+_ACTIVE = 1_900_000_000  # ns of a block
 _MONTH = 30 * NANOS_PER_DAY
 
 
 @dataclass(frozen=True)
 class History:
-    """What a network has done: `blocks` at `tps` transactions per second, spread over `hours` if not 0."""
+    """A history of `blocks` at `tps` transactions per second, spread over `hours` if not 0."""
 
     blocks: int
     tps: float
@@ -31,11 +31,11 @@ class History:
     start: int = START
 
     def play(self, nodes: Sequence[SigningNode]) -> Iterator[tuple[Network, Block]]:
-        """Every block as it is closed, with the network as it is then."""
+        """Yield every block when it is closed, with the network at that time."""
         network = Network(self.seed, actions.ALL, nodes=nodes, start=self.start)
         quiet = max(0.0, self.hours * 3600 - self.blocks * BLOCK_SECONDS) / max(1, self.blocks - 1)
         genesis.begin(network)
-        # The block of whatever people do finds fees and rates, also at the second in which it begins.
+        # A block of its own, so that fees and rates are known from the second in which the next one begins.
         yield network, network.close()
         for number in range(1, self.blocks):
             if number > 1:
@@ -44,11 +44,10 @@ class History:
 
 
 def wait(network: Network, until: int) -> Iterator[Block]:
-    """Let time pass until a time in ns.
+    """Let time pass until a time in ns, and yield the blocks on the way.
 
-    A network that is off for days ends its last one at midnight, in a block that holds nothing else, and then
-    gives a sign of life each month: who counts what stakes earn counts by days, and from balances that are no
-    older than a month.
+    After a pause of days, a block ends the staking period of the first day, and there is one more each month:
+    the mirror computes staking rewards by days, from balances that are no older than a month.
     """
     while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
         network.skip(midnight - network.now)
@@ -61,7 +60,7 @@ def wait(network: Network, until: int) -> Iterator[Block]:
 
 
 def next_block(network: Network, tps: float) -> Block:
-    """Let the network act for the time of a block. Without anything happening there would be no block."""
+    """Let people act for the time of a block, at least once: there are no empty blocks."""
     usual = tps * BLOCK_SECONDS
     network.act(max(1, round(network.choose.gauss(usual, usual / 5))), within=_ACTIVE)
     return network.close()

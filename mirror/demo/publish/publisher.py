@@ -1,4 +1,4 @@
-"""The network's files in a bucket folder, and what it takes to go on from where the network was left."""
+"""The bucket folder of the network, and the state from which the network goes on."""
 
 import os
 import pickle
@@ -17,19 +17,19 @@ from ledger.stream.signature.node_key import SigningNode
 from ledger.stream.source.local import LocalRecordFile
 
 if TYPE_CHECKING:
-    # Whoever only looks at the files need not load what makes them.
+    # Not imported at run time, as it takes long and only some users need it.
     from mirror.demo.network import Network
 
-# Of what the state of a network is compressed by, the fastest: it is written with each block.
+# The fastest level of zlib: the state is written with each block.
 _COMPRESSION = 1
 _VERSION_BYTES = 32
 
 
 class Publisher:
-    """Writes blocks into a bucket folder and keeps, beside them, what it takes to go on after each.
+    """Writes blocks into a bucket folder, and beside them the state from which the network goes on.
 
-    A block counts as made once the state after it is kept; it is published then, or when the network is
-    resumed. So killed at any moment, or without power, the network goes on without a fork in its chain.
+    A block counts once the state after it is written; it is published then, or when the network is resumed.
+    So the network goes on without a fork in its chain if it is killed or loses power at any moment.
     """
 
     def __init__(self, folder: Path, nodes: Sequence[SigningNode]) -> None:
@@ -44,7 +44,7 @@ class Publisher:
         for path in self._pending.rglob("*.rcd*"):
             _sync(path)
         written = self._state.with_suffix(".new")
-        # Read back as Python objects: the folder has to be the node's own.
+        # It is unpickled later: only the node itself may write to the folder.
         kept = zlib.compress(pickle.dumps((network, block.name)), _COMPRESSION)
         written.write_bytes(_version() + kept)
         _sync(written)
@@ -54,7 +54,7 @@ class Publisher:
         return self.published(block.name)
 
     def resume(self) -> "tuple[Network, LocalRecordFile]":
-        """The network as it was left and its last block. Errors: LookupError if it can't go on."""
+        """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
         if not self.goes_on:
             raise LookupError(f"no network of this version was left in {self.folder}")
         network, name = pickle.loads(zlib.decompress(self._state.read_bytes()[_VERSION_BYTES:]))
@@ -66,19 +66,19 @@ class Publisher:
 
     @property
     def complete(self) -> bool:
-        """Whether a network was left here."""
+        """Tell whether a network was left here."""
         return self._state.is_file()
 
     @property
     def goes_on(self) -> bool:
-        """Whether this version of the program left the network: another one's world may be another."""
+        """Tell whether this version of the program left the network: its World may differ."""
         if not self.complete:
             return False
         with self._state.open("rb") as state:
             return state.read(_VERSION_BYTES) == _version()
 
     def newest(self) -> str:
-        """The name of the last record file that is published; empty if there is none."""
+        """Return the name of the last published record file; empty if there is none."""
         return max(self._record_files(), default="")
 
     def forget(self, kept: int) -> None:
@@ -90,17 +90,18 @@ class Publisher:
                 path.unlink()
 
     def _record_files(self) -> list[str]:
-        of_first = self._of(self._nodes[0])
-        return [path.name for path in of_first.glob("*.rcd.gz")] if of_first.is_dir() else []
+        first = self._folder_of(self._nodes[0])
+        return [path.name for path in first.glob("*.rcd.gz")] if first.is_dir() else []
 
     def published(self, name: str) -> LocalRecordFile:
-        """The files of a block that are published."""
+        """Return the published files of a block."""
         signature = names.signature_name(name)
-        first, *others = (LocalRecordFile(name, self._of(node) / name, node.node_id) for node in self._nodes)
-        signatures = {node.node_id: self._of(node) / signature for node in self._nodes}
+        folders = {node.node_id: self._folder_of(node) for node in self._nodes}
+        first, *others = (LocalRecordFile(name, path / name, node) for node, path in folders.items())
+        signatures = {node: path / signature for node, path in folders.items()}
         return replace(first, published=True, signatures=signatures, copies=tuple(others))
 
-    def _of(self, node: SigningNode) -> Path:
+    def _folder_of(self, node: SigningNode) -> Path:
         return self.folder / account_folder(node)
 
     def _move(self) -> None:
@@ -111,9 +112,7 @@ class Publisher:
 
 
 def _sync(path: Path) -> None:
-    """Have what was written to a file, or the names of a folder, on the disk: a block must not be forgotten
-    that a database remembers.
-    """
+    """Flush a file, or the names in a folder, to the disk: the database may hold the block already."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -123,7 +122,7 @@ def _sync(path: Path) -> None:
 
 @cache
 def _version() -> bytes:
-    """A digest of the modules whose objects the state of a network holds."""
+    """Return a digest of the modules whose objects the state holds."""
     digest, package = sha256(), Path(__file__).parents[1]
     for path in sorted([*package.rglob("*.py"), Path(compose.__file__), Path(node_key.__file__)]):
         digest.update(path.read_bytes())

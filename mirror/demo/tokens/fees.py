@@ -1,4 +1,4 @@
-"""The custom fees that people of the simulated network choose for their tokens (HIP-18)."""
+"""The custom fees that people choose for their tokens (HIP-18)."""
 
 from collections.abc import Callable, Mapping
 

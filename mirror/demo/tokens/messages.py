@@ -1,4 +1,4 @@
-"""The HAPI messages of what the simulated network knows of tokens."""
+"""HAPI messages about tokens."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,16 +9,16 @@ from mirror.values import hapi
 
 Move = tuple[int, int | None, int | None]  # serial, sender, receiver
 
-ALL_SERIALS = -1  # in the record of a new treasury: whatever the old one owns
+ALL_SERIALS = -1  # in the record of a new treasury: all serials that the old one owned
 
 
 def token_id(number: int) -> Any:
-    """The TokenID."""
+    """Return the TokenID."""
     return hapi.TokenID(tokenNum=number)
 
 
 def units(token: int, amounts: Mapping[int, int], *, approved: bool = False) -> Any:
-    """The TokenTransferList of account -> amount; `approved` debits use an allowance."""
+    """Return the TokenTransferList of account -> amount; `approved` debits use an allowance."""
     return hapi.TokenTransferList(
         token=token_id(token),
         transfers=[
@@ -29,7 +29,7 @@ def units(token: int, amounts: Mapping[int, int], *, approved: bool = False) -> 
 
 
 def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Any:
-    """The TokenTransferList of serials: from None they are minted, to None they end."""
+    """Return the TokenTransferList of serials. From None they are minted, to None they end."""
     return hapi.TokenTransferList(
         token=token_id(token),
         nftTransfers=[
@@ -45,12 +45,12 @@ def serials(token: int, moves: Iterable[Move], *, approved: bool = False) -> Any
 
 
 def association(holder: int, token: int) -> Any:
-    """The TokenAssociation."""
+    """Return the TokenAssociation."""
     return hapi.TokenAssociation(account_id=account(holder), token_id=token_id(token))
 
 
 def custom_fee(fee: CustomFee, token: int) -> Any:
-    """The CustomFee; denominated in `token`, which may still be without number, it says 0.0.0."""
+    """Return the CustomFee. If `token` itself is its currency, the message says 0.0.0."""
     common = {
         "fee_collector_account_id": account(fee.collector),
         "all_collectors_are_exempt": fee.all_collectors_are_exempt,
@@ -79,7 +79,7 @@ def _fixed(fee: FixedFee, token: int) -> Any:
 
 
 def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterable[int]) -> Any:
-    """The AssessedCustomFee; without token it is in tinybars."""
+    """Return the AssessedCustomFee, in tinybars if there is no token."""
     return hapi.AssessedCustomFee(
         amount=amount,
         token_id=token_id(token) if token else None,
@@ -89,7 +89,7 @@ def assessed_fee(amount: int, token: int | None, collector: int, payers: Iterabl
 
 
 def airdrop_id(key: AirdropKey) -> Any:
-    """The PendingAirdropId."""
+    """Return the PendingAirdropId."""
     sender, receiver, token, serial = key
     parties = {"sender_id": account(sender), "receiver_id": account(receiver)}
     if serial:

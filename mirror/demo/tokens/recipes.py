@@ -1,4 +1,4 @@
-"""What kinds of tokens people of the simulated network issue, and how they call them."""
+"""The kinds of tokens that people issue, with their names."""
 
 from base64 import b32encode
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """`keys` are those its issuer keeps, `fees` the kinds of custom fees it begins with."""
+    """A kind of token: the `keys` that its issuer keeps, and the kinds of `fees` that it begins with."""
 
     names: tuple[tuple[str, str], ...]
     memo: str
@@ -138,24 +138,24 @@ _CLUB = Recipe(
     fungible=False,
 )
 
-# The first tokens are of these kinds in this order.
+# The first tokens are of these kinds, in this order.
 RECIPES = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
 
 
 def name(recipe: Recipe, place: int) -> tuple[str, str]:
-    """The name and symbol of a recipe's token; when names are used up, they are counted."""
+    """Return the name and symbol of the next token; when the names are used up, they get numbers."""
     turn, index = divmod(place, len(recipe.names))
     called, symbol = recipe.names[index]
     return (f"{called} {turn + 1}", f"{symbol}{turn + 1}") if turn else (called, symbol)
 
 
 def content_address(choose: Random) -> str:
-    """Where something may be found in IPFS; nothing is there."""
+    """Return an IPFS address, at which there is nothing."""
     return "ipfs://bafkrei" + b32encode(choose.randbytes(32)).decode().lower().rstrip("=")
 
 
 def serial_metadata(choose: Random, collection: str, serial: int) -> bytes:
-    """What a serial says of itself: an address, or a small document."""
+    """Return the metadata of a serial: an address, or a small document."""
     if choose.random() < 0.7:
         return f"{content_address(choose)}/{serial}.json".encode()
     return dumps({"name": f"{collection} #{serial}", "edition": serial}).encode()

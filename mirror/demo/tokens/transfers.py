@@ -1,4 +1,4 @@
-"""Transfers of tokens in one transaction: their custom fees, why they are refused, what they do."""
+"""Token transfers of one transaction: custom fees, refusals, and their effects."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ _MARGIN = 2 * HBAR  # what is left for the fee of the transaction
 
 
 class Transfers:
-    """`pay`, `move` and `hand_over` say what is to be moved, `body` what the transaction asks for then.
+    """The transfers of one transaction, to be used in this order.
 
-    After that `assess` adds the custom fees (HIP-18), `refusal` tells the result code if it can't be, and
-    `settle` changes the world and gives the fields of the record.
+    `pay`, `move` and `hand_over` add transfers, and `body` returns the body. `assess` adds the custom fees
+    (HIP-18), `refusal` returns the result code of a failure, and `settle` changes the world.
     """
 
     def __init__(self, network: Network) -> None:
@@ -24,11 +24,11 @@ class Transfers:
         self._units: dict[int, dict[int, int]] = {}
         self._serials: dict[int, list[Move]] = {}
         self._fees: list[Any] = []
-        self._asked: dict[tuple[int, int], int] = {}
+        self._requested: dict[tuple[int, int], int] = {}
         self._claimed = False
         self.settled = False
 
-    # WHAT IS ASKED FOR
+    # TRANSFERS
 
     def pay(self, sender: int, receiver: int, amount: int) -> None:
         """Move tinybars."""
@@ -45,11 +45,11 @@ class Transfers:
         self._serials.setdefault(token.number, []).append((serial, sender, receiver))
 
     def claim(self) -> None:
-        """Receivers ask for it themselves: they are associated whatever their limit is."""
+        """Let receivers claim the transfers: they are associated whatever their limit is."""
         self._claimed = True
 
     def lists(self, *, approved: bool = False) -> list[Any]:
-        """The TokenTransferLists; `approved` debits use an allowance."""
+        """Return the TokenTransferLists; `approved` debits use an allowance."""
         return [
             *(
                 units(token, {of: amount for of, amount in amounts.items() if amount}, approved=approved)
@@ -59,7 +59,7 @@ class Transfers:
         ]
 
     def body(self, *, approved: bool = False) -> dict[str, Any]:
-        """The fields of a CryptoTransferTransactionBody."""
+        """Return the fields of a CryptoTransferTransactionBody."""
         body: dict[str, Any] = {"tokenTransfers": self.lists(approved=approved)}
         if self.hbars:
             body["transfers"] = transfer_list(self.hbars)
@@ -72,12 +72,14 @@ class Transfers:
     # CUSTOM FEES
 
     def assess(self) -> None:
-        """Add the custom fees of what is asked for."""
+        """Add the custom fees of the requested transfers."""
         issued = self._network.world.tokens.issued
-        asked = {token: dict(amounts) for token, amounts in self._units.items()}
+        requested = {token: dict(amounts) for token, amounts in self._units.items()}
         paid = dict(self.hbars)
-        self._asked = {(token, of): amount for token in asked for of, amount in asked[token].items()}
-        for number, amounts in asked.items():
+        self._requested = {
+            (token, of): amount for token in requested for of, amount in requested[token].items()
+        }
+        for number, amounts in requested.items():
             for of, amount in amounts.items():
                 if amount < 0:
                     self._assess_units(issued[number], of, amounts)
@@ -86,7 +88,7 @@ class Transfers:
             for _, sender, receiver in moves:
                 if sender and receiver and sender not in charged:
                     charged.add(sender)
-                    self._assess_serials(issued[number], sender, receiver, paid, asked)
+                    self._assess_serials(issued[number], sender, receiver, paid, requested)
 
     def _assess_units(self, token: Token, sender: int, amounts: dict[int, int]) -> None:
         for fee in token.fees:
@@ -102,10 +104,15 @@ class Transfers:
                     self._charge(fee, receiver, fee.of(-amounts[sender]), token.number)
 
     def _assess_serials(
-        self, token: Token, sender: int, receiver: int, paid: dict[int, int], asked: dict[int, dict[int, int]]
+        self,
+        token: Token,
+        sender: int,
+        receiver: int,
+        paid: dict[int, int],
+        requested: dict[int, dict[int, int]],
     ) -> None:
         received: list[tuple[int | None, int]] = [(None, paid.get(sender, 0))]
-        received += [(currency, amounts.get(sender, 0)) for currency, amounts in asked.items()]
+        received += [(currency, amounts.get(sender, 0)) for currency, amounts in requested.items()]
         values = [value for value in received if value[1] > 0]
         for fee in token.fees:
             if token.exempts(sender, fee):
@@ -124,10 +131,10 @@ class Transfers:
             self._add(token, fee.collector, amount)
             self._fees.append(assessed_fee(amount, token, fee.collector, [payer]))
 
-    # WHETHER IT HAPPENS
+    # REFUSAL
 
     def refusal(self) -> str | None:
-        """The result code of what can't be; None when it can."""
+        """Return the result code of the failure; None if the transfers succeed."""
         tokens, accounts = self._network.world.tokens, self._network.world.accounts
         for number, amounts in self._units.items():
             token = tokens.issued[number]
@@ -135,7 +142,7 @@ class Transfers:
                 refusal = self._refusal(token, of)
                 if refusal is None and token.balance(of) + amount < 0:
                     refusal = "INSUFFICIENT_TOKEN_BALANCE"
-                    if token.balance(of) + self._asked.get((number, of), amount) >= 0:
+                    if token.balance(of) + self._requested.get((number, of), amount) >= 0:
                         refusal = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
                 if refusal:
                     return refusal
@@ -162,10 +169,10 @@ class Transfers:
             return "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
         return "ACCOUNT_FROZEN_FOR_TOKEN" if token.freeze_default else None
 
-    # WHAT IT DOES
+    # EFFECTS
 
     def settle(self) -> dict[str, Any]:
-        """Let it happen now; the fields of the record besides hbars."""
+        """Make the transfers now. Return the fields of the record except for hbars."""
         self.settled = True
         tokens, at = self._network.world.tokens, self._network.now
         associated: list[Any] = []
@@ -196,12 +203,12 @@ class Transfers:
 
 
 def can_associate(network: Network, of: int) -> bool:
-    """Whether the account's limit allows one more automatic association."""
+    """Tell whether the limit of an account allows one more automatic association."""
     limit = network.world.accounts[of].max_automatic_token_associations
     return limit < 0 or network.world.tokens.automatic_associations[of] < limit
 
 
 def begin_relationship(network: Network, token: Token, of: int, *, automatic: bool = False) -> None:
-    """Associate an account now; it stays, as it holds a token."""
+    """Associate an account now. It is not closed any more, as it may hold the token."""
     network.world.tokens.associate(token, of, network.now, automatic=automatic)
     network.world.bound.add(of)

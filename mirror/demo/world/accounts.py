@@ -13,13 +13,13 @@ AUTO_RENEW_PERIOD = 7_776_000  # seconds, 90 days: what most entities ask for
 class Account:
     """An account, or the account side of a contract. `key` is a serialized Key, None when there is none.
 
-    Who is `passing` takes on nothing that would keep the account from being closed.
+    The owner of a `passing` account takes on nothing that would keep it from being closed.
     """
 
     number: int
     created: int
     balance: int = 0
-    balance_timestamp: int = 0  # of the last transfer, also one of nothing
+    balance_timestamp: int = 0  # of the last transfer, even of 0
     memo: str = ""
     key: bytes | None = None
     alias: bytes | None = None
@@ -39,5 +39,5 @@ class Account:
 
     @property
     def address(self) -> bytes:
-        """The EVM address: that of its alias, else the long-zero form."""
+        """Return the EVM address: that of its alias, else the long-zero form."""
         return self.evm_address or entity_id.long_zero(self.number)

@@ -1,4 +1,4 @@
-"""What is true of contracts and hooks in the simulated network: plain data, changed by actions alone.
+"""Contracts and hooks of the simulated network: plain data that only actions change.
 
 Contracts and accounts are keyed by their number; the account side of a contract (balance, nonce, memo, key)
 is an `Account` of the world.
@@ -12,7 +12,7 @@ MOST_HOOKS_OF_ONE = 3
 
 @dataclass(slots=True)
 class StoredSlot:
-    """A storage slot that was ever written; `modified` is when it was last."""
+    """A storage slot that was written; `modified` is the time of the last write."""
 
     value: int
     modified: int
@@ -20,12 +20,12 @@ class StoredSlot:
 
 @dataclass(slots=True)
 class Contract:
-    """A contract that was created. `kind` is its name in Solidity, `initcode` includes constructor arguments.
+    """A contract. `kind` is its name in Solidity, and `initcode` includes constructor arguments.
 
-    `admin` is the account whose key may change it, None when nobody's may; `owner` the one that deployed it,
-    None for one that the contract `creator` created; `obtainer` got what it held when it was deleted.
-    `parties` are accounts: of a coin those that were given some, of collectibles the holder of each in order,
-    of a factory the holder of each locker, of an exchange those that let it take their coins.
+    `admin` is the account whose key may change it, None if none may. `owner` is the account that deployed it,
+    None if the contract `creator` created it. `obtainer` got its hbars when it was deleted. `parties` are
+    accounts: those that were given coins, the holders of collectibles or lockers in their order, or those
+    that approved an exchange.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Contract:
 
 @dataclass(slots=True)
 class HookSlot:
-    """A storage slot of a hook: no leading zeros, empty once freed. `created` begins its current life."""
+    """A storage slot of a hook, without leading zeros, empty once freed, when its life ends."""
 
     value: bytes
     created: int
@@ -55,7 +55,7 @@ class HookSlot:
 
 @dataclass(slots=True)
 class Hook:
-    """A hook of an account or contract (HIP-1195); slots by their 32-byte key."""
+    """A hook of an account or contract (HIP-1195), with its slots by their 32-byte key."""
 
     owner: int
     hook_id: int
@@ -66,7 +66,7 @@ class Hook:
     slots: dict[bytes, HookSlot] = field(default_factory=dict)
 
     def put(self, key: bytes, value: bytes, at: int) -> None:
-        """Write a slot at a time; nothing but zeros free it."""
+        """Write a slot; a value of zeros frees it."""
         key, value = key.rjust(32, b"\0"), value.lstrip(b"\0")
         before = self.slots.get(key)
         created = before.created if before is not None and before.value else at
@@ -82,10 +82,10 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a transaction that ran a contract. `hash` is the one it is found by, 32 bytes.
+    """The result of a contract transaction, which is found by its 32-byte `hash`.
 
-    `contract` is what was called or created, None when nothing was. `error` is what the record says of a
-    failure: its message, or the result where nothing was run.
+    `contract` is the contract that was called or created, None if none was. `error` is the error message of
+    the record, or the result code if nothing was run.
     """
 
     consensus_timestamp: int
@@ -107,8 +107,8 @@ class Result:
 class Contracts:
     """All contracts, hooks by owner and id, and results.
 
-    `living` are the numbers of the contracts of a kind that are called, `made` is how many of it there ever
-    were; `relay` is the account that submits Ethereum transactions for those who sign them.
+    By kind, `living` are the numbers of the contracts that are called, and `made` counts all there ever were.
+    `relay` is the account that submits Ethereum transactions for their signers.
     """
 
     deployed: dict[int, Contract] = field(default_factory=dict)
@@ -126,15 +126,14 @@ class Contracts:
         self.made[contract.kind] += 1
 
     def leave(self, contract: Contract) -> None:
-        """Nobody calls a contract any more."""
+        """Let a contract no longer be called."""
         self.living[contract.kind].remove(contract.number)
 
     def hooks_of(self, owner: int) -> list[Hook]:
-        """The hooks of an account or contract that are not deleted."""
-        ids = range(1, MOST_HOOKS_OF_ONE + 1)
-        found = (self.hooks.get((owner, hook_id)) for hook_id in ids)
-        return [hook for hook in found if hook is not None and not hook.deleted]
+        """Return the hooks of an account or contract that are not deleted."""
+        hooks = (self.hooks.get((owner, hook_id)) for hook_id in range(1, MOST_HOOKS_OF_ONE + 1))
+        return [hook for hook in hooks if hook is not None and not hook.deleted]
 
     def of(self, kind: str) -> list[Contract]:
-        """The contracts of a kind that are not deleted, oldest first."""
+        """Return the contracts of a kind that are called, oldest first."""
         return [self.deployed[number] for number in self.living.get(kind, ())]

@@ -1,4 +1,4 @@
-"""Files: what they hold, and every change of it."""
+"""Files, with every change of their contents."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ CREATE, UPDATE, APPEND = "FILECREATE", "FILEUPDATE", "FILEAPPEND"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one transaction put into a file (file_data). `kind` is the name of its type."""
+    """The contents that one transaction wrote to a file (file_data). `kind` is the name of its type."""
 
     consensus_timestamp: int
     kind: str
@@ -16,7 +16,7 @@ class Change:
 
 @dataclass(slots=True)
 class File:
-    """A file. `keys` is a serialized KeyList; `owner` is who changes it."""
+    """A file. `keys` is a serialized KeyList; `owner` is the account that changes it."""
 
     number: int
     created: int
@@ -29,8 +29,9 @@ class File:
 
     @property
     def contents(self) -> bytes:
-        """What it holds: its last beginning, and what was appended since. An update without contents leaves
-        it as it is.
+        """Return the contents: the last create or update, and what was appended since.
+
+        An update without contents leaves them as they are.
         """
         parts: list[bytes] = []
         for change in self.changes:

@@ -1,7 +1,7 @@
-"""What a network that goes on for days forgets, so that its blocks never take longer than the first ones did.
+"""Forgetting what is over, so that blocks take no longer after days of a live network than at first.
 
-The world holds whatever was ever true: who compares it with what a mirror says needs that. A network that is
-live goes on with less: what can still change, and the last of what can't.
+The world keeps its whole history, for tests that compare it with the mirror. A live network only keeps what
+can still change, and the last of what can't.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 
 def forget(world: World) -> None:
-    """Forget what is over and nobody comes back to."""
+    """Forget what is over and not used again."""
     _forget_tokens(world.tokens)
     _forget_contracts(world)
     _keep_last(world.topics, lambda topic: topic.deleted)
@@ -29,18 +29,18 @@ def forget(world: World) -> None:
         _forget_changes(file)
     _keep_last(world.schedules, lambda schedule: not schedule.is_open)
     _keep_last(world.nodes.by_id, lambda node: node.deleted)
-    for happened in (
+    for events in (
         world.contracts.results,
         world.system.freezes,
         world.system.draws,
         world.staking.updates,
     ):
-        del happened[:-_KEPT]
+        del events[:-_KEPT]
     _forget_accounts(world)
 
 
 def _keep_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
-    """Keep of what is over but the last."""
+    """Keep what is not over, and the last of what is."""
     over = [key for key, value in known.items() if is_over(value)]
     for key in over[:-_KEPT]:
         del known[key]
@@ -52,7 +52,7 @@ def _keep(known: dict[_Key, _Value], fits: Callable[[_Key, _Value], object]) -> 
 
 
 def _forget_accounts(world: World) -> None:
-    """Forget accounts that were closed long ago, with their files."""
+    """Forget accounts that were closed long ago, and their files."""
     closed = set(world.closed)
     _keep(world.accounts, lambda number, account: not account.deleted or number in closed)
     _keep(world.files, lambda number, file: file.owner in world.accounts)
@@ -60,9 +60,9 @@ def _forget_accounts(world: World) -> None:
 
 
 def _forget_changes(file: File) -> None:
-    """Forget what it held before its last beginning."""
-    begins = (place for place, change in enumerate(file.changes) if change.kind != APPEND and change.contents)
-    del file.changes[: max(begins, default=0)]
+    """Forget the changes before the contents were last replaced."""
+    starts = (place for place, change in enumerate(file.changes) if change.kind != APPEND and change.contents)
+    del file.changes[: max(starts, default=0)]
 
 
 def _forget_tokens(tokens: Tokens) -> None:
@@ -75,11 +75,11 @@ def _forget_tokens(tokens: Tokens) -> None:
 
 
 def _forget_contracts(world: World) -> None:
-    """Forget contracts that nobody calls any more, with those that they created."""
+    """Forget contracts that are no longer called, and the contracts they created."""
     contracts, accounts = world.contracts, world.accounts
     called = {number for numbers in contracts.living.values() for number in numbers}
     for contract in list(contracts.deployed.values()):
-        # Who created it came before it.
+        # Its creator precedes it in this order.
         lost = contract.creator is not None and contract.creator not in contracts.deployed
         if contract.number in called and not lost:
             continue
@@ -89,6 +89,6 @@ def _forget_contracts(world: World) -> None:
         del accounts[contract.number]
     _keep(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)
     for contract in contracts.deployed.values():
-        # Of others the places of their parties count.
+        # For other kinds the places of the parties matter.
         if contract.kind in ("Coin", "Exchange"):
-            contract.parties = [one for one in contract.parties if not accounts[one].deleted]
+            contract.parties = [party for party in contract.parties if not accounts[party].deleted]

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Node:
-    """A node that a transaction created (table node). `admin_key` is a serialized Key.
-
-    `proxy` is the (domain name, port) of its gRPC web proxy.
-    """
+    """A node (table node). `admin_key` is a serialized Key, `proxy` the domain and port of its web proxy."""
 
     node_id: int
     created: int
@@ -22,7 +19,7 @@ class Node:
 
 @dataclass
 class Nodes:
-    """Nodes beyond those that sign, by their id."""
+    """All nodes by id, and the id of the next one to join."""
 
     by_id: dict[int, Node] = field(default_factory=dict)
     next_id: int = 4

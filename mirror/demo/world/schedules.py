@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature of what created or signed a schedule. `kind` is its field in SignaturePair."""
+    """A signature on a ScheduleCreate or ScheduleSign. `kind` is its field in SignaturePair."""
 
     consensus_timestamp: int
     prefix: bytes
@@ -18,9 +18,9 @@ class Signature:
 class Schedule:
     """A schedule. `scheduled` is a serialized SchedulableTransactionBody, `admin_key` a serialized Key.
 
-    `required` are the accounts that have to sign, `signed` those that did. It is gone at `expires`, unless it
-    is executed; with `waits` it is executed then. `transaction_id` is that of the transaction that created
-    it, serialized. `expiration` is None when it was not asked for.
+    `required` are the accounts that have to sign, `signed` those that did. It ends at `expires`: with `waits`
+    it is executed then. `expiration` is None if the transaction did not ask for one. `transaction_id` is the
+    serialized id of the transaction that created it.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Schedule:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can still be signed."""
+        """Tell whether it can still be signed."""
         return not (self.executed or self.deleted or self.expired)
 
     @property

@@ -1,13 +1,11 @@
-"""What the network's administrators do, and the pseudorandom numbers it draws."""
+"""Freezes, files that the network deleted, and pseudorandom numbers."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """A step of a freeze or an upgrade (network_freeze). `kind` is the number of its FreezeType; `start` is
-    None for a step without a time.
-    """
+    """A step of a freeze or an upgrade (network_freeze). `kind` is the number of its FreezeType."""
 
     consensus_timestamp: int
     kind: int
@@ -29,7 +27,7 @@ class Draw:
 
 @dataclass
 class System:
-    """`deleted_files` are those that the network deleted itself, and may take back."""
+    """The state of an upgrade, and all draws. The network can undelete `deleted_files`."""
 
     freezes: list[Freeze] = field(default_factory=list)
     is_prepared: bool = False

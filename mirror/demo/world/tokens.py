@@ -1,8 +1,8 @@
-"""What is true of tokens in the simulated network: plain data, changed by actions alone.
+"""Tokens of the simulated network, with allowances and airdrops: plain data that only actions change.
 
 Tokens and accounts are keyed by their number, serials by theirs within the token. Amounts are smallest units,
-or tinybars where no token is named; times nanoseconds. Keys are serialized Key messages, None when there is
-none. What is called `modified` or `since` is when the current state of it began, as REST tells it.
+or tinybars where no token is named; times are nanoseconds. Keys are serialized Key messages, None when there
+is none. `modified` and `since` are when the current state began, as REST shows it.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FixedFee:
-    """So much each time (HIP-18), in tinybars unless `denominating_token` is given."""
+    """A fixed fee (HIP-18), in tinybars or in `denominating_token`."""
 
     amount: int
     collector: int
@@ -22,7 +22,7 @@ class FixedFee:
 
 @dataclass(frozen=True, slots=True)
 class FractionalFee:
-    """A fraction of the units moved. `maximum` 0 is none; `net_of_transfers`: the sender pays it on top."""
+    """A fraction of the units moved. A `maximum` of 0 is none; with `net_of_transfers` the sender pays it."""
 
     numerator: int
     denominator: int
@@ -33,14 +33,14 @@ class FractionalFee:
     all_collectors_are_exempt: bool = False
 
     def of(self, amount: int) -> int:
-        """The fee for moving an amount."""
+        """Return the fee for moving an amount."""
         owed = max(amount * self.numerator // self.denominator, self.minimum)
         return min(owed, self.maximum) if self.maximum else owed
 
 
 @dataclass(frozen=True, slots=True)
 class RoyaltyFee:
-    """A fraction of what is paid for a serial; if nothing is, its receiver pays `fallback`."""
+    """A fraction of the price of a serial. If there is no price, its receiver pays `fallback`."""
 
     numerator: int
     denominator: int
@@ -54,7 +54,7 @@ CustomFee = FixedFee | FractionalFee | RoyaltyFee
 
 @dataclass(slots=True)
 class Serial:
-    """One serial of a non-fungible token; without `owner` it is burnt, wiped or given up."""
+    """A serial of a non-fungible token. Without `owner` it is burnt, wiped or given up."""
 
     owner: int | None
     metadata: bytes
@@ -64,14 +64,14 @@ class Serial:
     delegating_spender: int | None = None
 
     def move(self, owner: int | None, at: int) -> None:
-        """It belongs to somebody else, or to nobody: no one else may spend it any more."""
+        """Give it another owner, or none, which ends its allowance."""
         self.owner, self.modified = owner, at
         self.spender = self.delegating_spender = None
 
 
 @dataclass(slots=True)
 class Relationship:
-    """An account is associated with a token. `frozen` and `kyc_granted` are None where they don't apply."""
+    """The association of an account with a token. `frozen` and `kyc_granted` are None if they don't apply."""
 
     created: int
     automatic: bool
@@ -81,16 +81,16 @@ class Relationship:
     balance: int = 0
 
     def receive(self, amount: int, at: int) -> None:
-        """Get an amount; a negative one is spent."""
+        """Add an amount, which is negative when it is spent."""
         self.balance += amount
         self.balance_timestamp = at
 
 
 @dataclass(slots=True)
 class Token:
-    """`supply_key` and such are whoever may do it; `paused` is None where there never was a pause key.
+    """A token. `paused` is None if there never was a pause key.
 
-    `relationships` are those of the accounts associated now, by account.
+    `relationships` are those of the accounts that are associated now, by account.
     """
 
     number: int
@@ -132,15 +132,15 @@ class Token:
         return relationship.balance if relationship else 0
 
     def holders(self) -> list[int]:
-        """The accounts that hold some of it."""
+        """Return the accounts that hold some of it."""
         return [account for account, held in self.relationships.items() if held.balance]
 
     def owned(self, account: int) -> list[int]:
-        """The serials an account owns."""
+        """Return the serials an account owns."""
         return [number for number, serial in self.serials.items() if serial.owner == account]
 
     def refusal(self, account: int) -> str | None:
-        """The result code of moving the token from or to an associated account; None when it may be moved."""
+        """Return the result code of moving the token from or to an account; None if it succeeds."""
         relationship = self.relationships.get(account)
         if self.deleted:
             return "TOKEN_WAS_DELETED"
@@ -153,7 +153,7 @@ class Token:
         return "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN" if relationship.kyc_granted is False else None
 
     def exempts(self, payer: int, fee: CustomFee) -> bool:
-        """Whether an account doesn't pay a fee: the treasury, its collector, at times all collectors."""
+        """Tell whether an account pays no fee: the treasury, its collector, with some fees all collectors."""
         if payer in (self.treasury, fee.collector):
             return True
         return fee.all_collectors_are_exempt and any(payer == other.collector for other in self.fees)
@@ -161,7 +161,7 @@ class Token:
 
 @dataclass(slots=True)
 class Allowance:
-    """How much of `granted` since `since` may still be taken."""
+    """An allowance: `amount` is what is left of `granted`."""
 
     granted: int
     amount: int
@@ -170,7 +170,7 @@ class Allowance:
 
 @dataclass(slots=True)
 class AllowanceForAll:
-    """Whether all serials of a token may be taken, since `since`."""
+    """An allowance for all serials of a token, `approved` or revoked."""
 
     approved: bool
     since: int
@@ -178,7 +178,7 @@ class AllowanceForAll:
 
 @dataclass(slots=True)
 class Airdrop:
-    """`amount` is None for a serial; `state` PENDING, CLAIMED or CANCELLED, since `since`."""
+    """An airdrop. `amount` is None for a serial; `state` is PENDING, CLAIMED or CANCELLED."""
 
     amount: int | None
     state: str
@@ -192,10 +192,10 @@ AirdropKey = tuple[int, int, int, int]  # sender, receiver, token, serial or 0
 
 @dataclass
 class Tokens:
-    """All tokens, and what may be taken of them or waits for somebody. Allowances of hbar are here, too.
+    """All tokens, allowances (also of hbars) and airdrops.
 
-    `made` is how many there ever were of a kind (the place of its recipe); `automatic_associations` counts
-    those an account has at present of those its limit allows.
+    `made` counts the tokens there ever were by the place of their recipe, `automatic_associations` those that
+    each account has now.
     """
 
     issued: dict[int, Token] = field(default_factory=dict)
@@ -207,15 +207,15 @@ class Tokens:
     automatic_associations: Counter[int] = field(default_factory=Counter)
 
     def living(self) -> Iterator[Token]:
-        """The tokens that are not deleted."""
+        """Return the tokens that are not deleted."""
         return (token for token in self.issued.values() if not token.deleted)
 
     def pending(self) -> list[AirdropKey]:
-        """The airdrops that nobody claimed or cancelled yet."""
+        """Return the airdrops that were neither claimed nor cancelled."""
         return [key for key, airdrop in self.airdrops.items() if airdrop.state == "PENDING"]
 
     def associate(self, token: Token, account: int, at: int, *, automatic: bool = False) -> None:
-        """Begin a relationship, with what is the default of the token."""
+        """Begin a relationship with the defaults of the token."""
         token.relationships[account] = Relationship(
             created=at,
             automatic=automatic,
@@ -226,7 +226,7 @@ class Tokens:
         self.automatic_associations[account] += automatic
 
     def dissociate(self, token: Token, account: int, at: int) -> int:
-        """End a relationship; what there was of a deleted token is gone with it, and given back."""
+        """End a relationship. Return the balance of a deleted token that ends with it."""
         ended = token.relationships.pop(account)
         self.automatic_associations[account] -= ended.automatic
         token.supply -= ended.balance

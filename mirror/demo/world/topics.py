@@ -1,4 +1,4 @@
-"""Topics, their messages, and the running hash that chains these."""
+"""Topics, their messages, and the running hash that chains the messages."""
 
 from dataclasses import dataclass, field
 from struct import Struct
@@ -9,8 +9,8 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 RUNNING_HASH_VERSION = 3
 
-# The network hashes what Java's object serialization makes of the values: the stream's header, an array of
-# bytes described once and referred to the next time, and between them a block of plain values.
+# The network hashes the values in Java's object serialization: the header of the stream, a byte array with
+# its class descriptor, a block of plain values, and a byte array that refers to that descriptor.
 _HEADER = bytes.fromhex("aced0005")
 _FIRST_ARRAY = bytes.fromhex("757200025b42acf317f8060854e0020000787000000030")
 _NEXT_ARRAY = bytes.fromhex("7571007e000000000030")
@@ -20,8 +20,9 @@ _BLOCK = 0x77
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message, or one chunk of a longer one: then `chunk` is its number and how many there are, and
-    `initial_transaction_id` a serialized TransactionID.
+    """A message, or a chunk of one.
+
+    `chunk` is the number of a chunk and the total, `initial_transaction_id` a serialized TransactionID.
     """
 
     consensus_timestamp: int
@@ -37,9 +38,9 @@ class Message:
 class Topic:
     """A topic. Keys are serialized; without a submit key anybody may write to it.
 
-    Messages cost `fee` tinybars, which `owner` gets, unless they are paid for by one of `fee_exempt_keys`.
-    `subject` says what it is about; `sequence_number` is that of the last message. `changed` and
-    `fee_changed` are when it and its fee last were, None if never.
+    A message costs `fee` tinybars, which `owner` gets, unless its payer has one of `fee_exempt_keys`.
+    `subject` is a place in the list of subjects, `sequence_number` that of the last message. `changed` and
+    `fee_changed` are the times of the last changes, None if there was none.
     """
 
     number: int
@@ -68,7 +69,7 @@ class Topic:
 
     @property
     def is_free(self) -> bool:
-        """Whether anybody may write to it now, for nothing."""
+        """Tell whether anybody may write to it now without a fee."""
         return self.is_public and not self.deleted and not self.fee
 
     def add(
@@ -79,7 +80,7 @@ class Topic:
         chunk: tuple[int, int] | None = None,
         initial_transaction_id: bytes | None = None,
     ) -> Message:
-        """Take a message; gives it with its number and the hash it leads to."""
+        """Add a message. Return it with its number and the running hash after it."""
         self.sequence_number = number = self.sequence_number + 1
         self.running_hash = running_hash(self.running_hash, contents, payer, self.number, at, number)
         message = Message(at, number, contents, payer, self.running_hash, chunk, initial_transaction_id)
@@ -88,9 +89,9 @@ class Topic:
 
 
 def running_hash(previous: bytes, contents: bytes, payer: int, topic: int, at: int, number: int) -> bytes:
-    """The running hash (version 3) of a topic after its message `number`, 48 bytes.
+    """Return the running hash (version 3) of a topic after its message `number`, 48 bytes.
 
-    Source: the one before, the payer, the topic, the consensus timestamp `at`, and the message's own hash.
+    Source: the hash before, the payer, the topic, the consensus timestamp `at` and the hash of the message.
     """
     seconds, nanos = divmod(at, NANOS_PER_SECOND)
     values = _VALUES.pack(

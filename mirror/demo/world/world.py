@@ -1,7 +1,7 @@
-"""What is true in the simulated network: plain data, changed by actions alone.
+"""The state of the simulated network: plain data that only actions change.
 
 Entities are keyed by their number (shard and realm are 0). Amounts are tinybars or a token's smallest units,
-times nanoseconds.
+times are nanoseconds.
 """
 
 from collections import deque
@@ -23,11 +23,11 @@ _CLOSED_KEPT = 500
 
 @dataclass
 class World:
-    """Everything.
+    """The whole state.
 
-    `people` are the accounts that act by themselves; those in `bound` stay, as something depends on them.
-    `hollow` are accounts without a key, which somebody paid to before their owner came; `closed` are the
-    last accounts that were. `named` counts the names that were given.
+    `people` are the accounts that act by themselves. The accounts in `bound` are never closed, as something
+    depends on them. `hollow` are accounts that still have no key, `closed` the accounts closed last. `named`
+    counts the names that were given.
     """
 
     accounts: dict[int, Account] = field(default_factory=dict)
@@ -47,5 +47,5 @@ class World:
     staking: Staking = field(default_factory=Staking)
 
     def living(self) -> Iterator[Account]:
-        """The accounts of people."""
+        """Return the accounts of people."""
         return (self.accounts[number] for number in self.people)

@@ -1,6 +1,6 @@
-"""The files the network keeps about itself: address books, fees, exchange rates, properties, permissions.
+"""The files of the network: address books, fees, exchange rates, properties, permissions.
 
-Exchange rates change every hour, which the network's administrator writes down for free.
+Its administrator updates the exchange rates every hour, for free.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ _PART = 2_048  # bytes a transaction carries
 _HBARS = 30_000
 _FIRST_CENTS = 360_000
 _FEWEST_CENTS, _MOST_CENTS = 90_000, 900_000
-# Thousandths of a tinycent for a unit of gas, of the functions that use gas: call, create, Ethereum.
+# Price of a unit of gas in thousandths of a tinycent, for the functions that use gas: call, create, Ethereum.
 _GAS, _WITH_GAS = 852_000, (6, 7, 84)
 _FEE_SCHEDULE_YEARS = 10 * 365 * 24 * 3600
 _PROPERTIES = {
@@ -54,9 +54,9 @@ _MEMOS = {
 
 
 def begin(network: Network) -> None:
-    """Create the files and write what they hold at the beginning."""
+    """Create the files with their first contents."""
     rates = _rates(network, _FIRST_CENTS, _FIRST_CENTS)
-    held = {
+    contents_of = {
         ADDRESS_BOOK: address_book(),
         NODE_DETAILS: address_book(),
         FEE_SCHEDULE: _fee_schedule(network),
@@ -64,7 +64,7 @@ def begin(network: Network) -> None:
         PROPERTIES: _settings(_PROPERTIES),
         PERMISSIONS: _settings(_PERMISSIONS),
     }
-    for number, contents in held.items():
+    for number, contents in contents_of.items():
         create(network, number, _MEMOS[number])
         write(network, number, contents)
     network.at(_next_hour(network), change_rates)
@@ -81,24 +81,24 @@ def create(network: Network, number: int, memo: str) -> None:
 
 
 def write(network: Network, number: int, contents: bytes) -> None:
-    """Replace what a file holds, in as many transactions as it takes."""
+    """Replace the contents of a file, in as many transactions as it takes."""
     changes = network.world.files[number].changes
     for start in range(0, len(contents), _PART):
         part = contents[start : start + _PART]
         changes.append(Change(network.now, APPEND if start else UPDATE, part))
-        # Of a fee schedule the network knows that more is to come.
+        # The network knows that a fee schedule is not complete yet.
         partial = number == FEE_SCHEDULE and start + _PART < len(contents)
         network.submit(
             "fileAppend" if start else "fileUpdate",
             {"fileID": {"fileNum": number}, "contents": part},
             payer=SYSTEM_ADMIN,
-            result="FEE_SCHEDULE_FILE_PART_UPLOADED" if partial else "SUCCESS",
+            result="FEE_SCHEDULE_FILE_PART_UPLOADED" if partial else None,
             fee=0,
         )
 
 
 def change_rates(network: Network) -> None:
-    """A new hour begins: what was the next rate is the current one."""
+    """Begin a new hour: the next rate becomes the current one."""
     file = network.world.files[EXCHANGE_RATES]
     current = ExchangeRateSet.FromString(file.contents).nextRate.centEquiv
     following = round(current * network.choose.uniform(0.97, 1.03))
@@ -108,7 +108,7 @@ def change_rates(network: Network) -> None:
 
 
 def address_book() -> bytes:
-    """The serialized NodeAddressBook of the nodes that sign."""
+    """Return the serialized NodeAddressBook of the nodes that sign."""
     book = NodeAddressBook()
     for node in nodes():
         entry = book.nodeAddress.add(
@@ -127,7 +127,7 @@ def address_book() -> bytes:
 
 
 def _rates(network: Network, current: int, following: int) -> Any:
-    """So many cents for `_HBARS` hbars, in this hour and the next."""
+    """Return the ExchangeRateSet: cents for `_HBARS` hbars, in this hour and the next."""
     ends = _next_hour(network) // NANOS_PER_SECOND
     first, then = (
         {"hbarEquiv": _HBARS, "centEquiv": cents, "expirationTime": {"seconds": seconds}}
@@ -141,7 +141,7 @@ def _next_hour(network: Network) -> int:
 
 
 def _fee_schedule(network: Network) -> bytes:
-    """What each function costs: those without gas a price of their own."""
+    """Return the serialized fee schedule: functions without gas have a price of their own."""
     priced = [
         {"hederaFunctionality": function, "fees": [{"servicedata": {"gas": _GAS}}]} for function in _WITH_GAS
     ]

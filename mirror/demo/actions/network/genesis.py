@@ -13,11 +13,11 @@ NODE_REWARDS = 801
 _SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
 _ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
 _NODES = 4
-_STAKING = 3  # one of so many stakes from the beginning
+_STAKING = 3  # one in this many stakes from the beginning
 
 
 def begin(network: Network, size: int = 40) -> None:
-    """The first transactions: the accounts of the network, its files and nodes, then so many people."""
+    """Submit the first transactions: the accounts, files and nodes of the network, then `size` people."""
     for number in (TREASURY, *_SYSTEM_ACCOUNTS):
         _open_system_account(network, number)
     files.begin(network)

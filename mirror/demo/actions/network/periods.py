@@ -1,4 +1,4 @@
-"""Staking periods: each midnight (UTC) the network says what nodes have at stake and what they earned."""
+"""Staking periods: each midnight (UTC) the network reports the stakes and rewards of its nodes."""
 
 from typing import Any
 
@@ -13,32 +13,32 @@ MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
 
 _MINUTES_A_DAY = 1_440
 _PERIODS_KEPT = 365
-_NOBODYS = NodeStake(0, 0, 0)
+_NO_STAKE = NodeStake(0, 0, 0)
 
 
 def begin(network: Network) -> None:
-    """Say what the nodes have at stake at the beginning, which is nothing."""
-    network.world.staking.nodes = {node.node_id: _NOBODYS for node in nodes()}
-    _tell(network)
+    """Report that the nodes have no stake at the beginning."""
+    network.world.staking.nodes = {node.node_id: _NO_STAKE for node in nodes()}
+    _report(network)
     network.at(_next_midnight(network), end_period)
 
 
 def end_period(network: Network) -> None:
-    """A day is over: nodes earn a little less than the most they could."""
+    """End a day: nodes earn a little less than the most they could."""
     world = network.world
     rates = {node.node_id: MOST_REWARD_RATE - network.choose.randrange(800) for node in nodes()}
     world.staking.end_period(world.accounts, rates, network.now, STAKING_REWARDS)
-    _tell(network)
+    _report(network)
     network.at(_next_midnight(network), end_period)
 
 
 def counted(stake: NodeStake) -> int:
-    """What of a node's stake counts: nothing below the least, and no more than the most."""
+    """Return the part of a node's stake that counts: none below the least, and at most the most."""
     total = stake.rewarded + stake.not_rewarded
     return min(total, MOST_STAKE) if total >= LEAST_STAKE else 0
 
 
-def _tell(network: Network) -> None:
+def _report(network: Network) -> None:
     staking = network.world.staking
     reserved = sum(staking.pending.values())
     held = network.world.accounts[STAKING_REWARDS].balance
