@@ -8,33 +8,28 @@ when it takes too long, or another trace is being made. A long answer that takes
 
 import re
 import time
-import zlib
 from http import HTTPStatus
-from typing import Any, Self, TypedDict
+from typing import Any, TypedDict
 
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mirror import config
 from mirror.db.sql import MAX_INT64
-from mirror.rest.answers import compression
-from mirror.rest.answers.errors import BadRequest, Failure, NotFound, Unavailable, WrongMethod
-from mirror.rest.answers.rendering import NewerJsonRenderer
-from mirror.rest.answers.views import NewerReadView, Record
+from mirror.rest.answers.errors import BadRequest, Failure, NotFound, Unavailable
 from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
 from mirror.rest.parameters.parameter_set import InvalidValue
 from mirror.values import transaction_id
 from mirror.values.entity_id import InvalidEntityId
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64
 from mirror.values.transaction_id import InvalidTransactionId, TransactionId
-from web3sim.api.call import ContractCallErrorJson
-from web3sim.calls.call import Answer
+from web3sim.api.view import SimulationView, TooManyRequests, Unsuccessful
 from web3sim.limits import buckets, throttle
 from web3sim.past import transactions
 from web3sim.past.trace import Trace
 from web3sim.processes import pool
-from web3sim.processes.pool import Pieces
+from web3sim.processes.pool import Unanswered
 from web3sim.state.database import DatabaseUnavailable, Reading
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
@@ -58,7 +53,7 @@ class OpcodeParameters(NewerParameterSet):
 
 # JSON
 class OpcodeJson(TypedDict):
-    """One operation, as all was after it; `pc` is where it was. Stack: bottom first, memory: words.
+    """One operation and the state after it; `pc` is where it was. The stack is bottom first, memory in words.
 
     A call of a precompiled or system contract has one more entry, of that contract.
     """
@@ -75,7 +70,7 @@ class OpcodeJson(TypedDict):
 
 
 class OpcodesJson(TypedDict):
-    """What the transaction came to, and its operations. After a failure it has no recipient."""
+    """The outcome of the transaction, and its operations. After a failure it has no recipient."""
 
     address: EvmAddress
     contract_id: EntityId | None
@@ -87,7 +82,7 @@ class OpcodesJson(TypedDict):
 
 # QUERY
 def read_name(text: str) -> bytes | TransactionId:
-    """The 32 bytes of a hash, or a transaction id. Errors: BadRequest."""
+    """Return the 32 bytes of a hash, or a transaction id. Errors: BadRequest."""
     if not text.strip():
         raise BadRequest("Missing transaction ID or hash")
     if digits := _HASH.fullmatch(text):
@@ -99,50 +94,27 @@ def read_name(text: str) -> bytes | TransactionId:
 
 
 def find(name: bytes | TransactionId) -> int:
-    """The consensus timestamp of a transaction that ran a contract. Errors: NotFound, DatabaseUnavailable."""
+    """Return when a transaction that ran a contract was agreed on. Errors: NotFound, DatabaseUnavailable."""
     reading = Reading()
     if isinstance(name, bytes):
-        found = transactions.first_of_hash(name, reading)
-        if found is None:
+        first = transactions.first_of_hash(name, reading)
+        if first is None:
             raise NotFound(f"Contract transaction hash not found: 0x{name.hex()}")
-        return found
+        return first
     payer, valid_start = name
-    found = transactions.first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
-    if found is None:
+    first = transactions.first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
+    if first is None:
         raise NotFound(f"Transaction not found: {transaction_id.text(payer, valid_start)}")
-    if not transactions.has_result(found, reading):
-        raise NotFound(f"Contract result not found: {found}")
-    return found
+    if not transactions.has_result(first, reading):
+        raise NotFound(f"Contract result not found: {first}")
+    return first
 
 
 # VIEW
-class _TooMany(Failure):
-    status = HTTPStatus.TOO_MANY_REQUESTS
-
-
-class _Unsuccessful(Failure):
-    """What the process that makes traces answers instead of one."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.status = answer.status
-        super().__init__(*(problem.detail for problem in answer.problems))
-
-
-class _Made(NewerJsonRenderer):
-    """JSON that is made already."""
-
-    def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Record | None = None
-    ) -> bytes:
-        return data if isinstance(data, bytes) else super().render(data)
-
-
-class Opcodes(NewerReadView):
+class Opcodes(SimulationView):
     """List the operations of one contract transaction, which is run again on the state it had."""
 
     parameters, answers, max_age = OpcodeParameters, OpcodesJson, 60
-    renderer = _Made()
-    error = ContractCallErrorJson
     failures = (
         HTTPStatus.BAD_REQUEST,
         HTTPStatus.NOT_FOUND,
@@ -161,75 +133,30 @@ class Opcodes(NewerReadView):
     def resolve(self, transaction_id_or_hash: str) -> dict[str, Any]:  # type: ignore[override]
         return {"name": read_name(transaction_id_or_hash)}
 
-    def read(self, given: OpcodeParameters, name: bytes | TransactionId) -> Any:
+    def read(self, parameters: OpcodeParameters, name: bytes | TransactionId) -> Any:
         deadline = time.monotonic() + config.value("web3.requestTimeout")
         seconds = config.value("web3.opcode.tracer.timeout")
         try:
             throttle.admit_trace(buckets.of_process())
-            consensus_timestamp = find(name)
-            asked = Trace(consensus_timestamp, given.stack, given.memory, given.storage, deadline, seconds)
-            found, pieces = pool.trace_pool().stream(asked, deadline, seconds)
+            flags = parameters.stack, parameters.memory, parameters.storage
+            trace = Trace(find(name), *flags, deadline, seconds)
+            answer, pieces = pool.trace_pool().stream(trace, deadline, seconds)
         except throttle.Throttled as error:
-            raise _TooMany(str(error)) from None
-        except (DatabaseUnavailable, pool.Unanswered):
+            raise TooManyRequests(str(error)) from None
+        except (DatabaseUnavailable, Unanswered):
             raise Unavailable from None
         if pieces is not None:
-            return self._streamed(pieces)
-        if found.status is not HTTPStatus.OK:
-            raise _Unsuccessful(found)
-        return Response(found.result)
-
-    def _streamed(self, pieces: Pieces) -> StreamingHttpResponse:
-        self.headers["vary"] = "Accept-Encoding"
-        accepted = self.request.META.get("HTTP_ACCEPT_ENCODING", "")
-        if not (config.value("rest.response.compression") and compression.accepts_gzip(accepted)):
             return StreamingHttpResponse(pieces, content_type=self.renderer.media_type)
-        self.headers["content-encoding"] = "gzip"
-        return StreamingHttpResponse(_Gzipped(pieces), content_type=self.renderer.media_type)
+        if answer.status is not HTTPStatus.OK:
+            raise Unsuccessful(answer)
+        return HttpResponse(answer.result, content_type=self.renderer.media_type)
 
     def success(self, body: Any) -> Any:
-        if isinstance(body, StreamingHttpResponse):
-            self.headers["cache-control"] = f"public, max-age={self.max_age}"
-            return body
-        return super().success(body)
+        """Add the header of all successful answers; the JSON is made already."""
+        self.headers["cache-control"] = f"public, max-age={self.max_age}"
+        return body
 
-    def failed(self, failure: Failure) -> Response:
+    def failed(self, failure: Failure) -> Any:
         if not config.value("web3.opcode.tracer.enabled"):
             failure = NotFound(f"No static resource {self.request.path.removeprefix('/')}.")
-        told = failure.status < HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(failure, _Unsuccessful)
-        messages = [
-            {"message": failure.status.phrase, "detail": problem.message if told else "", "data": ""}
-            for problem in failure.problems
-        ]
-        response = Response({"_status": {"messages": messages}}, failure.status)
-        if isinstance(failure, WrongMethod):
-            response.headers["allow"] = "GET, HEAD"
-        return response
-
-    @property
-    def default_response_headers(self) -> dict[str, str]:
-        return {"access-control-allow-origin": "*", "is-modularized": "true"}
-
-
-class _Gzipped:
-    """Pieces in fewer bytes."""
-
-    def __init__(self, pieces: Pieces) -> None:
-        self._pieces = pieces
-        self._compressor: Any = zlib.compressobj(1, wbits=compression.GZIP_WINDOW)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        if self._compressor is None:
-            raise StopIteration
-        for piece in self._pieces:
-            if compressed := self._compressor.compress(piece):
-                return bytes(compressed)
-        end = self._compressor.flush()
-        self._compressor = None
-        return bytes(end)
-
-    def close(self) -> None:
-        self._pieces.close()
+        return super().failed(failure)

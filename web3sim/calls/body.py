@@ -1,4 +1,4 @@
-"""The body of POST /api/v1/contracts/call: read leniently, then held against the rules of its fields.
+"""The body of POST /api/v1/contracts/call: read leniently, then checked by the rules of its fields.
 
 Amounts are tinybars. Numbers and booleans may be written as texts, and the other way round; a null is the
 default of the member's type, not of the member.
@@ -6,11 +6,11 @@ default of the member's type, not of the member.
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mirror import config
 from mirror.db.sql import MAX_INT64, MIN_INT64
-from web3sim.calls.json_text import Nested, Number, UnreadableJson, Value, read_object
+from web3sim.calls.json_text import Members, Number, UnreadableJson, Value, read_object
 from web3sim.state.blocks import LATEST, BlockSelector, InvalidBlock, parse_block
 
 DEFAULT_GAS = 15_000_000
@@ -37,7 +37,7 @@ class InvalidBody(Exception):
 
 
 class CallBody(NamedTuple):
-    """What a client asks to be simulated, texts as they were sent; `at` is `block` as it was meant."""
+    """The call that a client describes, texts as they were sent; `at` is the block that `block` selects."""
 
     block: str | None = None
     at: BlockSelector = LATEST
@@ -51,43 +51,40 @@ class CallBody(NamedTuple):
 
 
 def longest_document() -> int:
-    """Most characters of a request, by the most data a call may have."""
+    """Return the most characters a request may have, by the most data a call may have."""
     return 2 * int(config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize")) + 1024
 
 
 def parse(body: bytes) -> CallBody:
-    """Read a body and hold it against the rules of its fields. Errors: InvalidBody."""
-    found = read(body)
-    if violations := tuple(_violations(found)):
+    """Read a body and check it by the rules of its fields. Errors: InvalidBody."""
+    call = read(body)
+    if violations := tuple(_violations(call)):
         raise InvalidBody(*violations)
-    return found
+    return call
 
 
 # JSON
 
 
 def read(body: bytes) -> CallBody:
-    """The members of a body, whatever their values. Errors: InvalidBody."""
-    members: dict[str, object] = {}
-
-    def take(name: str, value: Value) -> None:
-        if name == "block":
-            members["block"] = text = _text(name, value)
-            members["at"] = parse_block(text)
-        elif name in _TEXTS:
-            members[_TEXTS[name]] = _text(name, value)
-        elif name in _INTEGERS:
-            members[_INTEGERS[name]] = _integer(name, value)
-        elif name == "estimate":
-            members["estimate"] = _boolean(name, value)
-
+    """Read the members of a body, whatever their values. Errors: InvalidBody."""
     if not body:
         raise InvalidBody("Required request body is missing")
+    fields: dict[str, Any] = {}
     try:
-        read_object(body, longest_document(), take)
+        for name, value in read_object(body, longest_document()):
+            if name == "block":
+                fields["block"] = text = _text(name, value)
+                fields["at"] = parse_block(text)
+            elif name in _TEXTS:
+                fields[_TEXTS[name]] = _text(name, value)
+            elif name in _INTEGERS:
+                fields[_INTEGERS[name]] = _integer(name, value)
+            elif name == "estimate":
+                fields["estimate"] = _boolean(name, value)
     except (UnreadableJson, InvalidBlock) as error:
         raise InvalidBody(f"JSON parse error: {error}") from None
-    return CallBody(**members)  # type: ignore[arg-type]
+    return CallBody(**fields)
 
 
 # Member -> field.
@@ -96,7 +93,7 @@ _INTEGERS = {"gas": "gas", "gasPrice": "gas_price", "value": "value"}
 
 
 def _text(name: str, value: Value) -> str | None:
-    if isinstance(value, Nested):
+    if isinstance(value, Members | list):
         raise UnreadableJson(f"{name} must be a text")
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -125,7 +122,7 @@ def _number(value: Value) -> int | None:
 
 
 def _rounded_down(text: str) -> int | None:
-    """A number with a fraction or an exponent, without its fraction."""
+    """Return a number with a fraction or an exponent without its fraction."""
     number = float(text)
     return int(number) if abs(number) <= MAX_INT64 else None
 
@@ -140,7 +137,7 @@ def _boolean(name: str, value: Value) -> bool:
     elif isinstance(value, Number):
         if value.is_whole:
             return int(value.text) != 0
-    elif not isinstance(value, Nested):
+    elif not isinstance(value, Members | list):
         return bool(value)
     raise UnreadableJson(f"{name} must be true or false")
 
@@ -148,29 +145,29 @@ def _boolean(name: str, value: Value) -> bool:
 # RULES
 
 
-def _violations(given: CallBody) -> Iterator[str]:
-    """A sentence for each rule that the fields break by themselves or together."""
-    if given.data is not None and not (_HEX.fullmatch(given.data) and len(given.data) <= _MOST_DATA_DIGITS):
+def _violations(call: CallBody) -> Iterator[str]:
+    """Yield a sentence for each rule that the fields break by themselves or together."""
+    if call.data is not None and not (_HEX.fullmatch(call.data) and len(call.data) <= _MOST_DATA_DIGITS):
         yield "data field invalid hexadecimal string"
-    if given.sender is not None and not _ADDRESS.fullmatch(given.sender):
+    if call.sender is not None and not _ADDRESS.fullmatch(call.sender):
         yield "from field invalid hexadecimal string"
-    if given.gas < LEAST_GAS:
+    if call.gas < LEAST_GAS:
         yield f"gas field must be greater than or equal to {LEAST_GAS}"
-    if given.gas_price < 0:
+    if call.gas_price < 0:
         yield "gasPrice field must be greater than or equal to 0"
-    if given.to and not _ADDRESS.fullmatch(given.to):
+    if call.to and not _ADDRESS.fullmatch(call.to):
         yield "to field invalid hexadecimal string"
-    if given.value < 0:
+    if call.value < 0:
         yield "value field must be greater than or equal to 0"
-    if given.value > 0:
-        if not given.sender:
+    if call.value > 0:
+        if not call.sender:
             yield "from field must not be empty"
-        if given.sender is not None and not given.to and not is_deployment_code(given.data or ""):
+        if call.sender is not None and not call.to and not is_deployment_code(call.data or ""):
             yield "to field must not be empty"
 
 
 def is_deployment_code(data: str) -> bool:
-    """Whether hex looks like the code that deploys a contract: begin, copy the code, return it."""
+    """Return whether hex looks like the code that deploys a contract: begin, copy the code, return it."""
     data = data.lower()
     if len(data) < _LEAST_CODE_LENGTH:
         return False

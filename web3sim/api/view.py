@@ -1,0 +1,79 @@
+"""The view that both endpoints are: their headers, and the JSON of their errors."""
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, TypedDict
+
+from django.http import HttpResponse
+
+from mirror.rest.answers.errors import Failure, WrongMethod
+from mirror.rest.answers.rendering import render
+from mirror.rest.answers.views import NewerReadView
+from web3sim.calls.call import Answer, Problem
+
+
+# JSON
+class ContractCallProblemJson(TypedDict):
+    message: str
+    detail: str
+    data: str
+
+
+class ContractCallStatusJson(TypedDict):
+    messages: list[ContractCallProblemJson]
+
+
+class ContractCallErrorJson(TypedDict):
+    """Why a call failed: the name of a response code or of the status, the reason, the revert data."""
+
+    _status: ContractCallStatusJson
+
+
+def _envelope(problems: Iterable[Problem]) -> Mapping[str, Any]:
+    return {"_status": {"messages": [problem._asdict() for problem in problems]}}
+
+
+# FAILURES
+class TooManyRequests(Failure):
+    """429, for a request that a limit or a filter refuses."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+
+class Unsuccessful(Failure):
+    """A simulation that came to another status than 200."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.status = answer.status
+        self.answered = answer.problems or (Problem(answer.status.phrase),)
+
+
+# VIEW
+class SimulationView(NewerReadView):
+    """An endpoint that simulates."""
+
+    error = ContractCallErrorJson
+
+    def failed(self, failure: Failure) -> Any:
+        if isinstance(failure, Unsuccessful):
+            return self.json(_envelope(failure.answered), failure.status)
+        hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        problems = [
+            Problem(failure.status.phrase, "" if hidden else problem.message) for problem in failure.problems
+        ]
+        response = self.json(_envelope(problems), failure.status)
+        if isinstance(failure, WrongMethod):
+            response.headers["allow"] = "GET, HEAD" if "get" in self.actions else "POST"
+        return response
+
+    def json(self, data: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+        response = HttpResponse(
+            render(data), self.renderer.media_type, status, headers=self.default_response_headers
+        )
+        response.weak_etag = self.weak_etag  # type: ignore[attr-defined]
+        return response
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {"is-modularized": "true"}
