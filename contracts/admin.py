@@ -61,8 +61,8 @@ class ContractResultAdmin(ReadOnlyAdmin):
     def search(self, text: str) -> Iterable[Q]:
         for condition in conditions(ContractTransactionHash, ("hash",), text):
             # Index: contract_transaction_hash__hash (hash).
-            found = ContractTransactionHash.objects.filter(condition)
-            yield Q(consensus_timestamp__in=list(found.values_list("consensus_timestamp", flat=True)[:25]))
+            rows = ContractTransactionHash.objects.filter(condition)
+            yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
         yield from super().search(text)
 
 
@@ -152,7 +152,7 @@ class HookStorageChangeAdmin(CompositeKeyAdmin):
 
 @admin.register(HookHistory)
 class HookHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Hooks: history", "Earlier version of"
+    label, singular = "Hooks: history", "Earlier version of"
 
 
 admin.site.register(ContractTransaction, CompositeKeyAdmin)

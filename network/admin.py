@@ -63,7 +63,7 @@ class NodeStakeAdmin(CompositeKeyAdmin):
 
 @admin.register(NodeHistory)
 class NodeHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Nodes: history", "Earlier version of"
+    label, singular = "Nodes: history", "Earlier version of"
 
 
 admin.site.register(AddressBookServiceEndpoint, CompositeKeyAdmin)

@@ -60,7 +60,7 @@ class TokenAdmin(ReadOnlyAdmin):
 
 @admin.register(TokenAccount)
 class TokenAccountAdmin(CompositeKeyAdmin):
-    label, one = "Token holdings", "Token holding"
+    label, singular = "Token holdings", "Token holding"
     list_display = (
         "account_id",
         "token_id",
@@ -74,13 +74,13 @@ class TokenAccountAdmin(CompositeKeyAdmin):
 
 @admin.register(TokenAccountHistory)
 class TokenAccountHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Token holdings: history", "Earlier version of"
+    label, singular = "Token holdings: history", "Earlier version of"
     list_display = ("account_id", "token_id", "timestamp_range", "balance", "associated")
 
 
 @admin.register(Nft)
 class NftAdmin(CompositeKeyAdmin):
-    label, one = "NFTs", "NFT"
+    label, singular = "NFTs", "NFT"
     list_display = (
         "token_id",
         "serial_number",
@@ -95,7 +95,7 @@ class NftAdmin(CompositeKeyAdmin):
 
 @admin.register(NftHistory)
 class NftHistoryAdmin(CompositeKeyAdmin):
-    label, one = "NFTs: history", "Earlier version of"
+    label, singular = "NFTs: history", "Earlier version of"
     list_display = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
 
 
@@ -113,13 +113,13 @@ class TokenTransferAdmin(CompositeKeyAdmin):
 
 @admin.register(NftAllowance)
 class NftAllowanceAdmin(CompositeKeyAdmin):
-    label, one = "NFT allowances", "NFT allowance"
+    label, singular = "NFT allowances", "NFT allowance"
     related = (Related(NftAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
 
 
 @admin.register(NftAllowanceHistory)
 class NftAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label, one = "NFT allowances: history", "Earlier version of"
+    label, singular = "NFT allowances: history", "Earlier version of"
 
 
 @admin.register(TokenAllowance)
@@ -129,17 +129,17 @@ class TokenAllowanceAdmin(CompositeKeyAdmin):
 
 @admin.register(TokenAllowanceHistory)
 class TokenAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Token allowances: history", "Earlier version of"
+    label, singular = "Token allowances: history", "Earlier version of"
 
 
 @admin.register(TokenBalance)
 class TokenBalanceAdmin(CompositeKeyAdmin):
-    label, one = "Token balances at snapshots", "Token balance"
+    label, singular = "Token balances at snapshots", "Token balance"
 
 
 @admin.register(TokenHistory)
 class TokenHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Tokens: history", "Earlier version of"
+    label, singular = "Tokens: history", "Earlier version of"
     list_display = (
         "token_id",
         "timestamp_range",
@@ -153,7 +153,7 @@ class TokenHistoryAdmin(CompositeKeyAdmin):
 
 @admin.register(TokenAirdropHistory)
 class TokenAirdropHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Token airdrops: history", "Earlier version of"
+    label, singular = "Token airdrops: history", "Earlier version of"
 
 
 admin.site.register((AssessedCustomFee, TokenAirdrop), CompositeKeyAdmin)

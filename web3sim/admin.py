@@ -34,5 +34,5 @@ class ContractCallFilterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     ordering = ("name",)
 
     def get_readonly_fields(self, request: object, obj: ContractCallFilter | None = None) -> tuple[str, ...]:
-        """The name is the key: another one would be another filter."""
+        """Return the name of a stored filter: it is the key, so another name would be another filter."""
         return () if obj is None else ("name",)

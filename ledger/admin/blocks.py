@@ -10,14 +10,14 @@ from ledger.models import RecordFile, SidecarFile, Transaction
 from mirror.admin import columns
 from mirror.admin.addresses import api_link
 from mirror.admin.filters import conditions
-from mirror.admin.kinds import Unreadable
+from mirror.admin.kinds.base import Unreadable
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 
 
 @admin.register(RecordFile)
 class RecordFileAdmin(ReadOnlyAdmin):
-    label, one = "Blocks", "Block"
+    label, singular = "Blocks", "Block"
     list_display = ("consensus_end", "index", "count", "name", "hash", "gas_used", "size", "sidecar_count")
     search_fields = ("index", "hash", "consensus_end")
     search_also = "the block a time lies in"
@@ -33,7 +33,7 @@ class RecordFileAdmin(ReadOnlyAdmin):
     )
 
     def search(self, text: str) -> Iterable[Q]:
-        """A time stands for the block it lies in: the first that ends at or after it."""
+        """Find the block of a time: the first that ends at or after it."""
         yield from conditions(RecordFile, ("index", "hash"), text)
         try:
             time = columns.OF_BLOCK.lookup(text)
@@ -50,8 +50,8 @@ class RecordFileAdmin(ReadOnlyAdmin):
 
     def facts(self, row: RecordFile) -> Iterator[tuple[str, str]]:
         # Index: record_file__index (index).
-        beside = RecordFile.objects.filter(index__in=(row.index - 1, row.index + 1)).only("index")[:2]
-        for other in sorted(beside, key=lambda block: block.index):
+        neighbours = RecordFile.objects.filter(index__in=(row.index - 1, row.index + 1)).only("index")[:2]
+        for other in sorted(neighbours, key=lambda block: block.index):
             name = "Next block" if other.index > row.index else "Previous block"
             href = columns.OF_BLOCK.href(other.consensus_end)
             yield name, format_html('<a href="{}">{}</a>', href, other.index)

@@ -16,4 +16,4 @@ class CustomFeeAdmin(ReadOnlyAdmin):
 
 @admin.register(CustomFeeHistory)
 class CustomFeeHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Custom fees: history", "Earlier version of"
+    label, singular = "Custom fees: history", "Earlier version of"

@@ -33,7 +33,7 @@ HOLDERS = ("ACCOUNT", "CONTRACT", "UNKNOWN")
 
 
 def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
-    """Rows whose column is this entity, if it is of one of these types; of any type if none is named."""
+    """Match rows whose column is this entity, if it is of one of these types, or of any if none is named."""
     return lambda row: {column: columns.ENTITY.text(row.id)} if not types or row.type in types else None
 
 
@@ -72,7 +72,7 @@ class EntityAdmin(ReadOnlyAdmin):
 
 @admin.register(EntityHistory)
 class EntityHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Entities: history", "Earlier version of"
+    label, singular = "Entities: history", "Earlier version of"
     list_display = ("id", "timestamp_range", "type", "memo", "deleted", "key")
     search_fields = ("id", "evm_address", "alias")
 
@@ -91,7 +91,7 @@ class EntityStakeAdmin(ReadOnlyAdmin):
 
 @admin.register(EntityStakeHistory)
 class EntityStakeHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Entity stakes: history", "Earlier version of"
+    label, singular = "Entity stakes: history", "Earlier version of"
 
 
 def _evm_address(text: str) -> bytes | None:

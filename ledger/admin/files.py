@@ -8,5 +8,5 @@ from mirror.admin.readonly import ReadOnlyAdmin
 
 @admin.register(FileData)
 class FileDataAdmin(ReadOnlyAdmin):
-    label, one = "File contents", "File content"
+    label, singular = "File contents", "File content"
     list_display = ("consensus_timestamp", "entity_id", "transaction_type")

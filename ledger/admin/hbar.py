@@ -18,7 +18,7 @@ from mirror.admin.related import Related, same
 
 @admin.register(CryptoTransfer)
 class CryptoTransferAdmin(CompositeKeyAdmin):
-    label, one = "Hbar transfers", "Hbar transfer"
+    label, singular = "Hbar transfers", "Hbar transfer"
     list_display = ("consensus_timestamp", "entity_id", "amount", "payer_account_id", "is_approval")
 
 
@@ -29,24 +29,24 @@ class NonFeeTransferAdmin(CompositeKeyAdmin):
 
 @admin.register(CryptoAllowance)
 class CryptoAllowanceAdmin(CompositeKeyAdmin):
-    label, one = "Hbar allowances", "Hbar allowance"
+    label, singular = "Hbar allowances", "Hbar allowance"
     related = (Related(CryptoAllowanceHistory, same("owner", "spender"), "Earlier grants"),)
 
 
 @admin.register(CryptoAllowanceHistory)
 class CryptoAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Hbar allowances: history", "Earlier version of"
+    label, singular = "Hbar allowances: history", "Earlier version of"
 
 
 @admin.register(AccountBalanceFile)
 class AccountBalanceFileAdmin(ReadOnlyAdmin):
-    label, one = "Balance snapshots", "Balance snapshot"
+    label, singular = "Balance snapshots", "Balance snapshot"
     list_display = ("consensus_timestamp", "count", "name", "synthetic", "node_id")
 
 
 @admin.register(AccountBalance)
 class AccountBalanceAdmin(CompositeKeyAdmin):
-    label, one = "Account balances at snapshots", "Account balance"
+    label, singular = "Account balances at snapshots", "Account balance"
 
 
 admin.site.register(ReconciliationJob, ReadOnlyAdmin)

@@ -20,7 +20,7 @@ class TopicAdmin(ReadOnlyAdmin):
 
 @admin.register(TopicHistory)
 class TopicHistoryAdmin(CompositeKeyAdmin):
-    label, one = "Topics: history", "Earlier version of"
+    label, singular = "Topics: history", "Earlier version of"
 
 
 @admin.register(TopicMessage)

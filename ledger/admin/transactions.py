@@ -25,7 +25,7 @@ from ledger.models import (
 )
 from mirror.admin import columns
 from mirror.admin.addresses import api_link, list_address
-from mirror.admin.kinds import linked
+from mirror.admin.kinds.base import linked
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, Section, same
 from mirror.values import entity_id, hexes, timestamp, transaction_id
@@ -64,10 +64,8 @@ class TransactionAdmin(ReadOnlyAdmin):
         except (transaction_id.InvalidTransactionId, entity_id.InvalidEntityId):
             pass
         if digest := _digest(text):
-            found = TransactionHash.objects.filter(of_hash(digest)).values_list(
-                "consensus_timestamp", flat=True
-            )
-            yield Q(consensus_timestamp__in=list(found[:25]))
+            rows = TransactionHash.objects.filter(_of_hash(digest))
+            yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
         yield from super().search(text)
 
     def row_title(self, row: Transaction) -> str:
@@ -105,7 +103,10 @@ def _nft_transfers(row: Transaction) -> Section | None:
     return Section(
         title="NFT transfers",
         headers=[label for _, label, _ in kinds],
-        rows=[[linked(kind, one.get(name), False) for name, _, kind in kinds] for one in row.nft_transfer],
+        rows=[
+            [linked(kind, transfer.get(name), False) for name, _, kind in kinds]
+            for transfer in row.nft_transfer
+        ],
     )
 
 
@@ -116,15 +117,15 @@ class TransactionHashAdmin(CompositeKeyAdmin):
 
     def search(self, text: str) -> Iterable[Q]:
         if digest := _digest(text):
-            yield of_hash(digest)
+            yield _of_hash(digest)
 
     def key_condition(self, key: str) -> Q:
         condition = super().key_condition(key)
-        return condition & of_hash(bytes.fromhex(key.partition(",")[0]))
+        return condition & _of_hash(bytes.fromhex(key.partition(",")[0]))
 
 
-def of_hash(digest: bytes) -> Q:
-    """Finds the lookup rows of a hash by the index of its partition: transaction_hash__hash."""
+def _of_hash(digest: bytes) -> Q:
+    """Return the condition that finds the lookup rows of a hash by an index: transaction_hash__hash."""
     indexed = RawSQL(
         "mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s",
         (digest[0] % 32, digest[:32]),
@@ -135,20 +136,20 @@ def of_hash(digest: bytes) -> Q:
 
 @admin.register(Prng)
 class PrngAdmin(ReadOnlyAdmin):
-    label, one = "Pseudorandom numbers", "Pseudorandom number of"
+    label, singular = "Pseudorandom numbers", "Pseudorandom number of"
 
 
 admin.site.register((LiveHash, NetworkFreeze), ReadOnlyAdmin)
 
 
 def _with_dashes(text: str) -> str:
-    """A transaction id as wallets write it, 0.0.1234@1700000000.000000001, in the form of the API."""
+    """Return a transaction id as wallets write it (0.0.1234@1700000000.000000001) in the form of the API."""
     payer, at, start = text.partition("@")
     return f"{payer}-{start.replace('.', '-')}" if at else text
 
 
 def _digest(text: str) -> bytes | None:
-    """A hash of 32 or 48 bytes in hex or base64."""
+    """Read a hash of 32 or 48 bytes in hex or base64; None if the text is none."""
     try:
         digest = hexes.parse(text)
     except hexes.InvalidHex:

@@ -1,7 +1,8 @@
-"""The key of a row as part of an address: its columns joined by commas.
+"""Addresses of lists and rows. The key of a row is part of its address: its columns joined by commas.
 
-Entity ids and times are written as people write them (`/admin/ledger/cryptotransfer/1700000000.000000001,
-0.0.98,5/`), other numbers as they are, bytes in hex, text quoted as Django's admin does, ranges as `5..9`.
+Entity ids and times are written as people write them, as in
+`/admin/ledger/cryptotransfer/1700000000.000000001,0.0.98,5/`. Other numbers are written as they are, bytes in
+hex, text quoted as Django's admin quotes it, ranges as `5..9`.
 """
 
 import re
@@ -17,7 +18,9 @@ from django.utils.html import format_html
 from psycopg.types.range import Range
 
 from mirror.admin import columns
-from mirror.admin.kinds import Entity, Time, Unreadable
+from mirror.admin.kinds.base import Unreadable
+from mirror.admin.kinds.numbers import Entity
+from mirror.admin.kinds.times import Time
 from mirror.db.fields import BytesField
 from mirror.db.sql import MAX_INT64, MIN_INT64
 
@@ -47,7 +50,7 @@ def key_text(row: models.Model) -> str:
 
 
 def key_condition(model: type[models.Model], text: str) -> Q:
-    """Finds the row of a key. Errors: NoSuchKey."""
+    """Return the condition that finds the row of a key. Errors: NoSuchKey."""
     parts, fields = text.split(","), model._meta.pk_fields
     if len(parts) != len(fields):
         raise NoSuchKey(text)
@@ -97,7 +100,7 @@ def _value(field: "Field[Any, Any]", text: str) -> Any:
 
 
 def _typed(field: "Field[Any, Any]", text: str) -> Any:
-    """An id or a time as people write it."""
+    """Read an id or a time as people write it."""
     try:
         return columns.kind(field).lookup(text)["exact"]
     except (Unreadable, KeyError):

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 
 from mirror.admin import columns
 from mirror.admin.addresses import row_address
-from mirror.admin.kinds import linked
+from mirror.admin.kinds.base import linked
 
 
 class Cell:

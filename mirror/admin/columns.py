@@ -10,28 +10,10 @@ from django.db import models
 from django.db.models import F, Field
 from django.db.models.expressions import OrderBy
 
-from mirror.admin.byte_kinds import Alias, Hash, Hex, Key, TextBytes
-from mirror.admin.kinds import (
-    Between,
-    Boolean,
-    Choice,
-    Code,
-    Day,
-    Entity,
-    Hbar,
-    HexText,
-    InnerTransactions,
-    Json,
-    Kind,
-    Milliseconds,
-    Moment,
-    Named,
-    Number,
-    Result,
-    Several,
-    Text,
-    Time,
-)
+from mirror.admin.kinds.base import Boolean, Choice, Json, Kind, Several, Text
+from mirror.admin.kinds.bytes import Alias, Hash, Hex, HexText, Key, TextBytes
+from mirror.admin.kinds.numbers import Code, Entity, Hbar, InnerTransactions, Named, Number, Result
+from mirror.admin.kinds.times import Between, Day, Milliseconds, Moment, Time
 from mirror.db import fields, indexes
 from mirror.db.tables import KeylessTable
 from mirror.values import result_codes, transaction_types
@@ -86,7 +68,7 @@ def kind(field: "Field[Any, Any]") -> Kind:
 
 
 def label(field: "Field[Any, Any]") -> str:
-    """The heading of a column: its name in words, an id by what it is the id of."""
+    """Return the heading of a column: its name in words; an entity id's goes without the word id."""
     words = str(field.verbose_name).split()
     if len(words) > 1 and words[-1] == "id" and isinstance(kind(field), Entity):
         words.pop()
@@ -99,12 +81,12 @@ def of(model: type[models.Model], column: str) -> Kind:
 
 
 @cache
-def btrees(model: type[models.Model]) -> tuple[tuple[str, ...], ...]:
-    """The columns of each index that finds rows by its first columns, the key's first."""
-    found = [] if issubclass(model, KeylessTable) else [key_columns(model)]
+def ordered_indexes(model: type[models.Model]) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of each index that finds rows by its first columns; the key comes first."""
+    btrees = [] if issubclass(model, KeylessTable) else [key_columns(model)]
     # An expression ends what a comparison of columns can use.
-    found += [tuple(takewhile(lambda name: "__" not in name, _names(parts))) for parts, _ in _parts(model)]
-    return tuple(columns for columns in found if columns)
+    btrees += [tuple(takewhile(lambda name: "__" not in name, _names(parts))) for parts, _ in _parts(model)]
+    return tuple(columns for columns in btrees if columns)
 
 
 def key_columns(model: type[models.Model]) -> tuple[str, ...]:
@@ -112,19 +94,19 @@ def key_columns(model: type[models.Model]) -> tuple[str, ...]:
 
 
 def leading(model: type[models.Model]) -> tuple[str, ...]:
-    """The columns that find rows by themselves."""
-    return tuple(dict.fromkeys(columns[0] for columns in btrees(model)))
+    """Return the columns that find rows by themselves."""
+    return tuple(dict.fromkeys(columns[0] for columns in ordered_indexes(model)))
 
 
 def indexed(model: type[models.Model]) -> tuple[str, ...]:
-    """The columns that find rows, if need be together with a leading one."""
-    return tuple(dict.fromkeys(name for columns in btrees(model) for name in columns))
+    """Return the columns that find rows, by themselves or together with a leading one."""
+    return tuple(dict.fromkeys(name for columns in ordered_indexes(model) for name in columns))
 
 
 def order(model: type[models.Model]) -> tuple[str, ...]:
-    """An order of all rows, last first, that an index delivers; nothing where no index has an order.
+    """Return an order of all rows, last first, that an index delivers; nothing where no index has an order.
 
-    The rest of the key is added for rows that the index does not tell apart.
+    The rest of the key orders the rows that the index does not tell apart.
     """
     if not issubclass(model, KeylessTable):
         names = key_columns(model)
@@ -138,9 +120,9 @@ def order(model: type[models.Model]) -> tuple[str, ...]:
 
 
 def _parts(model: type[models.Model]) -> Iterator[tuple[Sequence[Any], bool]]:
-    """What the ordered indexes of a model are made of, those of unique constraints among them.
+    """Yield the columns and expressions of each ordered index, and whether the index leaves out rows.
 
-    And whether an index leaves out rows.
+    A unique constraint is an index too.
     """
     for index in model._meta.indexes:
         if isinstance(index, indexes.Index):
@@ -151,7 +133,7 @@ def _parts(model: type[models.Model]) -> Iterator[tuple[Sequence[Any], bool]]:
 
 
 def _names(parts: Sequence[Any]) -> tuple[str, ...]:
-    """The names of columns, and of the lower ends of ranges."""
+    """Return the names of columns, and of the lower ends of ranges."""
     return tuple(_name(part) for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Narrowing a list: by the value of a column in an address, and by what is typed into the search field."""
+"""Filters of a list: by the value of a column in an address, and by the text in the search field."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,20 +8,21 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from mirror.admin import columns
-from mirror.admin.kinds import Choice, Kind, Named, Unreadable
+from mirror.admin.kinds.base import Choice, Kind, Unreadable
+from mirror.admin.kinds.numbers import Named
 
 
 def matching(column: str, kind: Kind, text: str) -> Q:
-    """Rows whose column is what the text says. Errors: Unreadable."""
+    """Return the condition that a column has the value that `text` stands for. Errors: Unreadable."""
     if "\0" in text:
         raise Unreadable(text)
     return Q(*((f"{column}__{operator}", value) for operator, value in kind.lookup(text).items()))
 
 
 class ColumnFilter(admin.FieldListFilter):
-    """`?column=value`, as the links between pages have it.
+    """The filter `?column=value`, as the links between pages have it.
 
-    Columns with a few named values offer them; of others the page shows only what a link asked for.
+    Columns with a few named values offer them; of others the page shows only the value in the address.
     """
 
     template = "mirror/admin/filter.html"
@@ -74,7 +75,7 @@ class ColumnFilter(admin.FieldListFilter):
         return queryset
 
     def _offered(self) -> Iterable[str]:
-        """The few values that one can choose from, instead of following a link with one."""
+        """Return the values that people choose from, if there are only a few."""
         if isinstance(self._kind, Choice):
             return self._kind.choices
         if isinstance(self._kind, Named):
@@ -83,7 +84,7 @@ class ColumnFilter(admin.FieldListFilter):
 
 
 def conditions(model: type[Model], names: Iterable[str], text: str) -> Iterator[Q]:
-    """A condition for each of these columns that can be what was typed."""
+    """Yield a condition for each of these columns that can hold what was typed."""
     for name in names:
         try:
             yield matching(name, columns.of(model, name), text)

@@ -1,9 +1,9 @@
-"""Signing in to the admin: how often a password may be guessed, and how many passwords are hashed at a time.
+"""Signing in to the admin, with limits on guessing passwords and on hashing them.
 
-A hash takes a processor for a good part of a second. So one is computed at a time in the whole node, a name
-may fail a few times a minute from an address, and an address somewhat more often with different names. Who
-fails or is refused has the answer only after a pause, which takes nobody's turn. Other addresses are not
-affected, so that nobody can keep the operator out.
+A hash takes a processor for a good part of a second, so the whole node computes one at a time. A name may
+fail a few times a minute from an address, and an address somewhat more often with different names. The answer
+to a failed or refused attempt comes after a pause that occupies no thread. Other addresses are not affected,
+so nobody can keep the operator out.
 """
 
 import fcntl
@@ -24,10 +24,10 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 
 log = logging.getLogger("mirror.admin")
-# It would say the same in more lines, without names.
+# axes logs the same failures in more lines, without names.
 logging.getLogger("axes").setLevel(logging.ERROR)
 
-# With different names an address may fail so many times as often as with one.
+# An address may fail this many times as often with different names as with one.
 _NAMES_PER_ADDRESS = 2
 # No account has a longer name.
 _MOST_CHARACTERS = 150
@@ -36,7 +36,7 @@ _WAIT_SECONDS = int(settings.AXES_COOLOFF_TIME.total_seconds())
 
 
 class LoginFiles(FileBasedCache):
-    """The files of the counts. Django makes their folder at every start, this cache for the first file."""
+    """The files of the counts. Django makes their folder at every start, this cache with the first file."""
 
     def __init__(self, folder: Path, parameters: dict[str, Any]) -> None:
         BaseCache.__init__(self, parameters)
@@ -78,12 +78,12 @@ def name_of(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """The address of the connection: a header could name any."""
+    """Return the address of the connection: a header could name any."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
 class LoginMiddleware:
-    """Lets one form of the admin at a time be worked on: all of them are about accounts and passwords."""
+    """Handles one form of the admin at a time: all of them are about accounts and passwords."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -92,7 +92,7 @@ class LoginMiddleware:
         if request.method != "POST" or not request.path_info.startswith("/admin"):
             return self.get_response(request)
         try:
-            # Before others have to wait for it.
+            # Read before the lock is held, so that nobody waits for a slow sender.
             _ = request.POST
         except UnreadablePostError:
             return _plain(400, "The form did not arrive.")
@@ -108,7 +108,7 @@ class LoginMiddleware:
 
 @contextmanager
 def _alone() -> Iterator[bool]:
-    """Whether no other thread of the node is within this block."""
+    """Yield whether no other thread of the node is inside this block."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -1,9 +1,8 @@
-"""Pages of tables that only ingest writes: a list and a page for each row. There is no form, nor a way to add
-or delete.
+"""Read-only pages of tables that only ingest writes: a list, and a page for each row.
 
 Nothing is counted, and rows come in an order that an index delivers. Searches and filters compare columns
-that an index begins with; `mirror.admin.columns` reads the indexes off the model, so that a registration
-says only what is particular to its table.
+that an index begins with. `mirror.admin.columns` reads the indexes off the model, so a registration states
+only what is particular to its table.
 """
 
 import inspect
@@ -26,7 +25,8 @@ from mirror.admin import columns
 from mirror.admin.addresses import NoSuchKey, key_condition
 from mirror.admin.cells import Cell, KeyCell, Line, RowCell
 from mirror.admin.filters import ColumnFilter, conditions
-from mirror.admin.kinds import Choice, Named, linked
+from mirror.admin.kinds.base import Choice, linked
+from mirror.admin.kinds.numbers import Named
 from mirror.admin.related import Related, Section, section
 from mirror.admin.rowlist import RowList
 from mirror.db.fields import BytesField
@@ -39,7 +39,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     label = ""
     """The rows in plain words, as a heading; the model's name in the plural if empty."""
-    one = ""
+    singular = ""
     """The same for one row."""
     list_display: Any = ()
     """Columns of the list; the key and the first of the others if empty."""
@@ -49,7 +49,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """What else the search field finds, by `search`."""
     related: Sequence[Related] = ()
     of_entity = False
-    """Whether the rows say more of the entity whose id is their key."""
+    """Whether the key is the id of an entity, to which the page leads."""
 
     list_per_page = 50
     show_full_result_count = False
@@ -61,7 +61,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
         self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
-        self.one = self.one or capfirst(str(self.opts.verbose_name))
+        self.singular = self.singular or capfirst(str(self.opts.verbose_name))
         self.list_display = self.list_display or self._first_columns()
         self.list_filter = [(name, ColumnFilter) for name in columns.indexed(model)]  # type: ignore[misc]
         self.ordering = columns.order(model)  # type: ignore[misc]
@@ -75,7 +75,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def description(self) -> str:
-        """What a row means: the beginning of the model's docstring."""
+        """The meaning of a row: the first paragraph of the model's docstring."""
         return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ").replace("`", "")  # type: ignore[union-attr]
 
     # LIST
@@ -87,12 +87,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """What a list must read of a row."""
+        """The columns that a list reads."""
         return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
 
     @cached_property
     def cells(self) -> list[Any]:
-        """The columns of the list, each a function of the row."""
+        """The columns of the list as functions of a row."""
         first = next(iter(columns.order(self.model)), "").lstrip("-")
         return [
             (KeyCell if name == self.opts.pk.name else Cell)(
@@ -117,7 +117,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     # SEARCH
 
     def search(self, text: str) -> Iterable[Q]:
-        """The conditions that what was typed may mean, the likeliest first; each must use an index."""
+        """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
         return conditions(self.model, self.search_fields or (), text)
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
@@ -126,8 +126,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """The rows of the first condition that finds any: one condition can use an index, several at once
-        can't.
+        """Return the rows of the first condition that finds any.
+
+        One condition can use an index, several at once can't.
         """
         text = search_term.strip()
         if not text:
@@ -154,12 +155,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     # ROW
 
     def facts(self, row: Any) -> Iterator[tuple[str, str]]:
-        """Label and HTML of what the page of a row says before its columns."""
+        """Yield label and HTML of each line that comes before the columns on the page of a row."""
         if self.of_entity:
             yield "Entity", linked(columns.ENTITY, row.pk, True)
 
     def sections(self, row: Any) -> Iterator[Section | None]:
-        """Tables on the page of a row."""
+        """Yield the sections of the page of a row."""
         for related in self.related:
             yield section(related, row, self.admin_site)
 
@@ -171,7 +172,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         )
 
     def key_condition(self, key: str) -> Q:
-        """The condition that finds the row of a key in an address. Errors: NoSuchKey."""
+        """Return the condition that finds the row of a key in an address. Errors: NoSuchKey."""
         return key_condition(self.model, key)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
@@ -180,9 +181,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             rows = self.model._default_manager.filter(self.key_condition(object_id))
             return rows[:1].get()
         except (NoSuchKey, self.model.DoesNotExist):
+            name = f"{self.singular[0].lower()}{self.singular[1:]}"
             raise Http404(
-                f"There is no {self.one[0].lower()}{self.one[1:]} {object_id} here. A node knows what "
-                "happened since the first record file that it loaded."
+                f"There is no {name} {object_id} here. A node knows what happened since the first record "
+                "file that it loaded."
             ) from None
 
     def change_view(
@@ -203,7 +205,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return lines
 
     def _line(self, field: "Field[Any, Any]", row: models.Model) -> Line:
-        """The line of a column that is not null."""
+        """Return the line of a column that is not null."""
         value, kind = field.value_from_object(row), columns.kind(field)
         shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
         return Line(columns.label(field), shown, field.name)
@@ -214,7 +216,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Render the page of a row, without what only forms need."""
         row_title = self.row_title(obj)
         context |= {
-            "title": f"{self.one} {row_title}",
+            "title": f"{self.singular} {row_title}",
             "subtitle": "",
             "opts": self.opts,
             "description": self.description,
@@ -248,7 +250,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Everyone who may sign in: the API tells the same to anyone."""
+        """Allow everyone who may sign in: the API shows the same rows to anyone."""
         return self.admin_site.has_permission(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Rows of other tables that belong to a row, as sections of its page."""
+"""Sections of a row's page: the rows of other tables that belong to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from django.db import models
 from mirror.admin import columns
 from mirror.admin.addresses import list_address
 from mirror.admin.filters import matching
-from mirror.admin.kinds import Unreadable
+from mirror.admin.kinds.base import Unreadable
 
 Where = dict[str, str]
-"""Columns and the text that says what they are, as in the address of a list."""
+"""Columns and their values as text, as in the address of a list."""
 
 
 @dataclass(frozen=True)
 class Related:
-    """Rows of `model` that belong to a row; `where` says which, None when there can't be any."""
+    """Rows of `model` that belong to a row. `where` returns their columns, None if there can't be any."""
 
     model: type[models.Model]
     where: Callable[[Any], Where | None]
@@ -30,7 +30,7 @@ class Related:
 
 @dataclass(frozen=True)
 class Section:
-    """A table on a page: `more` leads to a list of all rows, if these are not all."""
+    """A table on a page. `more` is the address of the list of all rows, if these are not all."""
 
     title: str
     headers: list[str]
@@ -39,7 +39,7 @@ class Section:
 
 
 def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
-    """The columns of the related rows, and those of this row that they are equal to."""
+    """Match columns of the related rows with columns of this row: of the same name, or as `theirs="ours"`."""
     pairs = {name: name for name in names} | others
 
     def where(row: models.Model) -> Where | None:
@@ -61,21 +61,21 @@ def add_related(
 
 
 def section(related: Related, row: models.Model, site: AdminSite) -> Section | None:
-    """None when there are no such rows."""
+    """Return the section of a row, None if it has no such rows."""
     where = related.where(row)
     if where is None:
         return None
     page: Any = site.get_model_admin(related.model)
-    found = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
+    queryset = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
     try:
         for column, text in where.items():
-            found = found.filter(matching(column, columns.of(related.model, column), text))
+            queryset = queryset.filter(matching(column, columns.of(related.model, column), text))
     except Unreadable:
         return None
-    rows = list(found[: related.most + 1])
+    rows = list(queryset[: related.most + 1])
     if not rows:
         return None
-    # What all these rows have in common is said already, unless it leads to them.
+    # All these rows have the same values in the columns of `where`, which the page shows already.
     cells = [cell for cell in page.cells if cell.leads_to_row or cell.__name__ not in where]
     return Section(
         title=related.title or page.label,

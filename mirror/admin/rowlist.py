@@ -1,4 +1,4 @@
-"""A page of rows, which never asks how many there are."""
+"""Lists of rows that are never counted."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ LAST_PAGE = 200
 
 
 class RowList(ChangeList):
-    """Django's list of rows, with page numbers that go as far as somebody looks.
+    """Django's list of rows without a number of pages.
 
-    A page reads one row more than it shows, which tells whether there is a next one.
+    A page reads one row more than it shows, which tells whether there is a next page.
     """
 
     model_admin: Any
@@ -26,25 +26,25 @@ class RowList(ChangeList):
         self.title = self.model_admin.label
 
     def get_filters_params(self, params: Any = None) -> Any:
-        """Parameters that are no column with an index are passed over, as are those that say nothing."""
-        given = super().get_filters_params(params)
-        return {name: given[name] for name in columns.indexed(self.model) if any(given.get(name, ()))}
+        """Keep only the parameters that name a column with an index and have a value."""
+        values = super().get_filters_params(params)
+        return {name: values[name] for name in columns.indexed(self.model) if any(values.get(name, ()))}
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         rows = super().get_queryset(request, exclude_parameters)
-        given = self.get_filters_params()
-        if given and not set(given) & set(columns.leading(self.model)):
-            by = " or ".join(columns.leading(self.model))
+        filters, leading = self.get_filters_params(), columns.leading(self.model)
+        if filters and not set(filters) & set(leading):
+            by = " or ".join(leading)
             messages.error(request, f"{self.model_admin.label} can be narrowed by {by} only.")
             return rows.none()
         # Whole rows may have megabytes that a list doesn't show.
         return rows.only(*self.model_admin.read_columns)
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """The one order an index delivers, forwards or backwards."""
+        """Return the order that an index delivers, forwards or backwards."""
         ordering: list[Any] = list(self.model_admin.ordering)
-        wanted = self.params.get(ORDER_VAR, "")
-        if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
+        parameter = self.params.get(ORDER_VAR, "")
+        if ordering and parameter and parameter.startswith("-") != ordering[0].startswith("-"):
             ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
         return ordering
 

@@ -30,39 +30,39 @@ class MirrorAdminSite(admin.AdminSite):
     """The labels of the apps that people look at most, first of all."""
 
     def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
-        """Also registers models with a composite key, for an admin class that can deal with it."""
+        """Register models, also with a composite key if the admin class can deal with it."""
         if admin_class is None or not issubclass(admin_class, CompositeKeyAdmin):
             super().register(model_or_iterable, admin_class, **options)
             return
-        given = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
-        for model in given:
+        models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
+        for model in models:
             self._registry[model] = admin_class(model, self)
 
     # PAGES
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """The apps in the order of `app_order`, their tables by name."""
+        """Return the apps in the order of `app_order`, their tables by name."""
         apps = self._build_app_dict(request, app_label)
         labels = [*self.app_order, *apps]
-        found = sorted(apps.values(), key=lambda app: labels.index(app["app_label"]))
-        for app in found:
+        app_list = sorted(apps.values(), key=lambda app: labels.index(app["app_label"]))
+        for app in app_list:
             for table in app["models"]:
                 page = self._registry[table["model"]]
                 table["name"] = getattr(page, "label", table["name"])
                 table["description"] = getattr(page, "description", "")
             app["models"].sort(key=lambda table: table["name"].lower())
-        return found
+        return app_list
 
     # ERRORS AND LIMITS
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Gives the page's statements as long as those of the API, and shows errors as pages."""
+        """Limit the time of the page's statements like the API's, and show errors as pages."""
 
-        def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
                 _limit_statements()
                 response: HttpResponse = view(request, *args, **kwargs)
-                # Not later, outside of all this.
+                # Rendered later, its errors would not be caught here.
                 if isinstance(response, SimpleTemplateResponse):
                     response.render()
                 return response
@@ -73,35 +73,35 @@ class MirrorAdminSite(admin.AdminSite):
             except OperationalError as error:
                 if not isinstance(error.__cause__, psycopg.errors.QueryCanceled):
                     return self._failed(request, error)
-                allowed = config.value("rest.db.statementTimeout")
+                limit = config.value("rest.db.statementTimeout")
                 return self._problem(
                     request,
                     503,
                     "This took too long",
-                    f"The database needed more than {allowed:g} seconds. Look for fewer rows: add a time or "
+                    f"The database needed more than {limit:g} seconds. Look for fewer rows: add a time or "
                     "an entity, or open the row itself.",
                 )
             except Exception as error:
                 return self._failed(request, error)
 
-        careful.__dict__.update(view.__dict__)
-        return super().admin_view(careful, cacheable)
+        guarded.__dict__.update(view.__dict__)
+        return super().admin_view(guarded, cacheable)
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
-        """An address without its last slash is completed; what else is unknown has a page that says so."""
+        """Redirect an address that lacks its last slash; any other unknown address is not found."""
         if not request.path_info.endswith("/") and request.method in ("GET", "HEAD"):
             try:
-                found = resolve(f"{request.path_info}/")
+                match = resolve(f"{request.path_info}/")
             except Resolver404:
-                found = None
-            if found and found.url_name:
+                match = None
+            if match and match.url_name:
                 return HttpResponseRedirect(f"{request.path}/")
         raise Http404("There is no such page.")
 
     def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
         if outage.is_outage(error):
             outage.noted(error, request=True)
-            # A page would ask the database who is looking at it.
+            # A page of the admin would need the database for the user's name.
             text = "The database is away: try again in a moment."
             return HttpResponse(text, status=503, content_type="text/plain")
         log.error("event=unexpected_error path=%s", request.get_full_path(), exc_info=error)

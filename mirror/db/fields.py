@@ -1,6 +1,6 @@
 """Fields whose class says what a column holds: an entity id, a time, an amount, a key.
 
-The class decides how people read and write the values (`mirror.admin.kinds`). Migrations need only the type
+The class decides how people read and write the values (`mirror.admin.columns`). Migrations need only the type
 of the column, so there a field goes by the name of a class that has no other meaning: Django's own, or
 `Int8Field`, `EnumField` and `BytesField`. Values are plain: int for whole numbers and domains, str for enums,
 bytes for bytea. Ranges read as `psycopg.types.range.Range`.

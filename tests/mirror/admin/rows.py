@@ -9,8 +9,9 @@ from django.db import models
 from psycopg.types.range import Range
 
 from mirror.admin import columns
-from mirror.admin.byte_kinds import Key
-from mirror.admin.kinds import Entity, HexText, Milliseconds, Named, Time
+from mirror.admin.kinds.bytes import HexText, Key
+from mirror.admin.kinds.numbers import Entity, Named
+from mirror.admin.kinds.times import Milliseconds, Time
 from mirror.db.fields import BytesField, EnumField
 from tests.build import SECOND, START
 

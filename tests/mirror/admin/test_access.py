@@ -69,7 +69,7 @@ def test_an_administrator_keeps_the_accounts(path: str, pages: Client):
     assert pages.get(f"/admin/auth/user/{path}").status_code == 200
 
 
-def test_one_signs_in_with_the_form_and_its_token_only():
+def test_signing_in_needs_the_token_of_the_form():
     get_user_model().objects.create_superuser("ada", password="secret")
     client = Client(enforce_csrf_checks=True)
     login = {"username": "ada", "password": "secret", "next": "/admin/"}

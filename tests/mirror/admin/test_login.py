@@ -58,14 +58,14 @@ def test_failures_from_elsewhere_do_not_keep_the_operator_out():
     assert sign_in("secret").status_code == 302
 
 
-def test_an_address_can_not_go_on_for_ever_with_different_names():
-    found = [sign_in("wrong", name=f"name{number}").status_code for number in range(11)]
+def test_an_address_is_refused_after_ten_failures_with_different_names():
+    answers = [sign_in("wrong", name=f"name{number}").status_code for number in range(11)]
 
-    assert found == [200] * 9 + [429] * 2
+    assert answers == [200] * 9 + [429] * 2
     assert sign_in("secret").status_code == 429
 
 
-def test_who_signs_in_begins_anew():
+def test_signing_in_forgets_earlier_failures():
     statuses(4)
     assert sign_in("secret").status_code == 302
 
@@ -104,7 +104,7 @@ def test_while_one_password_is_hashed_others_are_told_to_come_again():
     assert sign_in("secret").status_code == 302
 
 
-def test_a_form_that_breaks_off_is_no_attempt():
+def test_a_form_that_breaks_off_is_a_bad_request():
     class Broken:
         def read(self, *size: int) -> bytes:
             raise OSError
@@ -123,7 +123,7 @@ def test_the_answer_to_a_failure_has_to_wait_and_others_do_not():
     assert getattr(Client().get("/admin/login/"), "pause", 0) == 0
 
 
-def test_an_answer_that_waits_takes_nobodys_turn(settings_of):
+def test_an_answer_that_waits_occupies_no_thread(settings_of):
     settings_of({"web.threads": 1})
     waiting = threading.Event()
 

@@ -71,9 +71,9 @@ def test_equal_rows_of_a_table_without_key_open_as_one(pages: Client) -> None:
 
 
 def test_a_key_with_a_null_finds_its_row(pages: Client) -> None:
-    given = row(HookHistory, with_nulls=True)
+    hook = row(HookHistory, with_nulls=True)
 
-    assert key_text(given) == "0.0.1001,7,null"
+    assert key_text(hook) == "0.0.1001,7,null"
     assert pages.get(address(HookHistory, "0.0.1001,7,null")).status_code == 200
 
 
@@ -139,7 +139,7 @@ def test_an_entity_shows_its_key_and_leads_to_its_transactions_tokens_and_histor
     assert str(at[-1] // SECOND) in page and str(at[1] // SECOND) not in page
 
 
-def test_what_says_more_of_an_entity_leads_to_it(pages: Client) -> None:
+def test_a_row_whose_key_is_an_entity_id_leads_to_the_entity(pages: Client) -> None:
     row(Token, token_id=5005)
 
     assert address(Entity, "0.0.5005") in text(pages.get(address(Token, "0.0.5005")))
@@ -221,5 +221,5 @@ def test_rows_of_the_same_time_are_all_listed(build: Build, pages: Client) -> No
     listed = text(pages.get(f"{address(TokenTransfer)}?consensus_timestamp={at // SECOND}.0"))
     more = text(pages.get(f"{address(TokenTransfer)}?consensus_timestamp={at // SECOND}.0&p=2"))
 
-    found = set(re.findall(r"/entity/(0\.0\.2\d\d\d)/", listed + more))
-    assert len(found) == 100
+    accounts = set(re.findall(r"/entity/(0\.0\.2\d\d\d)/", listed + more))
+    assert len(accounts) == 100

@@ -30,13 +30,13 @@ FILL = f"""
 
 
 def plans(queries: CaptureQueriesContext, table: str) -> list[str]:
-    found = []
+    lines = []
     with connection.cursor() as cursor:
         for query in [query["sql"] for query in queries if f'FROM "{table}"' in query["sql"]]:
             cursor.execute(f"explain {query}")
-            found.append("\n".join(line for (line,) in cursor.fetchall()))
-    assert found
-    return found
+            lines.append("\n".join(line for (line,) in cursor.fetchall()))
+    assert lines
+    return lines
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_an_index_delivers_the_order_of_every_list(model: Any, pages: Client) ->
 @pytest.mark.parametrize(
     ("model", "name"),
     [(model, name) for model in MODELS for name in columns.leading(model)],
-    ids=lambda given: given if isinstance(given, str) else model_name(given),
+    ids=lambda parameter: parameter if isinstance(parameter, str) else model_name(parameter),
 )
 def test_an_index_finds_the_rows_of_every_column_that_narrows_a_list(
     model: Any, name: str, pages: Client
 ) -> None:
-    given = columns.of(model, name).text(getattr(row(model), name))
+    value = columns.of(model, name).text(getattr(row(model), name))
     with CaptureQueriesContext(connection) as queries:
-        answer = pages.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/", {name: given})
+        answer = pages.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/", {name: value})
 
     assert len(answer.context["cl"].result_list) == 1
     _discourage("seqscan")

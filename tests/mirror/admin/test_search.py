@@ -19,10 +19,10 @@ pytestmark = pytest.mark.django_db
 DIGEST = bytes(range(100, 148))
 
 
-def found(pages: Client, model: Any, **query: str) -> list[Any]:
+def search(pages: Client, model: Any, **query: str) -> list[Any]:
     answer = pages.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/", query)
     assert answer.status_code == 200
-    return [one.pk for one in answer.context["cl"].result_list]
+    return [row.pk for row in answer.context["cl"].result_list]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_transaction_is_found_by(text: str, build: Build, pages: Client) -> No
     build.transaction_hash(at, DIGEST, payer=1005)
     build.transaction(START)
 
-    assert found(pages, Transaction, q=text) == [at]
+    assert search(pages, Transaction, q=text) == [at]
 
 
 @pytest.mark.parametrize("text", ["2023-11-14", "2023-11-14 22", "2023-11-14T22:13", "2023-11-14 22:13:20Z"])
@@ -57,7 +57,7 @@ def test_a_part_of_a_day_finds_all_in_it(text: str, build: Build, pages: Client)
     first, second = build.transaction(START), build.transaction(START + SECOND - 1)
     build.transaction(START + 86_400 * SECOND)
 
-    assert found(pages, Transaction, q=text) == [second, first]
+    assert search(pages, Transaction, q=text) == [second, first]
 
 
 @pytest.mark.parametrize("text", ["7", "1700000007.5", "1700000007.000000000", "HASH"])
@@ -68,7 +68,7 @@ def test_a_block_is_found_by(text: str, build: Build, pages: Client) -> None:
     build.block(8, end=START + 9 * SECOND)
     text = sha384(b"7").hexdigest()[:20].upper() if text == "HASH" else text
 
-    assert found(pages, RecordFile, q=text) == [START + 8 * SECOND]
+    assert search(pages, RecordFile, q=text) == [START + 8 * SECOND]
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ def test_an_entity_is_found_by(text: str, pages: Client) -> None:
     row(Entity, id=1234, type="TOPIC", evm_address=evm_address, alias=alias, public_key="cc" * 33)
     row(Entity, id=1235, type="FILE", evm_address=None, alias=None, public_key=None)
 
-    assert found(pages, Entity, q=text) == [1234]
+    assert search(pages, Entity, q=text) == [1234]
 
 
 def test_the_first_column_that_finds_something_is_shown(pages: Client) -> None:
     row(TokenAccount, account_id=1001, token_id=5005)
     row(TokenAccount, account_id=1002, token_id=5005)
 
-    assert found(pages, TokenAccount, q="0.0.1001") == [(1001, 5005)]
-    assert found(pages, TokenAccount, q="0.0.5005") == [(1002, 5005), (1001, 5005)]
+    assert search(pages, TokenAccount, q="0.0.1001") == [(1001, 5005)]
+    assert search(pages, TokenAccount, q="0.0.5005") == [(1002, 5005), (1001, 5005)]
 
 
 @pytest.mark.parametrize("text", ["ato", "POTATO", "0.0.5005", "50%"])
@@ -106,21 +106,21 @@ def test_a_token_is_found_by_part_of_its_name(text: str, pages: Client) -> None:
     row(Token, token_id=5005, name="50% Potato")
     row(Token, token_id=5006, name="5000 Carrots")
 
-    assert found(pages, Token, q=text) == [5005]
+    assert search(pages, Token, q=text) == [5005]
 
 
 def test_a_contract_result_is_found_by_its_hash(pages: Client) -> None:
     row(ContractResult, consensus_timestamp=START)
     row(ContractTransactionHash, consensus_timestamp=START, hash=b"\x0f" * 32)
 
-    assert found(pages, ContractResult, q="0x" + "0f" * 32) == [START]
+    assert search(pages, ContractResult, q="0x" + "0f" * 32) == [START]
 
 
 def test_a_hash_is_looked_up(build: Build, pages: Client) -> None:
     build.transaction_hash(START, DIGEST)
     build.transaction_hash(START + 1)
 
-    assert found(pages, TransactionHash, q=DIGEST.hex()) == [(DIGEST[:32], START)]
+    assert search(pages, TransactionHash, q=DIGEST.hex()) == [(DIGEST[:32], START)]
 
 
 def test_a_list_is_narrowed_by_its_address(build: Build, pages: Client) -> None:
@@ -128,10 +128,10 @@ def test_a_list_is_narrowed_by_its_address(build: Build, pages: Client) -> None:
     build.transaction(payer=1005)
     build.transaction(payer=1006, type=11)
 
-    assert found(pages, Transaction, payer_account_id="0.0.1005", type="CRYPTOCREATEACCOUNT") == [at]
-    assert found(pages, Transaction, payer_account_id="0.0.1005", type="11", q="") == [at]
-    assert len(found(pages, Transaction, payer_account_id="", type="")) == 3
-    assert len(found(pages, Transaction, consensus_timestamp=f"{START // SECOND}.0..{at // SECOND}.5")) == 1
+    assert search(pages, Transaction, payer_account_id="0.0.1005", type="CRYPTOCREATEACCOUNT") == [at]
+    assert search(pages, Transaction, payer_account_id="0.0.1005", type="11", q="") == [at]
+    assert len(search(pages, Transaction, payer_account_id="", type="")) == 3
+    assert len(search(pages, Transaction, consensus_timestamp=f"{START // SECOND}.0..{at // SECOND}.5")) == 1
 
 
 NONSENSE = ("'; drop table entity", "0.0.", "9" * 50, "0x123", "2023-13-45", "é", "5..2", "\x00")
@@ -172,7 +172,7 @@ def test_a_value_that_is_none_says_how_to_write_it(
 def test_columns_without_an_index_narrow_nothing(name: str, build: Build, pages: Client) -> None:
     at = build.transaction()
 
-    assert found(pages, Transaction, **{name: "1"}) == [at]
+    assert search(pages, Transaction, **{name: "1"}) == [at]
 
 
 def test_a_column_that_only_goes_on_in_an_index_is_refused_alone(pages: Client) -> None:

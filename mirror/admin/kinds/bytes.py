@@ -1,11 +1,11 @@
-"""Kinds of bytea columns; see `mirror.admin.kinds`."""
+"""Kinds of bytes: hashes, keys, aliases, text."""
 
 import re
 from collections.abc import Callable
 
 from django.utils.html import format_html
 
-from mirror.admin.kinds import LONG, SHORT, Kind, Lookup, Unreadable, cut
+from mirror.admin.kinds.base import LONG, SHORT, Kind, Lookup, Unreadable, cut
 from mirror.values import alias, hexes, keys
 
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
@@ -25,16 +25,33 @@ class Hex(Kind):
 
     def lookup(self, text: str) -> Lookup:
         try:
-            found = hexes.parse(text)
+            value = hexes.parse(text)
         except hexes.InvalidHex:
             raise Unreadable(text) from None
-        if not found:
+        if not value:
             raise Unreadable(text)
-        return {"exact": found}
+        return {"exact": value}
+
+
+class HexText(Kind):
+    """Hex kept as text, found by how it begins."""
+
+    example = "hex, its beginning suffices"
+
+    def html(self, value: str, full: bool) -> str:
+        return format_html("<code>{}</code>", value if full else cut(value, SHORT))
+
+    def lookup(self, text: str) -> Lookup:
+        match = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{6,})", text)
+        if match is None:
+            raise Unreadable(text)
+        start = match[1].lower()
+        # A range, as LIKE can't use these indexes; g comes after all hex digits.
+        return {"gte": start, "lt": start + "g"}
 
 
 class Hash(Hex):
-    """A hash: hex, and base64 as the API writes it."""
+    """A hash, in hex and in the base64 the API writes."""
 
     def html(self, value: bytes, full: bool) -> str:
         base64 = format_html("<small><code>{}</code></small>", hexes.base64_text(value)) if full else ""
