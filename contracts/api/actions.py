@@ -63,7 +63,7 @@ class ActionsJson(Page):
 
 
 def action_json(action: Action) -> Answer:
-    """Without the members whose number has no name."""
+    """Return an action as JSON, without the members whose number has no name."""
     is_account = action.recipient_account is not None
     recipient = action.recipient_account if is_account else action.recipient_contract
     operation = action.call_operation_type or 0

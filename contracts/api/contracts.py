@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from contracts.queries import contracts as queries
-from contracts.queries.contracts import Contract, Moment
+from contracts.queries.contracts import Contract
 from ledger.api.names.contracts import (
     CONTRACT,
     ContractAddress,
@@ -18,8 +18,10 @@ from ledger.api.names.contracts import (
     find_contracts,
     read_contract,
 )
+from ledger.queries import files
+from ledger.queries.moments import Moment
 from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare
+from mirror.db.sql import MAX_INT64, Comparison, compare
 from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import NotAnEntityId
@@ -39,7 +41,7 @@ from mirror.values.shapes import (
 )
 from mirror.values.timestamp import NANOS_PER_SECOND
 
-# Files up to this number are the network's own.
+# Files up to this number are system files.
 LAST_SYSTEM_FILE_NUM = 1000
 
 _HEX_DIGITS = 40  # of an EVM address
@@ -47,7 +49,7 @@ _HEX_DIGITS = 40  # of an EVM address
 
 # PARAMETERS
 class ContractIdParameter(Parameter[list[Comparison]]):
-    """A contract's id in any form but 0x; an EVM address only to be equal to. Becomes a ContractName."""
+    """A ContractName: an id in any form but 0x, or with eq alone an EVM address."""
 
     def read(self, text: str) -> ContractName:
         if text.startswith("0x"):
@@ -78,27 +80,17 @@ class ContractParameters(ParameterSet):
 
 # QUERY
 def contract_at(name: int | bytes, comparisons: list[Comparison]) -> Contract | None:
-    """The contract as it was when the timestamps say; now, without any."""
+    """Return the contract as it was at the timestamps, or without any as it is now."""
     if not comparisons:
         return queries.contract(name, None)
-    # The state at a moment is what began by then.
-    moments = Bounds.of(
-        Comparison("lte", value) if operator == "eq" else Comparison(operator, value)
-        for operator, value in comparisons
-    )
-    moment = Moment(
-        since=MIN_INT64 if moments.lower is None else min(moments.lower, MAX_INT64),
-        until=MAX_INT64 if moments.upper is None else min(moments.upper, MAX_INT64),
-        excluded=[moment for moment in sorted(moments.unequal) if moment <= MAX_INT64],
-    )
-    return queries.contract(name, moment)
+    return queries.contract(name, Moment.of(Bounds.of(comparisons)))
 
 
 def bytecode(contract: Contract) -> str:
-    """The code a contract was created with, in hex: its file's text as it was then, or its initcode."""
+    """Return the code a contract was created with, in hex: the text of its file then, or its initcode."""
     if contract.file_id is not None and entity_id.decode(contract.file_id)[2] > LAST_SYSTEM_FILE_NUM:
         created = contract.created_timestamp
-        content = queries.file_content(contract.file_id, MAX_INT64 if created is None else created)
+        content = files.content(contract.file_id, MAX_INT64 if created is None else created)
         text = (content or b"").decode("utf-8", "replace")
         return text if text.startswith("0x") else f"0x{text}"
     return hexes.text(contract.initcode or b"")

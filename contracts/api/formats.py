@@ -7,18 +7,18 @@ _ADDRESS_DIGITS = 40
 
 
 def plain(data: bytes | None) -> str:
-    """Hex; `0x` for nothing."""
+    """Return hex; `0x` for nothing."""
     return "0x" if data is None else hexes.text(data)
 
 
 def quantity(data: bytes | None) -> str:
-    """Hex without one leading zero digit, if there are others."""
+    """Return hex without its first digit if that is a zero among others."""
     text = plain(data)
     return f"0x{text[3:]}" if text.startswith("0x0") and len(text) > len("0x0") else text
 
 
 def word(data: bytes) -> str:
-    """Hex of 32 bytes, filled up with zeros on the left."""
+    """Return hex of 32 bytes, padded with zeros on the left."""
     return f"0x{data.hex():0>{_WORD_DIGITS}}"
 
 
@@ -27,7 +27,7 @@ def uint256(data: bytes | None) -> str | None:
 
 
 def padded(data: bytes | None) -> str:
-    """The same, but `0x` for nothing."""
+    """Return the same, but `0x` for nothing."""
     return word(data) if data else "0x"
 
 
@@ -36,15 +36,15 @@ def padded_address(data: bytes) -> str:
 
 
 def long_zero(encoded: int | None) -> str | None:
-    """The long-zero address of an entity; None for none."""
+    """Return the long-zero address of an entity; None for none."""
     return None if entity_id.text(encoded) is None else hexes.text(entity_id.long_zero(encoded or 0))
 
 
 def address(evm_address: bytes | None, encoded: int) -> str | None:
-    """An entity's own EVM address, else its long-zero address; None for none."""
+    """Return an entity's EVM address, or else its long-zero address; None for none."""
     return hexes.text(evm_address) if evm_address else long_zero(encoded)
 
 
 def stripped(number: int) -> bytes:
-    """Its bytes without leading zeros, as topics and the slots of changes are stored."""
+    """Return bytes without leading zeros, as topics and the slots of state changes are stored."""
     return number.to_bytes((number.bit_length() + 7) // 8, "big")

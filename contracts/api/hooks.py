@@ -1,10 +1,10 @@
-"""GET /api/v1/accounts/{id}/hooks and .../hooks/{hookId}/storage: the hooks of an account (HIP-1195) and what
-they keep.
+"""GET /api/v1/accounts/{id}/hooks and .../hooks/{hookId}/storage: the hooks of an account (HIP-1195) and
+their storage.
 
 Source: hook, also deleted ones; hook_storage, at a time hook_storage_change.
 Shape: keys and values are 32 bytes in hex. A slot freed at the time asked for is all zeros, one that was only
 read has no value.
-Errors: 400 malformed parameter; 404 unknown alias or EVM address. What nobody has created keeps nothing.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. An unknown hook has no storage.
 """
 
 import re
@@ -51,7 +51,7 @@ class HookParameters(NewerParameterSet):
 
 
 class StorageKeyParameter(NewerListParameter):
-    """Keys of storage slots in hex, operators in lower case; become whole numbers."""
+    """Keys of storage slots in hex, read as whole numbers; operators are in lower case."""
 
     schema = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"}
 
@@ -81,7 +81,7 @@ def slots(parameters: HookStorageParameters, query: Query, owner_id: int, hook_i
             selected(found, found.equal_within),
             query,
         )
-    # At a time one of the keys within the range lets all of them in.
+    # At a time all keys count if one of them is within the range.
     return queries.storage_at(
         owner_id,
         hook_id,
@@ -92,7 +92,7 @@ def slots(parameters: HookStorageParameters, query: Query, owner_id: int, hook_i
 
 
 def selected(bounds: Bounds, equal: frozenset[int]) -> Keys:
-    """The range, or if any keys were named those of them that count."""
+    """Return the range, or the keys named by eq that count."""
     beyond = bounds.lower is not None and bounds.lower > _LAST_KEY
     if bounds.equal or beyond or (bounds.upper is not None and bounds.upper < 0):
         return Keys(equal=[_word(key) for key in equal])
@@ -196,7 +196,7 @@ class HookStorage(NewerOfAccount):
         return {**found, "hook_id": int(text)}
 
     def filter_queryset(self, queryset: Any) -> Any:
-        """Report what is wrong with the hook id before what is wrong with the parameters, in one answer."""
+        """Report problems of the hook id before those of the parameters, in one answer."""
         try:
             query = super().filter_queryset(queryset)
         except BrokenConstraints as others:
@@ -208,7 +208,7 @@ class HookStorage(NewerOfAccount):
     def read(self, parameters: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
         owner_id = newer_account_id(account)
         rows = [slot_json(slot) for slot in slots(parameters, self.query, owner_id, hook_id)]
-        # The link always tells the limit, as often as the client did.
+        # The link always has the limit, as often as the request.
         if not any(text.strip() for text in parameters.texts.get("limit", ())):
             parameters.texts["limit"] = [str(parameters.limit)]
         # `page` fills in the links, which stand before the owner here.

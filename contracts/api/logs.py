@@ -51,7 +51,7 @@ class LogsParameters(LogsOfContractParameters):
 
 
 def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
-    """The range of times and indexes that a request asks for. Errors: BadRequest."""
+    """Return the range of times and indexes of a request. Errors: BadRequest."""
     parameters.timestamp = _merged(parameters.timestamp)
     if any(topics_of(parameters)):
         check_closed(parameters.timestamp, because="Cannot search topics without a valid timestamp range: ")
@@ -61,7 +61,7 @@ def log_bounds(parameters: LogsOfContractParameters) -> PairBounds:
 
 
 def _merged(timestamps: list[Comparison]) -> list[Comparison]:
-    """A lower and an upper bound that leave one value are an equality."""
+    """Return bounds in which a lower and an upper bound that leave one value are an equality."""
     if len(timestamps) == 2 and {operator for operator, _ in timestamps} == {"gte", "lte"}:
         lower, upper = timestamps
         if lower.value == upper.value:
@@ -70,7 +70,7 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
 
 
 def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
-    """The values of each topic as they are stored, without leading zero bytes."""
+    """Return the values of each topic as they are stored, without leading zero bytes."""
     wanted: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
     return [[formats.stripped(word) for _, word in comparisons] for comparisons in wanted]
 
@@ -115,7 +115,7 @@ def full_log_json(log: Log) -> Answer:
 
 # VIEWS
 def paging_of(parameters: LogsOfContractParameters) -> dict[str, str]:
-    """The paging parameters that can move on: not the time where two bounds leave one."""
+    """Return the parameters a next link may change; the time stays where two bounds leave one."""
     merged = len(parameters.texts.get("timestamp", ())) > 1 and len(parameters.timestamp) == 1
     if not merged:
         return {"timestamp": "timestamp", "index": "index"}
@@ -135,7 +135,7 @@ class Logs(ReadView):
         if parameters.transaction_hash:
             bounds = self._of_transaction(parameters, bounds)
         elif bounds.first.empty:
-            # As clients know it: a range that ends before it begins is none.
+            # Clients expect no error for a range that ends before it starts.
             bounds = PairBounds(Bounds(), Bounds())
         timestamps, goes_on = bound(bounds.first, descending=self.query.descending)
         if goes_on is not None:
@@ -152,7 +152,7 @@ class Logs(ReadView):
 
 
 def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairBounds:
-    """The bounds cut at one end: of that time only the logs before those that the next page begins with."""
+    """Return the bounds cut at one end, where only the logs before the start of the next page count."""
     second = bounds.second
     cut = second.between(0, second.upper) if descending else second.between(second.lower, 0)
     return PairBounds(timestamps, cut)

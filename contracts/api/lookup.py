@@ -9,12 +9,12 @@ from ledger.api.timestamp_ranges import nanoseconds
 from mirror.db.sql import MAX_INT64
 from mirror.rest.answers.errors import NotFound
 
-# 48 bytes are a ledger hash, of which the first 32 are kept.
+# A ledger hash has 48 bytes, of which the first 32 are stored.
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})(?:[0-9a-fA-F]{32})?")
 
 
 def search_of(text: str, nonce: int = 0) -> Search:
-    """How to find the contract transaction of a hash, or of a transaction id and nonce.
+    """Return the search for the contract transaction of a hash, or of a transaction id and nonce.
 
     Errors: BadRequest, InvalidEntityId; NotFound for a time that none can have.
     """

@@ -37,7 +37,7 @@ class StateChangeJson(TypedDict):
     value_written: Hex | None
 
 
-# The name of the member is a keyword.
+# "from" is a keyword, so this class has another syntax.
 _From = TypedDict("_From", {"from": Hex | None})
 
 
@@ -110,7 +110,7 @@ def base_json(result: Result) -> Answer:
 
 
 def _sender(result: Result) -> str | None:
-    """The long-zero address; of a sender without number its alias, which only the record's bytes have."""
+    """Return the long-zero address; of a sender without number its alias, which only the record has."""
     if result.sender_id is not None:
         return formats.long_zero(result.sender_id)
     try:
@@ -129,7 +129,7 @@ class Details(NamedTuple):
 
 
 def full_json(result: Result, *, in_tinybars: bool, details: Details | None = None) -> Answer:
-    """The result with its block and Ethereum transaction."""
+    """Return the result with its block and Ethereum transaction."""
     block, ethereum = result.block, result.ethereum
     succeeded = result.transaction_result in result_codes.SUCCESS
     gas_used = None if block is None or block.gas_used == _UNKNOWN_GAS else block.gas_used
@@ -208,7 +208,7 @@ def _unsigned(data: bytes | None) -> int:
 
 
 def _number(number: int | None) -> Any:
-    """A whole number of any size, as JSON takes it."""
+    """Return a whole number of any size for JSON."""
     return number if number is None or number <= MAX_INT64 else orjson.Fragment(str(number))
 
 

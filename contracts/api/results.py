@@ -21,11 +21,11 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries.contracts import file_content
 from contracts.queries.results import Result
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.contracts import OfContract, find_contract, only
 from ledger.api.timestamp_ranges import bound, nanoseconds
+from ledger.queries import files
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
@@ -55,7 +55,7 @@ from mirror.values import entity_id, shapes, timestamp
 
 # PARAMETERS
 class SenderParameter(Parameter[list[Comparison]]):
-    """Who sent a call: an entity id, or an EVM address without shard and realm."""
+    """The sender of a call: an entity id, or an EVM address without shard and realm."""
 
     def read(self, text: str) -> int | EvmAddress:
         if "." in text and len(text.rpartition(".")[2]) >= _HEX_DIGITS:
@@ -78,7 +78,7 @@ class HbarParameter(BooleanParameter):
 
 
 class HbarAtParameter(HbarParameter):
-    """The same for the result at a time, where a wrong value is told in other words."""
+    """The same for the result at a time, where the message for a wrong value differs."""
 
     def comparison(self, text: str, split: Any) -> Comparison:
         try:
@@ -135,7 +135,7 @@ _HEX_DIGITS = 40  # of an EVM address
 
 
 def check_block(parameters: ResultsOfContractParameters) -> None:
-    """Errors: BadRequest for parameters that make no sense together."""
+    """Refuse parameters that make no sense together. Errors: BadRequest."""
     usage = "Invalid parameter usage: "
     if parameters.block_hash and parameters.block_number:
         raise BadRequest(f"{usage}block.hash - cannot combine block.number and block.hash")
@@ -148,7 +148,7 @@ def check_block(parameters: ResultsOfContractParameters) -> None:
 
 # QUERY
 def timestamps_of(parameters: ResultsOfContractParameters) -> Bounds | None:
-    """The range that the timestamps and the block leave; None without any such block."""
+    """Return the range that the timestamps and the block leave; None if there is no such block."""
     bounds = Bounds.of(parameters.timestamp)
     if parameters.block_hash:
         times = queries.times_of_block(hash_start=parameters.block_hash[-1].value)
@@ -164,7 +164,7 @@ def timestamps_of(parameters: ResultsOfContractParameters) -> Bounds | None:
 
 
 def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -> Query:
-    """The query of all results, or of those of one contract, at these times."""
+    """Return the query of all results, or of one contract's, at these times."""
     where = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
     where += compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
     where += Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
@@ -174,7 +174,7 @@ def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -
 
 
 def senders_of(parameters: ResultsOfContractParameters) -> list[Comparison]:
-    """The senders with encoded ids in the place of addresses. Errors: NotFound for an address of nobody."""
+    """Return the senders with encoded ids in place of addresses. Errors: NotFound for an unknown address."""
     addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
     known = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in known for address in addresses):
@@ -194,7 +194,7 @@ class ResultsJson(shapes.Page):
 
 
 def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Answer:
-    """The result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
+    """Return the result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
     found = queries.result_of(search)
     if found is None:
         raise NotFound
@@ -209,13 +209,13 @@ def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Ans
 
 
 def _file_call_data(result: Result) -> bytes | None:
-    """The call data of an Ethereum transaction that only names a file with them."""
+    """Return the call data of an Ethereum transaction that has them in a file."""
     ethereum = result.ethereum
     if ethereum is None or ethereum.call_data or ethereum.call_data_id is None or result.function_parameters:
         return None
     if entity_id.decode(ethereum.call_data_id)[2] <= LAST_SYSTEM_FILE_NUM:
         return None
-    return file_content(ethereum.call_data_id)
+    return files.content(ethereum.call_data_id)
 
 
 # VIEWS
@@ -227,7 +227,7 @@ class ResultsOfContract(OfContract):
 
     def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
         check_block(parameters)
-        # The id 0 names no contract, and a list of the results of none is one of all.
+        # The id 0 names no contract, so the list is of all results.
         page_contract = find_contract(contract) or None
         senders = senders_of(parameters)
         timestamps = timestamps_of(parameters)

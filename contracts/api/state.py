@@ -42,7 +42,7 @@ def state_rows(contract_id: int, parameters: StateParameters, query: Query) -> l
         ]
         return queries.slots(contract_id, query.filter(compare("slot", padded)))
     stripped = [Comparison(operator, formats.stripped(slot)) for operator, slot in parameters.slot]
-    # The state at a moment is what was written by then.
+    # The state at an equal time is what was written by then.
     times = [Comparison("lte" if operator == "eq" else operator, at) for operator, at in parameters.timestamp]
     return queries.slots_at(contract_id, times, query.filter(compare("slot", stripped)))
 
@@ -74,7 +74,7 @@ def slot_json(slot: Slot, contract_id: int) -> ContractSlotJson:
 
 # VIEW
 class ChangesPagination(KeysetPagination):
-    """Changes are in the order of the bytes of their slots without leading zeros, not of the numbers."""
+    """Changes are in the order of their slots' bytes without leading zeros, not of the numbers."""
 
     link = staticmethod(partial(classic_link, by_value=False))
 

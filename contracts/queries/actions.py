@@ -1,4 +1,4 @@
-"""Contract actions: those of one transaction."""
+"""The contract actions of one transaction."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Action:
 
 
 def actions(search: Search, query: Query) -> list[Action] | None:
-    """A page of a transaction's actions by index; None if there is no such transaction."""
+    """Return a page of a transaction's actions by index; None if there is no such transaction."""
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
     statement = f"""
         with found as materialized ({search.sql})

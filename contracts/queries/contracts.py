@@ -1,12 +1,10 @@
-"""Contracts: pages of them, and one now or as it was at a time; the content of their bytecode files."""
+"""Contracts: pages of them, and one now or as it was at a time."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.queries.moments import Moment
 from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, MIN_INT64, fetch, fetch_one
-
-_CREATE, _APPEND, _UPDATE = 17, 16, 19  # the types of the transactions that write files
+from mirror.db.sql import Where, fetch
 
 _ENTITY = (
     "id", "key", "auto_renew_account_id", "auto_renew_period", "created_timestamp", "deleted", "evm_address",
@@ -22,7 +20,7 @@ _COLUMNS = ", ".join(
 
 
 class Contract(NamedTuple):
-    """One contract; its code only where it is asked for."""
+    """One contract; its code only where a query reads it."""
 
     id: int
     key: bytes | None
@@ -46,9 +44,9 @@ class Contract(NamedTuple):
 
 
 def contracts(query: Query) -> list[Contract]:
-    """A page of contracts by id, deleted ones included."""
-    # Index: entity__type_id (type, id). By `any` and an order by both columns, as for `type = ...` PostgreSQL
-    # may walk the primary key past all other entities. Of the code: the primary key (id).
+    """Return a page of contracts by id, deleted ones included."""
+    # Indexes: entity__type_id (type, id); the primary key of contract. `any`, and order by both columns, as
+    # for `type = ...` PostgreSQL may walk the primary key past all other entities.
     statement = f"""
         select {_COLUMNS}
         from (
@@ -61,71 +59,35 @@ def contracts(query: Query) -> list[Contract]:
     return [Contract(*row) for row in fetch(statement, query.where.values)]
 
 
-class Moment(NamedTuple):
-    """Which version is asked for: the latest that began by `until` and still held at `since` (inclusive ns).
-
-    Versions that held at one of `excluded` don't count.
-    """
-
-    since: int = MIN_INT64
-    until: int = MAX_INT64
-    excluded: Sequence[int] = ()
-
-
 def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
-    """The contract of this id or EVM address, now or at the moment; None also if an address has several."""
+    """Return the contract of an id or EVM address, now or at the moment; None if an address has several."""
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
-    # entity_history__id_lower_timestamp (id, lower(timestamp_range)). Addresses are searched among current
-    # rows, as only those are indexed.
+    # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
+    # rows.
     if isinstance(name, bytes):
-        known = "id = any(array(select id from entity where evm_address = %s)) and evm_address = %s"
-        values: tuple[object, ...] = (name, name)
+        by_address = "id = any(array(select id from entity where evm_address = %s))"
+        where = Where((by_address, "evm_address = %s"), (name, name))
     else:
-        known, values = "id = %s", (name,)
-    known += " and type = 'CONTRACT'"
+        where = Where(("id = %s",), (name,))
+    where += Where(("type = 'CONTRACT'",))
+    values = where.values
     if moment is None:
-        found = f"select * from entity where {known} limit 2"
+        versions = f"select * from entity {where.sql} limit 2"
     else:
-        known += " and lower(timestamp_range) <= %s"
-        known += f" and coalesce(upper(timestamp_range) - 1, {MAX_INT64}) >= %s"
-        known += " and not timestamp_range @> %s::bigint" * len(moment.excluded)
-        values = (*values, moment.until, moment.since, *moment.excluded) * 2
+        where += moment.where
+        values = where.values * 2
         names = ", ".join([*_ENTITY, "timestamp_range"])
-        found = f"""
-            select {names} from entity where {known}
+        versions = f"""
+            select {names} from entity {where.sql}
             union all
-            select {names} from entity_history where {known}
+            select {names} from entity_history {where.sql}
             order by timestamp_range desc limit 1
         """
     rows = fetch(
         f"""
         select {_COLUMNS}, c.initcode, c.runtime_bytecode
-        from ({found}) e left join contract c on c.id = e.id
+        from ({versions}) e left join contract c on c.id = e.id
         """,
         values,
     )
     return Contract(*rows[0]) if len(rows) == 1 else None
-
-
-def file_content(file_id: int, until: int = MAX_INT64) -> bytes | None:
-    """A file's bytes as of a time: the last creation or update that is not empty, and what was appended.
-
-    None if nothing of that is known.
-    """
-    # Index: file_data__id_timestamp (entity_id, consensus_timestamp).
-    row = fetch_one(
-        f"""
-        select string_agg(file_data, '' order by consensus_timestamp) from file_data
-        where entity_id = %s and consensus_timestamp <= %s
-            and transaction_type in ({_APPEND}, {_CREATE}, {_UPDATE})
-            and consensus_timestamp >= (
-                select consensus_timestamp from file_data
-                where entity_id = %s and consensus_timestamp <= %s and (
-                    transaction_type = {_CREATE} or (transaction_type = {_UPDATE} and length(file_data) > 0)
-                )
-                order by consensus_timestamp desc limit 1
-            )
-        """,
-        (file_id, until, file_id, until),
-    )
-    return None if row is None else row[0]

@@ -1,4 +1,4 @@
-"""SQL over hooks and their storage."""
+"""Hooks (HIP-1195) and their storage."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -25,12 +25,11 @@ class Hook(NamedTuple):
 class Slot(NamedTuple):
     key: bytes
     timestamp: int
-    #: None of one that was only read.
-    value: bytes | None
+    value: bytes | None  # None of a slot that was only read
 
 
 class Keys(NamedTuple):
-    """Which slots: those of `equal` if there are any, else those from `lower` to `upper`, both included."""
+    """A choice of slots: those of `equal` if it is given, or from `lower` to `upper`, both included."""
 
     lower: bytes | None = None
     upper: bytes | None = None
@@ -43,7 +42,7 @@ class Keys(NamedTuple):
 
 
 def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:
-    """A page of the hooks of an account; of ids named by eq those within the range."""
+    """Return a page of an account's hooks; of ids named by eq those within the range."""
     # Index: the primary key (owner_id, hook_id).
     where = compare("owner_id", [Comparison("eq", owner_id)])
     if hook_ids.equal:
@@ -59,7 +58,7 @@ def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:
 
 
 def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> list[Slot]:
-    """A page of the slots in use."""
+    """Return a page of the slots in use."""
     # Index: the primary key (owner_id, hook_id, key).
     where = _of_hook(owner_id, hook_id)
     if keys.equal is None:
@@ -74,11 +73,11 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> list[S
 
 
 def storage_at(owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Query) -> list[Slot]:
-    """A page of the slots that were read or written within the times, each as it was last."""
+    """Return a page of the slots that were read or written within the times, with their last value then."""
     hook = _of_hook(owner_id, hook_id)
     following = "<" if query.descending else ">"
-    # Index: the primary key (owner_id, hook_id, key, consensus_timestamp): for each key straight to its last
-    # change, and from one key straight to the next, as a busy slot changes whenever its hook runs.
+    # Index: the primary key (owner_id, hook_id, key, consensus_timestamp), straight to the last change of
+    # a key and straight to the next key, as a busy slot changes whenever its hook runs.
     within = times.where("consensus_timestamp")
     last_change = f"""
         select consensus_timestamp, value_written from hook_storage_change

@@ -1,4 +1,4 @@
-"""Contract logs: pages of them, of one contract or of all, and where those of a transaction hash are."""
+"""Contract logs: pages of them, of one contract or of all; the time of a transaction hash."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,22 +37,22 @@ def logs(
     topics: Sequence[Sequence[bytes]],
     longest_block: int,
 ) -> list[Log]:
-    """A page of logs by time and index; of each topic one of these, if there are any.
+    """Return a page of logs by time and index; `topics` has the alternatives of each topic, or none.
 
-    A block that ends so long after the page's last log (nanoseconds) is not shown.
+    A block that ends more than `longest_block` nanoseconds after the page's last log is not shown.
     """
     # Indexes: of all contracts the primary key (consensus_timestamp, index). Of one contract
     # contract_log__contract_id_timestamp_index (contract_id, consensus_timestamp desc, index), where only the
-    # logs of the same time are sorted; by `any` and an order that begins with the contract, as for `=`
+    # logs of the same time are sorted. `any`, and an order that starts with the contract, as for `=`
     # PostgreSQL may walk the primary key past all other contracts. Of the entity and the block the primary
     # keys (id, consensus_end).
     where, led_by = Where(), ""
     if contract_id is not None:
         where += Where(("contract_id = any(%s)",), ([contract_id],))
         led_by = "contract_id asc" if query.descending else "contract_id desc"
-    for position, wanted in enumerate(topics):
-        if wanted:
-            where += Where((f"topic{position:d} = any(%s)",), (list(wanted),))
+    for position, alternatives in enumerate(topics):
+        if alternatives:
+            where += Where((f"topic{position:d} = any(%s)",), (list(alternatives),))
     page = page_of_pairs("select * from contract_log", query.filter(where), bounds, PAIR, led_by=led_by)
     statement = f"""
         select e.evm_address, l.bloom, l.contract_id, l.data, l.index,
@@ -70,9 +70,9 @@ def logs(
 
 
 def time_of_hash(digest: bytes, timestamps: Bounds, *, descending: bool) -> int | None:
-    """When the first transaction of a hash of 32 or 48 bytes reached consensus, in this order and range."""
-    # Index: transaction_hash__hash of the one partition that the first byte decides. Materialized, as the
-    # order and limit would otherwise lead PostgreSQL along another index.
+    """Return the first consensus timestamp of a hash of 32 or 48 bytes, in this order and range."""
+    # Index: transaction_hash__hash of the partition that the first byte selects. Materialized, as the order
+    # and limit would otherwise lead PostgreSQL along another index.
     statement = f"""
         with found as materialized (
             select consensus_timestamp, hash_suffix from transaction_hash

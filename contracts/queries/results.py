@@ -22,7 +22,7 @@ _SINGLE_ETHEREUM = f"{_ETHEREUM}, t.call_data, t.call_data_id, t.gas_limit"
 
 
 class Ethereum(NamedTuple):
-    """The Ethereum transaction that a contract transaction wrapped; the last three only for one result."""
+    """The Ethereum transaction that a contract transaction wraps; the last three only for one result."""
 
     access_list: bytes | None
     chain_id: bytes | None
@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One contract result; its block and Ethereum transaction where they are asked for and known."""
+    """One contract result, with its block and Ethereum transaction where a query reads them."""
 
     amount: int | None
     bloom: bytes | None
@@ -79,7 +79,7 @@ _BLOCK_LENGTH = len(Block._fields)
 
 
 def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
-    """A page of results by consensus timestamp; the query's conditions are on contract_result."""
+    """Return a page of results by consensus timestamp; the query's conditions are on contract_result."""
     # Index of the entity: the primary key (id).
     part = _page(query, senders)
     statement = f"""
@@ -90,9 +90,9 @@ def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
 
 
 def full_results(query: Query, senders: Sequence[Comparison], *, longest_block: int) -> list[Result]:
-    """The same with their blocks and Ethereum transactions.
+    """Return the same with their blocks and Ethereum transactions.
 
-    A block that ends so long after the page's last result (nanoseconds) is not shown.
+    A block that ends more than `longest_block` nanoseconds after the page's last result is not shown.
     """
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
@@ -144,7 +144,7 @@ def _page(query: Query, senders: Sequence[Comparison]) -> _Part:
 
 
 def _alternatives(senders: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:
-    """Several senders are asked for one by one: only one runs along an index in the order of time."""
+    """Return the senders one by one, as only the query of one can run along an index by time."""
     distinct = list(dict.fromkeys(senders))
     if len(distinct) > 1 and all(operator == "eq" for operator, _ in distinct):
         return [(sender,) for sender in distinct]
@@ -152,9 +152,9 @@ def _alternatives(senders: Sequence[Comparison]) -> Iterable[Sequence[Comparison
 
 
 def times_of_block(*, number: int | None = None, hash_start: str | None = None) -> tuple[int, int] | None:
-    """The first and last consensus timestamp of a block, by its number or the first digits of its hash."""
-    # Indexes: record_file__index (index), record_file__hash (hash). A range, as a LIKE of a parameter can't
-    # use it; g comes after all hex digits.
+    """Return the first and last consensus timestamp of a block, by number or the first digits of its hash."""
+    # Indexes: record_file__index (index); record_file__hash (hash), which a range can use and LIKE with a
+    # parameter can't. "g" comes after all hex digits.
     if hash_start is not None:
         where = Where(("hash >= %s and hash < %s",), (hash_start, hash_start + "g"))
     else:
@@ -165,7 +165,7 @@ def times_of_block(*, number: int | None = None, hash_start: str | None = None) 
 
 
 def result_of(search: Search) -> tuple[Result, list[int]] | None:
-    """The result of a contract transaction, and the ids of all that took part in it."""
+    """Return the result of a contract transaction, and the ids of all that took part in it."""
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
     row = fetch_one(
@@ -191,7 +191,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
 
 
 def logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
-    """(evm_address, bloom, contract_id, data, index, topic0, topic1, topic2, topic3) of a transaction."""
+    """Return evm_address, bloom, contract_id, data, index and the four topics of a transaction's logs."""
     # Indexes: the primary keys (consensus_timestamp, index) and (id).
     return fetch(
         """
@@ -207,10 +207,9 @@ def logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
 def state_changes_at(
     consensus_timestamp: int, contract_ids: Sequence[int], *, migrated: int = 0
 ) -> list[Row]:
-    """(evm_address, contract_id, slot, value_read, value_written) of a transaction.
+    """Return evm_address, contract_id, slot, value_read and value_written of a transaction's changes.
 
-    Those that only came with a migration of the state are left out, except those of the
-    contract `migrated`.
+    Changes by a migration of the state are left out, except those of the contract `migrated`.
     """
     # Indexes: the primary keys (consensus_timestamp, contract_id, slot) and (id).
     return fetch(

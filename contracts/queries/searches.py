@@ -1,4 +1,4 @@
-"""How one contract transaction is found, as the beginning of the statement that reads what belongs to it."""
+"""Searches for one contract transaction: the first part of statements that read what belongs to it."""
 
 from typing import Any, NamedTuple
 
@@ -6,16 +6,14 @@ _SUCCESS = 22
 
 
 class Search(NamedTuple):
-    """A select of at most one row: consensus_timestamp, an entity that took part as entity_id, and the
-    payer_account_id.
-    """
+    """A select of at most one row: consensus_timestamp, payer_account_id, entity_id (a participant)."""
 
     sql: str
     values: tuple[Any, ...]
 
 
 def by_hash(digest: bytes) -> Search:
-    """The transaction of a 32-byte hash: the last one, of those that succeeded if there are any."""
+    """Return the search by 32-byte hash: the last successful transaction, or the last if none succeeded."""
     # Index: contract_transaction_hash__hash (hash).
     return Search(
         f"""
@@ -27,9 +25,9 @@ def by_hash(digest: bytes) -> Search:
 
 
 def by_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, until: int) -> Search:
-    """The same of a transaction id, agreed on between its valid start and another time."""
-    # Index: transaction__transaction_id (valid_start_ns, payer_account_id). Materialized, as the condition on
-    # the time would tempt PostgreSQL to read all that this payer did in that time instead.
+    """Return the same by transaction id, with consensus between its valid start and `until`."""
+    # Index: transaction__transaction_id (valid_start_ns, payer_account_id). Materialized, as with the
+    # condition on the time PostgreSQL might read all of the payer's transactions in that time instead.
     return Search(
         f"""
         with known as materialized (
@@ -45,7 +43,7 @@ def by_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, until: int)
 
 
 def by_time(consensus_timestamp: int, entity_id: int) -> Search:
-    """The transaction at a time in which an entity took part."""
+    """Return the search for the transaction at a time in which an entity took part."""
     # Index: the primary key (consensus_timestamp, entity_id).
     return Search(
         """

@@ -1,4 +1,4 @@
-"""Contract storage: the slots of a contract with their values, now or at a time."""
+"""The storage slots of a contract, now or at a time."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from mirror.db.sql import Comparison, Where, compare, fetch
 
 
 class Slot(NamedTuple):
-    """The value of one slot and since when it has it."""
+    """One slot with its value, and the time of the last change."""
 
     slot: bytes
     value: bytes | None
@@ -17,7 +17,7 @@ class Slot(NamedTuple):
 
 
 def slots(contract_id: int, query: Query) -> list[Slot]:
-    """A page of a contract's slots by slot; slots are 32 bytes here."""
+    """Return a page of a contract's slots by slot; slots are 32 bytes here."""
     # Indexes: the primary keys (contract_id, slot) and (id).
     conditions = _of(contract_id) + query.where
     statement = f"""
@@ -33,10 +33,10 @@ def slots(contract_id: int, query: Query) -> list[Slot]:
 
 
 def slots_at(contract_id: int, timestamps: Sequence[Comparison], query: Query) -> list[Slot]:
-    """The same by the last change of each slot at these times; slots lack leading zero bytes here."""
-    # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp), of which one
-    # entry per slot is read to find the next slot, and one to find its last change: a slot may have changed
-    # any number of times. The recursion gives slots in their order and only as many as the page takes.
+    """Return the same as of each slot's last change at these times; slots lack leading zero bytes here."""
+    # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Per slot one
+    # entry is read to find the next slot, and one to find the last change, as a slot may have any number of
+    # changes. The recursion ends when the page is full.
     after = "<" if query.descending else ">"
     conditions = _of(contract_id) + query.where
     during = _of(contract_id) + compare("consensus_timestamp", timestamps)

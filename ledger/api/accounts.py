@@ -18,12 +18,13 @@ from ledger.api.transactions import (
 )
 from ledger.queries import accounts as queries
 from ledger.queries import balances
-from ledger.queries.accounts import Account, Holdings, Moment
+from ledger.queries.accounts import Account, Holdings
+from ledger.queries.moments import Moment
 from mirror import config
 from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison
+from mirror.db.sql import Comparison
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.parameter_set import ParameterSet
@@ -70,7 +71,7 @@ class AccountsParameters(ParameterSet):
 
     def filter_queryset(self, query: Query) -> Query:  # type: ignore[override]
         if not self.balance:
-            # Balances that are not shown narrow nothing.
+            # Hidden balances don't narrow the list.
             self.account_balance = []
         return super().filter_queryset(query)
 
@@ -81,23 +82,14 @@ class AccountParameters(TransactionsOfAccountParameters):
 
 # QUERIES
 def account_at(account_id: int, comparisons: list[Comparison]) -> "tuple[Account, BalanceJson]":
-    """The account as it was when the timestamps say, and its balance of the last snapshot then.
+    """Return the account as it was at the timestamps, with its balance in the last snapshot by then.
 
     Errors: NotFound.
     """
     moments = Bounds.of(comparisons)
     if moments.empty:
         raise NotFound("Timestamp range is empty")
-    # The state at a moment is what began by then.
-    until = [*moments.equal, *([] if moments.upper is None else [moments.upper]), MAX_INT64]
-    account = queries.account_at(
-        account_id,
-        Moment(
-            since=MIN_INT64 if moments.lower is None else min(moments.lower, MAX_INT64),
-            until=min(until),
-            excluded=[moment for moment in sorted(moments.unequal) if moment <= MAX_INT64],
-        ),
-    )
+    account = queries.account_at(account_id, Moment.of(moments))
     if account is None:
         raise NotFound
     window = balances.window(comparisons, now=now_ns())
@@ -202,7 +194,7 @@ def _expiry(account: Account) -> int | None:
 
 
 def _pending_reward(account: Account) -> int:
-    """What an account that stakes to a node is owed; nothing for periods that its choice came after."""
+    """Return the pending reward of an account that stakes to a node; 0 for periods before its choice."""
     if account.decline_reward or account.end_stake_period is None:
         return 0
     if account.stake_period_start is not None and account.stake_period_start >= account.end_stake_period:
@@ -211,7 +203,7 @@ def _pending_reward(account: Account) -> int:
 
 
 def _stake_period_start(account: Account) -> int | None:
-    """The start of the period, which the database counts in days since the epoch."""
+    """Return the start of the period, which the database counts in days since the epoch."""
     period = account.stake_period_start
     return None if period is None or period == _NO_PERIOD else period * NANOS_PER_DAY
 

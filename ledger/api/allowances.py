@@ -1,7 +1,7 @@
-"""GET /api/v1/accounts/{idOrAliasOrEvmAddress}/allowances/crypto: hbar of an account that others may take.
+"""GET /api/v1/accounts/{idOrAliasOrEvmAddress}/allowances/crypto: hbar that an account lets others spend.
 
 Source: crypto_allowance with something left. Amounts: int64 tinybars.
-Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing allows nothing.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. An unknown account number: empty list.
 """
 
 from typing import TypedDict

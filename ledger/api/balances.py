@@ -40,9 +40,9 @@ _NAME = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]+")
 
 # PARAMETERS
 class AccountParameter(Parameter[list[Comparison]]):
-    """An account by its id; or without shard and realm by its alias or EVM address, which stays text.
+    """An account id; or an alias or EVM address without shard and realm, which stays text.
 
-    So does other text: `account_names` reports it alone, once everything else proved right.
+    Other text stays too: `account_names` reports it alone, when everything else is valid.
     """
 
     def read(self, text: str) -> int | str:
@@ -69,12 +69,12 @@ class BalanceParameters(ParameterSet):
 
 # QUERIES
 def account_ids(parameters: BalanceParameters) -> list[Comparison]:
-    """The comparisons with encoded ids; None for an alias or EVM address of nobody. Errors: BadRequest."""
+    """Return the comparisons with encoded ids; None for an unknown name. Errors: BadRequest."""
     return [Comparison(operator, find_account(name)) for operator, name in account_names(parameters)]
 
 
 def account_names(parameters: BalanceParameters) -> list[Comparison]:
-    """The comparisons with AccountNames; what the request repeats counts once.
+    """Return the comparisons with AccountNames; a repeated one counts once.
 
     Errors: BadRequest, for the first problem in the order of the request.
     """
@@ -104,7 +104,7 @@ def account_names(parameters: BalanceParameters) -> list[Comparison]:
 def balances_now(
     parameters: BalanceParameters, query: Query, accounts: list[Comparison]
 ) -> "tuple[int | None, list[AccountBalanceJson]]":
-    """When the latest of the page's balances changed, and the page."""
+    """Return the time of the page's latest balance, and the page."""
     found = current.balances(
         query.filter(compare("id", accounts)),
         by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
@@ -119,7 +119,7 @@ def balances_now(
 def balances_at(
     parameters: BalanceParameters, query: Query, accounts: list[Comparison]
 ) -> "tuple[int | None, list[AccountBalanceJson]]":
-    """The time of the snapshot, and a page of it. Operators of the public key count for nothing here."""
+    """Return the time of the snapshot, and a page of it. Operators of the public key are ignored here."""
     window = snapshots.window(parameters.timestamp, now=now_ns())
     wanted = {key for _, key in parameters.account_publickey}
     if window is None or len(wanted) > 1:

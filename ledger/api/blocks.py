@@ -27,8 +27,6 @@ from mirror.values.shapes import Hex, Int32, Int64, Page, TimestampRangeJson
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _BLOOM_DIGITS = 512
 
-# The column in whose order blocks come: that of the parameter named first.
-_ORDERED_BY = {"block.number": "index", "timestamp": "consensus_end"}
 # The parameter that comes first in a request decides the order.
 _ORDERED_BY = {"block.number": "index", "timestamp": "consensus_end"}
 

@@ -43,7 +43,7 @@ class ScheduleParameters(ParameterSet):
 
 # QUERY
 def is_finished(schedule: FullSchedule, now: int) -> bool:
-    """Whether nothing can change the schedule any more."""
+    """Return whether the schedule can no longer change."""
     if schedule.executed_timestamp is not None or schedule.deleted:
         return True
     if schedule.expiration_time is None:
@@ -106,7 +106,7 @@ def schedule_json(schedule: FullSchedule) -> ScheduleJson:
 
 
 def listed_schedule_json(schedule: FullSchedule) -> ScheduleJson:
-    """The same in a list, where what only the entity knows is left out if there is none."""
+    """Return the same for a list, without the members that only the entity has if there is none."""
     answer = schedule_json(schedule)
     if not schedule.has_entity:
         del answer["deleted"], answer["memo"]
@@ -133,7 +133,7 @@ class Schedule(ReadView):
 
     def read(self, parameters: NoParameters, schedule_id: str) -> ScheduleJson:
         try:
-            # As clients know it, 0x before the number counts for nothing.
+            # Clients may write 0x before the number.
             found = queries.schedule(read_numeric_id(schedule_id.removeprefix("0x")))
         except (NotAnEntityId, InvalidEntityId):
             raise InvalidParameter("scheduleid") from None

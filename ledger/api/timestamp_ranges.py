@@ -60,7 +60,7 @@ def _duration_text(length: int) -> str:
 
 
 def bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
-    """The range as it is searched: cut to the configured length if the operator wants searches to end.
+    """Return the range to search, cut to the configured length if there is one.
 
     With it comes its cut end, from where the next page goes on; None if nothing was cut off.
     """
@@ -79,6 +79,6 @@ def bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
 
 
 def nanoseconds(setting: str) -> int:
-    """The value of a setting that is a duration."""
+    """Return the value of a setting that is a duration."""
     seconds: float = config.value(setting)
     return round(seconds * NANOS_PER_SECOND)

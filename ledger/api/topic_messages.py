@@ -67,7 +67,7 @@ def message_rows(topic_id: int, parameters: MessageParameters, query: Query) -> 
 
 
 def partition_times(topic_id: int, parameters: MessageParameters) -> list[Comparison] | None:
-    """The times of the partitions that hold the page, as topic_message_lookup knows them; None if none do."""
+    """Return the times of the partitions that hold the page, from topic_message_lookup; None if none do."""
     refuse_ne(parameters.sequence_number, "Not equal (ne) operator is not supported for sequencenumber")
     refuse_ne(parameters.timestamp, "Not equal (ne) operator is not supported for timestamp")
     numbers, times = _span(parameters.sequence_number, 1), _span(parameters.timestamp, 0)
@@ -87,7 +87,7 @@ def partition_times(topic_id: int, parameters: MessageParameters) -> list[Compar
 
 
 def _span(comparisons: Sequence[Comparison], lowest: int) -> Bounds:
-    """From the first to the last value that all comparisons allow."""
+    """Return the range from the first to the last value that all comparisons allow."""
     bounds = Bounds.of(comparisons)
     lower = max(lowest, bounds.lower or lowest, *bounds.equal)
     upper = min(MAX_INT64, MAX_INT64 if bounds.upper is None else bounds.upper, *bounds.equal)
@@ -98,7 +98,7 @@ def _span(comparisons: Sequence[Comparison], lowest: int) -> Bounds:
 def _first_with(
     partitions: Sequence[Partition], limit: int, numbers: Bounds, times: Bounds
 ) -> list[Partition]:
-    """The first of these partitions that hold `limit` messages within the bounds for sure."""
+    """Return the first partitions that certainly hold `limit` messages within the bounds."""
     needed: list[Partition] = []
     messages = 0
     for partition in partitions:
@@ -153,7 +153,7 @@ class TopicMessagesJson(Page):
 
 
 def message_json(message: Message, *, as_text: bool = False) -> TopicMessageJson:
-    """`as_text`: the message itself as UTF-8, not as base64."""
+    """Return a message as JSON; `as_text`: its content as UTF-8, not as base64."""
     version = message.running_hash_version
     content = message.message
     return {
@@ -185,7 +185,7 @@ def chunk_json(message: Message) -> ChunkJson:
 
 
 def _first_transaction_id(stored: bytes | None) -> Any:
-    """The TransactionID of the first chunk; None where the message's own is used instead."""
+    """Return the TransactionID of the first chunk; None where the message's own is used instead."""
     if stored is None:
         return None
     try:
@@ -195,7 +195,7 @@ def _first_transaction_id(stored: bytes | None) -> Any:
 
 
 def _account_text(transaction_id: Any) -> str | None:
-    """The payer; None if it has no account number, or none that exists."""
+    """Return the payer; None if its account number is missing or impossible."""
     try:
         return entity_id.text(entity_id.of_account(transaction_id.accountID))
     except entity_id.InvalidEntityId:

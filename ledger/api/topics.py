@@ -1,6 +1,6 @@
 """GET /api/v1/topics/{id}: a topic with its keys and its custom fees.
 
-Source: topic, entity and custom_fee; all three must know the topic.
+Source: topic, entity and custom_fee; the topic must be in all three.
 Errors: 400 malformed id; 404 naming what is missing.
 """
 
@@ -23,7 +23,7 @@ _KEYS_OF_A_LIST = 1  # the field of KeyList that holds its keys
 
 # PARAMETERS
 class TopicParameters(NewerParameterSet):
-    """None; whatever the query says is ignored."""
+    """No parameters; the query string is ignored."""
 
 
 # JSON
@@ -81,7 +81,7 @@ def topic_json(topic: TopicRow) -> TopicJson:
 
 
 def keys_of_list(key_list: bytes) -> list[bytes]:
-    """The serialized keys of a serialized KeyList; none of bytes that are no KeyList."""
+    """Return the serialized keys of a serialized KeyList; none of other bytes."""
     try:
         return [
             key_list[field.value : field.end]

@@ -99,7 +99,7 @@ def transaction_rows(
     credits: Sequence[bool] = (),
     succeeded: bool | None = None,
 ) -> tuple[list[FullTransaction], int | None]:
-    """A page of transactions, and where the search goes on when it ended before the page was full."""
+    """Return a page of transactions, and where to continue if the search ended before it was full."""
     timestamps = Bounds.of(parameters.timestamp)
     if len(set(credits)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
         return [], None
@@ -121,7 +121,7 @@ def transaction_rows(
 def transactions_of_id(
     payer: int, valid_start: int, scheduled: bool | None, query: Query
 ) -> list[FullTransaction]:
-    """All transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
+    """Return all transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
     known = queries.transactions_of_id(payer, valid_start, query)
     found = _between(known, valid_start, valid_start + nanoseconds(_SOON))
     if _execution_may_be_later(found, scheduled):
@@ -139,7 +139,7 @@ def transactions_of_id(
 
 
 def _between(found: Sequence[FullTransaction], valid_start: int, end: int) -> list[FullTransaction]:
-    """Those that reached consensus from the valid start on, with some drift of clocks, to the end."""
+    """Return those that reached consensus between the valid start, less the drift of clocks, and the end."""
     first = valid_start - nanoseconds(_DRIFT)
     return [one for one in found if first <= one.consensus_timestamp <= end]
 
@@ -228,7 +228,7 @@ class TransactionsOfIdJson(TypedDict):
 
 
 def transactions_json(found: Sequence[FullTransaction]) -> list[Answer]:
-    """The transactions, with the staking rewards of those that pay any."""
+    """Return the transactions, with the staking rewards of those that pay any."""
     source = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _REWARD_ACCOUNT_NUM)
     paying = [
         one.consensus_timestamp
@@ -357,14 +357,14 @@ class TransactionsOfIdOrHash(ReadView):
 
 
 def _is_waiting(found: Sequence[FullTransaction]) -> bool:
-    """Whether the execution of a schedule created here may still come."""
+    """Return whether the execution of a schedule created here may still come."""
     created = [one for one in found if one.type == _SCHEDULE_CREATE and one.successful]
     recent = any(one.consensus_timestamp > now_ns() - nanoseconds(_LATER) for one in created)
     return recent and not any(one.scheduled for one in found)
 
 
 def _hash(text: str) -> bytes | None:
-    """The 48 bytes of a transaction hash in hex or base64, None for any other text."""
+    """Return the 48 bytes of a transaction hash in hex or base64; None for any other text."""
     if digits := _HEX_HASH.fullmatch(text):
         return bytes.fromhex(digits[1])
     return b64decode(text, altchars=b"-_") if _BASE64_HASH.fullmatch(text) else None

@@ -25,9 +25,9 @@ class FileData(models.Model):
 def content_parts(beginning: str, part: str) -> str:
     """Return the statement for the parts of a file's content, with the time of each.
 
-    A file begins with a create, or with an update that brings content, and goes on with the appends after it.
-    `beginning` restricts where it begins, `part` (of the table `f`) its parts; the values are the file's id
-    and those of `beginning`, then the file's id and those of `part`.
+    The content starts with a create, or with an update that is not empty, and goes on with the appends after
+    it. `beginning` has conditions on its first part, `part` on all parts (table `f`). The values are the
+    file's id and those of `beginning`, then the file's id and those of `part`.
     """
     # Index: file_data__id_timestamp (entity_id, consensus_timestamp).
     return f"""

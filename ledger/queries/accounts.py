@@ -1,15 +1,16 @@
-"""Accounts and contracts as accounts: pages of them, one now, one as it was at a time."""
+"""Accounts, contracts included: pages of them, one now, one as it was at a time."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.queries.moments import Moment
 from mirror.db.query import Query
-from mirror.db.sql import MAX_INT64, MIN_INT64, Where, fetch, fetch_one
+from mirror.db.sql import Where, fetch, fetch_one
 
 Holdings = list[list[int]]  # pairs of token and balance
 
 _IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
-# A stand-in, made when the network's first balances don't name the treasury.
+# A stand-in that older databases hold where the network's first balances lack the treasury.
 NOT_SYNTHETIC = Where(("not (num = 2 and memo = 'Mirror node created synthetic treasury account')",))
 
 _ENTITY = (
@@ -23,7 +24,7 @@ _COLUMNS = ", ".join([*(f"e.{name}" for name in _ENTITY), *(f"s.{name}" for name
 
 
 class Account(NamedTuple):
-    """One account; its tokens only where they are asked for, the staking figures only if there are any."""
+    """One account; `tokens` only where a query reads them, the stake only if there is one."""
 
     id: int
     alias: bytes | None
@@ -56,7 +57,7 @@ class AccountBalance(NamedTuple):
 
 
 def accounts(query: Query, *, by_key: bool, tokens: int) -> list[Account]:
-    """A page of accounts by id, each with so many tokens."""
+    """Return a page of accounts by id, each with up to `tokens` tokens."""
     # Index of the stake: the primary key (id).
     page = _page(query, by_key=by_key)
     held = f", {_held(tokens, query.direction)}" if tokens else ""
@@ -67,7 +68,7 @@ def accounts(query: Query, *, by_key: bool, tokens: int) -> list[Account]:
 
 
 def balances(query: Query, *, by_key: bool, tokens: int) -> list[AccountBalance]:
-    """The same page with balances alone."""
+    """Return the same page with balances alone."""
     page = _page(query, by_key=by_key)
     statement = f"""
         select e.id, e.balance, e.balance_timestamp, {_held(tokens, query.direction)}
@@ -77,6 +78,7 @@ def balances(query: Query, *, by_key: bool, tokens: int) -> list[AccountBalance]
 
 
 def account(entity_id: int, *, tokens: int) -> Account | None:
+    """Return the account as it is now."""
     # Index: the primary keys (id).
     statement = f"""
         select {_COLUMNS}, {_held(tokens, "asc")}
@@ -87,35 +89,20 @@ def account(entity_id: int, *, tokens: int) -> Account | None:
     return None if row is None else Account(*row)
 
 
-class Moment(NamedTuple):
-    """Which version is asked for: the latest that began by `until` and still held at `since` (inclusive ns).
-
-    Versions that held at one of `excluded` don't count.
-    """
-
-    since: int = MIN_INT64
-    until: int = MAX_INT64
-    excluded: Sequence[int] = ()
-
-
 def account_at(entity_id: int, moment: Moment) -> Account | None:
-    """The version of the account at the moment, with the staking figures of that moment."""
-    state = _versions("entity", _ENTITY, moment, f"and {_IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
-    stake = _versions("entity_stake", _STAKE, moment)
-    values = (entity_id, moment.until, moment.since, *moment.excluded)
+    """Return the version of the account at the moment, with the stake of that moment."""
+    state = _version("entity", _ENTITY, moment.where, f"and {_IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
+    stake = _version("entity_stake", _STAKE, moment.where)
     statement = f"select {_COLUMNS} from ({state}) e left join ({stake}) s on s.id = e.id"
-    row = fetch_one(statement, values * 4)
+    row = fetch_one(statement, (entity_id, *moment.where.values) * 4)
     return None if row is None else Account(*row)
 
 
-def _versions(table: str, columns: Sequence[str], moment: Moment, more: str = "") -> str:
-    """The latest version, from the table of current rows and that of earlier ones."""
+def _version(table: str, columns: Sequence[str], valid: Where, more: str = "") -> str:
+    """Return SQL of the latest version in the current table and its history."""
     # Indexes: the primary key (id) and {table}_history__id_lower_timestamp (id, lower(timestamp_range)).
-    # Versions of one id follow each other, so the latest start is the greatest range.
-    excluded = " and not timestamp_range @> %s::bigint" * len(moment.excluded)
     versions = f"""
-        where id = %s and lower(timestamp_range) <= %s
-            and coalesce(upper(timestamp_range) - 1, {MAX_INT64}) >= %s {excluded} {more}
+        where id = %s {valid.and_sql} {more}
         order by lower(timestamp_range) desc limit 1
     """
     names = ", ".join([*columns, "timestamp_range"])
@@ -136,17 +123,17 @@ class _Page(NamedTuple):
 
 
 def _page(query: Query, *, by_key: bool) -> _Page:
-    """The entities of a page; `by_key` if the conditions ask for one public key."""
+    """Return SQL of the entities of a page; `by_key` when the conditions have one public key."""
     order = f"order by e.id {query.direction} limit {query.limit:d}"
     if by_key:
-        # Index: entity__public_key_type (public_key, type). Few rows have the same key; materialized, as the
+        # Index: entity__public_key_type (public_key, type). Few rows have the same key. Materialized, as the
         # order and limit would otherwise lead PostgreSQL along the primary key, through the whole table.
         keyed = f"select * from entity {query.where.sql} and {_IS_ACCOUNT}"
         return _Page(
             f"with keyed as materialized ({keyed}) select * from keyed e {order}", query.where.values, order
         )
-    # Index: entity__type_id (type, id), once per type, so that other entities between don't count. By `any`
-    # and an order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
+    # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
+    # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
     parts = (
         f"""(
             select * from entity where type = any('{{{kind}}}'::entity_type[]) {query.where.and_sql}
@@ -158,7 +145,7 @@ def _page(query: Query, *, by_key: bool) -> _Page:
 
 
 def _held(most: int, direction: str) -> str:
-    """The tokens of the account e, as an array of pairs of id and balance."""
+    """Return SQL of the tokens of account e, as an array of pairs of id and balance."""
     # Index: the primary key (account_id, token_id).
     return f"""(
         select array_agg(array[token_id, balance]) from (

@@ -3,7 +3,7 @@
 account_balance and token_balance hold snapshots: the first of a month has every account, later ones only the
 balances that changed since. So the balance at a snapshot is the latest row between the start of its month and
 the snapshot; both ends of that window lie in one monthly partition. The months stand in the text of the
-statements, so that PostgreSQL plans, opens and locks this one partition of the hundred.
+statements, so that PostgreSQL plans, opens and locks only this one partition.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ _TREASURY_NUM = 2
 
 
 class Window(NamedTuple):
-    """Where the rows of a snapshot lie: the start of its month, and the snapshot itself (inclusive, ns)."""
+    """The times of a snapshot's rows: from the start of its month to the snapshot (inclusive, ns)."""
 
     month: int
     snapshot: int
 
     @property
     def rows(self) -> Where:
-        """The condition of these rows, in account_balance and in token_balance."""
+        """The condition of these rows in account_balance and token_balance."""
         months = (
             f"consensus_timestamp >= {self.month:d} and consensus_timestamp < {month_start(self.month, 1):d}"
         )
@@ -42,12 +42,12 @@ class BalanceAt(NamedTuple):
 
 
 def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
-    """The latest snapshot at these times, but not before the month that precedes their end or now.
+    """Return the window of the latest snapshot at these times; an equal time stands for all up to it.
 
-    A moment itself stands for all up to it. The treasury account is part of every snapshot.
+    A snapshot before the month that precedes their end, or now, is too old.
     """
     timestamps = Bounds.of(
-        Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
+        Comparison("lte" if operator == "eq" else operator, time) for operator, time in comparisons
     )
     treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
     lower = max(timestamps.lower or 0, 0)
@@ -55,8 +55,8 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
     if upper < lower:
         return None
     lower = max(lower, month_start(min(upper, now), -1))
-    # Index: the primary key (account_id, consensus_timestamp), from its end. The account stands in the text:
-    # PostgreSQL knows that it has far more rows than others, and that sorting them would be a mistake.
+    # Index: the primary key (account_id, consensus_timestamp), from its end. The treasury is part of every
+    # snapshot. It stands in the text, as PostgreSQL knows that it has too many rows to sort them.
     bounds = Bounds(lower, upper, unequal=timestamps.unequal).where("consensus_timestamp")
     months = f"consensus_timestamp >= {month_start(lower)}"
     if upper < now:
@@ -71,7 +71,7 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
 
 
 def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
-    """One account's balance, 0 if the snapshots don't know it, and so many of its tokens."""
+    """Return an account's balance, 0 if no snapshot has it, and up to `tokens` of its tokens."""
     # Index: the primary key (account_id, consensus_timestamp).
     rows = at.rows
     statement = f"""
@@ -86,7 +86,7 @@ def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
 
 
 class Selection(NamedTuple):
-    """Which accounts and balances a page has. `public_key`: of accounts that have it now."""
+    """The accounts and balances of a page. `public_key` selects accounts that have it now."""
 
     accounts: Sequence[Comparison] = ()
     balances: Sequence[Comparison] = ()
@@ -94,7 +94,7 @@ class Selection(NamedTuple):
 
 
 def balances_at(selection: Selection, at: Window, query: Query, *, tokens: int) -> list[BalanceAt]:
-    """A page of the accounts in the snapshots of the window, each with so many tokens."""
+    """Return a page of the accounts in the window's snapshots, each with up to `tokens` tokens."""
     rows = at.rows
     balances = compare("balance", selection.balances, any_equal=False)
     known = _known(selection, rows, balances, query)
@@ -119,7 +119,7 @@ class _Part(NamedTuple):
 
 
 def _known(selection: Selection, rows: Where, balances: Where, query: Query) -> _Part:
-    """`with known (id)`: the accounts of the page in its order, or more."""
+    """Return SQL of `with known (id)`: at least the accounts of the page, in its order."""
     if selection.public_key is not None:
         # Index: entity__public_key_type (public_key, type).
         where = compare("public_key", [Comparison("eq", selection.public_key)])
@@ -140,8 +140,8 @@ def _known(selection: Selection, rows: Where, balances: Where, query: Query) -> 
         return _Part(
             f"with known as (select id from unnest(%s::bigint[]) id {where.sql})", (ids, *where.values)
         )
-    # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next one:
-    # busy accounts have a row per snapshot.
+    # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next, as a
+    # busy account has a row per snapshot.
     where = rows + compare("account_id", selection.accounts) + balances
     next_row = f"order by account_id {query.direction} limit 1"
     return _Part(
@@ -163,7 +163,7 @@ def _known(selection: Selection, rows: Where, balances: Where, query: Query) -> 
 
 
 def _held(rows: Where, most: int, direction: str) -> str:
-    """The tokens of the account a, as an array of pairs of id and balance."""
+    """Return SQL of the tokens of account a, as an array of pairs of id and balance."""
     # Index: the primary key (account_id, token_id, consensus_timestamp).
     return f"""(
         select array_agg(array[token_id, balance]) from (

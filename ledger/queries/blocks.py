@@ -1,4 +1,4 @@
-"""Blocks: pages of record_file, and one by number or hash."""
+"""Blocks (record_file): pages of them, and one by number or hash."""
 
 from mirror.db.query import Query
 from mirror.db.sql import Row, fetch
@@ -11,7 +11,7 @@ _COLUMNS = """
 
 
 def blocks(query: Query, *, by: str) -> list[Row]:
-    """A page of blocks, ordered by the column `by`: index or consensus_end."""
+    """Return a page of blocks in the order of the column `by`: index or consensus_end."""
     # Indexes: record_file__index (index), or the primary key (consensus_end).
     page = f"order by {by} {query.direction} limit {query.limit:d}"
     statement = f"select {_COLUMNS} from record_file {query.where.sql} {page}"
@@ -24,9 +24,9 @@ def block_of_number(number: int) -> Row | None:
 
 
 def block_of_hash(start: str) -> Row | None:
-    """The block whose hash begins with these lower-case hex digits; None if there are two."""
-    # Index: record_file__hash (hash). A range, as a LIKE of a parameter can't use it; g comes after all hex
-    # digits.
+    """Return the block whose hash starts with these lower-case hex digits; None if there are two."""
+    # Index: record_file__hash (hash), which a range can use and LIKE with a parameter can't. "g" comes after
+    # all hex digits.
     statement = f"select {_COLUMNS} from record_file where hash >= %s and hash < %s limit 2"
     return _only(fetch(statement, (start, start + "g")))
 

@@ -1,4 +1,4 @@
-"""SQL over schedule, with the schedule's entity and signatures."""
+"""Schedules with their entities and signatures."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from mirror.db.query import Query
 from mirror.db.sql import Comparison, compare, fetch, fetch_one
 
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
-# consensus_timestamp). The database's base64 has a newline after every 76 characters, as the answer wants it.
+# consensus_timestamp). PostgreSQL's base64 has a newline after every 76 characters, as the API has.
 _COLUMNS = """
     s.consensus_timestamp, s.creator_account_id, s.executed_timestamp, s.expiration_time, s.payer_account_id,
     s.schedule_id, s.transaction_body, s.wait_for_expiry, e.id is not null, e.key, e.deleted, e.memo,
@@ -24,7 +24,7 @@ _COLUMNS = """
 
 
 class FullSchedule(NamedTuple):
-    """A schedule with what its entity says, if there is one (`has_entity`), and its signatures."""
+    """A schedule with columns of its entity, if it is stored (`has_entity`), and its signatures."""
 
     consensus_timestamp: int
     creator_account_id: int
@@ -42,10 +42,9 @@ class FullSchedule(NamedTuple):
 
 
 def schedules(query: Query, *, of_creator: bool) -> list[FullSchedule]:
-    """A page of schedules by id; `of_creator` says that the conditions name the creator."""
+    """Return a page of schedules by id; `of_creator` when the conditions name the creator."""
     # Index: the primary key (schedule_id); for one creator schedule__creator_account_id, as the creator's
-    # schedules may lie anywhere in the table. An expression keeps PostgreSQL from walking along the primary
-    # key to find them.
+    # schedules may be anywhere in the table. The expression keeps PostgreSQL from walking the primary key.
     by = "schedule_id + 0" if of_creator else "schedule_id"
     page = f"{query.where.sql} order by {by} {query.direction} limit {query.limit:d}"
     statement = f"""
@@ -58,6 +57,7 @@ def schedules(query: Query, *, of_creator: bool) -> list[FullSchedule]:
 
 
 def schedule(schedule_id: int) -> FullSchedule | None:
+    """Return one schedule."""
     where = compare("s.schedule_id", [Comparison("eq", schedule_id)])
     statement = f"""
         select {_COLUMNS} from schedule s left join entity e on e.id = s.schedule_id {where.sql}

@@ -1,8 +1,8 @@
-"""SQL over topics and their messages.
+"""Topics and their messages.
 
-The sequence numbers of a topic rise with the consensus time of its messages. So a bound on sequence numbers
-is turned into one on time, by a probe for the first or last message within it, and every page runs along the
-index of a topic's messages by time, however sequence numbers and times are combined.
+The sequence numbers of a topic rise with the consensus time of its messages. So a probe for the first or last
+message within a bound on sequence numbers turns it into a bound on time, and every page runs along the index
+of a topic's messages by time.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Message(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic, with what its entity and its fee schedule say where they exist."""
+    """A topic, with columns of its entity and its fee schedule if they are stored."""
 
     has_entity: bool
     has_custom_fee: bool
@@ -60,6 +60,7 @@ class Topic(NamedTuple):
 
 
 def topic(topic_id: int) -> Topic | None:
+    """Return one topic."""
     # Indexes: the primary keys of topic, entity and custom_fee.
     row = fetch_one(
         """
@@ -78,7 +79,7 @@ def topic(topic_id: int) -> Topic | None:
 
 
 def messages(topic_id: int, sequence_numbers: Sequence[Comparison], query: Query) -> list[Message]:
-    """A page of a topic's messages by time; every comparison holds for each."""
+    """Return a page of a topic's messages by time that fulfil every comparison."""
     # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp); for the probes, and for one
     # sequence number, topic_message__topic_id_seqnum (topic_id, sequence_number).
     where = compare("m.topic_id", [Comparison("eq", topic_id)]) + query.where
@@ -108,7 +109,7 @@ def _sequence_number(topic_id: int, comparison: Comparison) -> Where:
 
 
 class Partition(NamedTuple):
-    """Where messages of a topic lie: inclusive sequence numbers and times, None without end."""
+    """A partition of topic_message: inclusive sequence numbers and times, None without end."""
 
     first_number: int
     last_number: int | None
@@ -117,7 +118,7 @@ class Partition(NamedTuple):
 
 
 def partitions(topic_id: int, sequence_numbers: Bounds, timestamps: Bounds) -> list[Partition]:
-    """The partitions with messages of a topic within these bounds, in the order of time."""
+    """Return the partitions with messages of a topic within these bounds, in the order of time."""
     # Index: the primary key (topic_id, partition); a topic has one row per partition.
     rows = fetch(
         """
@@ -134,7 +135,7 @@ def partitions(topic_id: int, sequence_numbers: Bounds, timestamps: Bounds) -> l
 
 
 def message_of_number(topic_id: int, sequence_number: int, *, by_partition: bool = False) -> Message | None:
-    """`by_partition`: only in the partition that topic_message_lookup names."""
+    """Return a topic's message by number; `by_partition`: only from the partition in topic_message_lookup."""
     # Index: topic_message__topic_id_seqnum (topic_id, sequence_number).
     where = Where(("m.topic_id = %s", "m.sequence_number = %s"), (topic_id, sequence_number))
     if by_partition:
@@ -153,7 +154,7 @@ def message_of_number(topic_id: int, sequence_number: int, *, by_partition: bool
 
 
 def message_at(consensus_timestamp: int) -> Message | None:
-    """The message that the transaction of this time brought."""
+    """Return the message of the transaction at this time."""
     # Indexes: the primary key of transaction; topic_message__topic_id_timestamp (topic_id,
     # consensus_timestamp).
     where = compare("t.consensus_timestamp", [Comparison("eq", consensus_timestamp)])

@@ -1,8 +1,7 @@
 """Transactions with their transfers: pages by account, type, result and time, and by id or hash.
 
-Every statement that returns transactions returns their transfers with them, as arrays of numbers made by
-two correlated sub-selects: for a page that costs about a third of fetching the transfers' rows in
-statements of their own.
+Every statement returns transactions with their transfers, as arrays of numbers made by two correlated
+sub-selects. For a page this costs about a third of fetching the transfers with further statements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +13,8 @@ from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
 from mirror.values import result_codes
 
-# Index: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp (both lead with the
-# time).
+# Indexes: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp; both start with the
+# time.
 _COLUMNS = """
     t.consensus_timestamp, t.payer_account_id, t.valid_start_ns, t.type, t.result, t.scheduled, t.nonce,
     t.batch_key, t.transaction_bytes, t.charged_tx_fee, t.entity_id, t.max_fee, t.max_custom_fees, t.memo,
@@ -30,13 +29,17 @@ _COLUMNS = """
     ),
     (
         select array_agg(
-            array[k.token_id::bigint, k.account_id::bigint, k.amount::bigint, coalesce(k.is_approval,
-            false)::int] order by k.token_id, k.account_id ) from token_transfer k where
-            k.consensus_timestamp = t.consensus_timestamp )
+            array[
+                k.token_id::bigint, k.account_id::bigint, k.amount::bigint,
+                coalesce(k.is_approval, false)::int
+            ]
+            order by k.token_id, k.account_id
+        )
+        from token_transfer k where k.consensus_timestamp = t.consensus_timestamp
+    )
 """
 
-# What the answers to one transaction id or hash show besides. Index:
-# assessed_custom_fee__consensus_timestamp.
+# Only for one transaction id or hash. Index: assessed_custom_fee__consensus_timestamp.
 _MORE_COLUMNS = """,
     (
         select json_agg(
@@ -48,8 +51,8 @@ _MORE_COLUMNS = """,
     t.inner_transactions
 """
 
-# The account that collects all fees is left out of the index of transfers by account, being in nearly every
-# transaction; the condition tells PostgreSQL that the index has all rows of the account asked for.
+# The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
+# it. The condition tells PostgreSQL that the index has all rows of another account.
 _FEE_COLLECTOR = 98
 _INDEXED = Where((f"c.entity_id::bigint <> {_FEE_COLLECTOR}",))
 
@@ -57,7 +60,7 @@ _MOST_OF_A_HASH = 25
 
 
 class FullTransaction(NamedTuple):
-    """One transaction with its transfers; the last two only where one transaction id or hash is asked for."""
+    """One transaction with its transfers; the last two only where a query is for one id or hash."""
 
     consensus_timestamp: int
     payer_account_id: int
@@ -90,10 +93,10 @@ class FullTransaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which transactions a list has.
+    """The transactions of a list.
 
-    `accounts`: who pays or takes part in transfers. `credit`: with a transfer that gives (True) or takes
-    (False). `succeeded`: by result. `preceding`: types whose synthetic records count as their payer's own.
+    `accounts` pay or take part in transfers. `credit`: with a transfer to (True) or from (False) the account.
+    `succeeded`: by result. `preceding`: types whose synthetic records count as their payer's own.
     """
 
     timestamps: Bounds = Bounds()
@@ -105,10 +108,10 @@ class Selection:
 
 
 def transactions(selection: Selection, query: Query) -> list[FullTransaction]:
-    """A page of transactions by consensus timestamp.
+    """Return a page of transactions by consensus timestamp.
 
-    First the page's keys: an ordered and limited sub-select per source of keys, so that each runs along its
-    own index and stops early; then the rows of those keys.
+    An ordered and limited sub-select per source of keys runs along its own index and stops early. The rows
+    are read for the keys of the page alone.
     """
     page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     parts = list(_keys(selection, page))
@@ -131,7 +134,7 @@ class _Part(NamedTuple):
 
 
 def _keys(selection: Selection, page: str) -> Iterable[_Part]:
-    """The sub-selects whose union are the consensus timestamps of the page."""
+    """Yield the sub-selects whose union is the consensus timestamps of the page."""
     if not selection.accounts and selection.credit is None:
         yield from _keys_of_all(selection, page)
         return
@@ -159,7 +162,10 @@ def _keys(selection: Selection, page: str) -> Iterable[_Part]:
 
 
 def _keys_of_all(selection: Selection, page: str) -> Iterable[_Part]:
-    """Without account: by the primary key, or per type by transaction__type_consensus_timestamp."""
+    """Yield the same without accounts: one per type, or a single one.
+
+    Indexes: transaction__type_consensus_timestamp, or the primary key.
+    """
     timestamps = selection.timestamps.where("t.consensus_timestamp")
     result = _result(selection.succeeded)
     of_types = [Where(("t.type = %s",), (number,)) for number in dict.fromkeys(selection.types)]
@@ -175,7 +181,7 @@ def _distinct(tables: str, alias: str, where: Where, page: str) -> _Part:
 
 
 def _alternatives(accounts: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:
-    """Several accounts are asked for one by one: only one runs along an index in the order of time."""
+    """Return the accounts one by one, as only the query of one can run along an index by time."""
     if all(operator == "eq" for operator, _ in accounts):
         distinct = dict.fromkeys(accounts)
         return [(account,) for account in distinct if account.value is not None] if distinct else [()]
@@ -192,7 +198,7 @@ def _kind(selection: Selection) -> Where:
 
 
 def _result(succeeded: bool | None) -> Where:
-    """The codes stand in the text: PostgreSQL knows how common they are, and would guess without them."""
+    """Return the condition on the result. PostgreSQL knows how common codes in its text are."""
     if succeeded is None:
         return Where()
     codes = ", ".join(str(code) for code in sorted(result_codes.SUCCESS))
@@ -200,13 +206,13 @@ def _result(succeeded: bool | None) -> Where:
 
 
 def first_consensus_timestamp() -> int:
-    """When the first transaction known here was agreed on; 0 when there is none."""
+    """Return the consensus timestamp of the first stored transaction; 0 when there is none."""
     ((first,),) = fetch("select coalesce(min(consensus_timestamp), 0) from transaction")
     return int(first)
 
 
 def transactions_of_id(payer_account_id: int, valid_start_ns: int, query: Query) -> list[FullTransaction]:
-    """All transactions of one id, whenever they reached consensus; the query narrows t."""
+    """Return all transactions of one id, at any consensus time; the query narrows t."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id). A condition on the time would
     # tempt PostgreSQL to read all that this payer did in that time instead.
     where = compare("t.valid_start_ns", [Comparison("eq", valid_start_ns)])
@@ -215,7 +221,7 @@ def transactions_of_id(payer_account_id: int, valid_start_ns: int, query: Query)
 
 
 def transactions_of_ids(ids: Sequence[tuple[int, int]], query: Query) -> list[FullTransaction]:
-    """The same for several ids, pairs of payer and valid start."""
+    """Return the same of several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
@@ -223,8 +229,8 @@ def transactions_of_ids(ids: Sequence[tuple[int, int]], query: Query) -> list[Fu
 
 
 def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
-    """All transactions of one 48-byte hash; those of another payer than the first one are left out."""
-    # Indexes: transaction_hash__hash of the one partition that the first byte decides; then the primary key
+    """Return all transactions of one 48-byte hash with the payer of the first."""
+    # Indexes: transaction_hash__hash of the partition that the first byte selects; then the primary key
     # (consensus_timestamp).
     statement = f"""
         with found as materialized (
@@ -259,7 +265,7 @@ def _all(where: Where) -> list[FullTransaction]:
 
 
 def staking_reward_transfers(timestamps: Sequence[int]) -> list[Row]:
-    """(consensus_timestamp, account_id, amount) of the rewards paid in these transactions."""
+    """Return consensus_timestamp, account_id and amount of the rewards paid in these transactions."""
     # Index: the primary key (consensus_timestamp, account_id).
     return fetch(
         """

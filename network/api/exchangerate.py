@@ -1,4 +1,4 @@
-"""GET /api/v1/network/exchangerate: what an hbar costs in US cents, in this hour and the next.
+"""GET /api/v1/network/exchangerate: the price of an hbar in US cents, in this hour and the next.
 
 Source: the file 0.0.112, an ExchangeRateSet. A rate is that so many hbars equal so many cents.
 Errors: 400 malformed parameter; 404 if there is no readable version of the file at the time.
@@ -36,7 +36,7 @@ class ExchangeRateJson(TypedDict):
 
 
 def rate_json(rates: Any, name: str) -> RateJson | None:
-    """One rate of the set; None if the set doesn't have it."""
+    """Return one rate of the set; None if the set doesn't have it."""
     if not rates.HasField(name):
         return None
     rate = getattr(rates, name)

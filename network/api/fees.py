@@ -1,4 +1,4 @@
-"""GET /api/v1/network/fees: what a unit of gas costs. POST: what a transaction would cost.
+"""GET /api/v1/network/fees: the price of a unit of gas. POST: the fees of a transaction.
 
 Source: the fee schedule 0.0.111 and the exchange rates 0.0.112, of each what is current, even if expired.
 Amounts: int64 tinybars per unit of gas. An estimate is made up, whatever the transaction.
@@ -36,7 +36,7 @@ from network.queries import files
 # The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
 _WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
 
-# A fee schedule counts in thousandths of a tinycent.
+# A fee schedule states thousandths of a tinycent.
 _SCHEDULE_UNITS_PER_TINYCENT = 1000
 
 _PROTOBUF = ("application/protobuf", "application/x-protobuf")
@@ -80,7 +80,7 @@ class EstimateParameters(NewerParameterSet):
 
 # QUERY
 def current(num: int, times: Bounds, message_class: Any) -> tuple[Any, int]:
-    """A system file as a message, and its time. Errors: NotFound."""
+    """Return a system file as a message, and its time. Errors: NotFound."""
     found = files.system_file(num, times, message_class.FromString)
     if found is None:
         raise no_file(num)
@@ -126,7 +126,7 @@ class EstimateJson(TypedDict):
 
 
 def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
-    """The prices in the schedule at that rate; none if the rate says that hbars are worth nothing."""
+    """Return the prices of the schedule at that rate; none if the rate makes hbars worthless."""
     tinycents = rate.centEquiv * _SCHEDULE_UNITS_PER_TINYCENT
     return [
         {

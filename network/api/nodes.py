@@ -1,7 +1,7 @@
 """GET /api/v1/network/nodes: the nodes of the latest address book.
 
-Source: address_book with its entries and service endpoints; node, which knows changes of a node before the
-next address book does; the latest node_stake. Amounts: int64 tinybars, rates in tinybars per hbar.
+Source: address_book with its entries and service endpoints; node, which has changes of a node before the
+next address book; the latest node_stake. Amounts: int64 tinybars, rates in tinybars per hbar.
 Errors: 400 malformed parameter, a file that is no address book. Without an address book no nodes.
 """
 
@@ -116,7 +116,7 @@ def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
 
 
 def _known(amount: int | None) -> int | None:
-    """-1 stands for an amount that nobody told."""
+    """Return an amount; -1 stands for an unknown one."""
     return None if amount == -1 else amount
 
 

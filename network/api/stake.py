@@ -1,4 +1,4 @@
-"""GET /api/v1/network/stake: how much is staked, and what staking earns.
+"""GET /api/v1/network/stake: the network's stake and its rewards.
 
 Source: the latest network_stake. Amounts: int64 tinybars; rates in tinybars per hbar. Errors: 404 before the
 first staking period.
@@ -21,7 +21,7 @@ _FLOAT_DIGITS = 9  # that name every 32-bit float
 
 # PARAMETERS
 class StakeParameters(NewerParameterSet):
-    """None; whatever the query says is ignored."""
+    """No parameters; the query string is ignored."""
 
 
 # QUERY
@@ -95,7 +95,7 @@ def stake_json(stakes: Stakes) -> StakeJson:
 
 
 def fraction(numerator: int, denominator: int) -> float:
-    """The quotient with nine decimals, as precise as a 32-bit float; 0 for a denominator of 0."""
+    """Return the quotient with nine decimals, as precise as a 32-bit float; 0 for a denominator of 0."""
     if denominator == 0:
         return 0.0
     exact = (Decimal(numerator) / Decimal(denominator)).quantize(_NINE_DECIMALS, ROUND_HALF_UP)

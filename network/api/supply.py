@@ -1,6 +1,6 @@
-"""GET /api/v1/network/supply: how many tinybars there are, and how many of them have been released.
+"""GET /api/v1/network/supply: the total and the released supply of hbar.
 
-Source: what the network's own accounts hold, of entity, or at a time of the snapshots in account_balance.
+Source: balances of the network's own accounts in entity, or at a time in the snapshots of account_balance.
 Amounts: int64 tinybars in text; with `q` plain text in hbars with eight decimals.
 Errors: 400 malformed parameter, a range of times the wrong way round; 404 without any balance.
 """
@@ -39,7 +39,7 @@ class SupplyParameters(ParameterSet):
 
 # QUERY
 def unreleased(parameters: SupplyParameters) -> Unreleased | None:
-    """What is held back now, or at the time asked for. Errors: BadRequest."""
+    """Return the unreleased supply, now or at the request's time. Errors: BadRequest."""
     if not parameters.timestamp:
         return queries.unreleased_now()
     times = Bounds.of(
@@ -73,7 +73,7 @@ def supply_json(found: Unreleased) -> SupplyJson:
 
 
 def hbars(tinybars: int) -> str:
-    """The amount in hbars, always with eight decimals."""
+    """Return the amount in hbars, always with eight decimals."""
     sign = "-" if tinybars < 0 else ""
     digits = str(abs(tinybars)).rjust(_HBAR_DECIMALS + 1, "0")
     return f"{sign}{digits[:-_HBAR_DECIMALS]}.{digits[-_HBAR_DECIMALS:]}"

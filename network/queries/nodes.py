@@ -1,4 +1,4 @@
-"""SQL over the nodes of an address book."""
+"""Nodes of the latest address book, with their stakes."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from mirror.db.sql import fetch
 
 
 class Node(NamedTuple):
-    """A node of the latest address book, with what `node` and the latest node_stake say of it."""
+    """A node of the latest address book, with columns of `node` and of the latest node_stake."""
 
     admin_key: bytes | None
     decline_reward: bool | None
@@ -22,7 +22,7 @@ class Node(NamedTuple):
     node_id: int
     public_key: str | None
     reward_rate: int | None
-    #: Of address and port, each {"domain_name", "ip_address_v4", "port"}.
+    # Each has the keys domain_name, ip_address_v4 and port.
     service_endpoints: list[dict[str, Any]]
     stake: int | None
     stake_not_rewarded: int | None
@@ -33,7 +33,7 @@ class Node(NamedTuple):
 
 
 def nodes(file_id: int, query: Query) -> list[Node]:
-    """A page of the nodes; `where` narrows e.node_id."""
+    """Return a page of the nodes; `where` has conditions on e.node_id."""
     # Indexes: address_book has few rows; the primary keys of address_book_entry (consensus_timestamp,
     # node_id), node (node_id) and node_stake (consensus_timestamp, node_id);
     # address_book_service_endpoint__timestamp_node_id.

@@ -1,4 +1,4 @@
-"""How many tinybars the network still holds back, now and at a time."""
+"""The unreleased supply of hbar, now and at a time."""
 
 from typing import NamedTuple
 
@@ -10,22 +10,23 @@ from network.queries.files import system_id
 
 
 class Unreleased(NamedTuple):
-    """The sum of the balances in tinybars, and when the latest of them was so."""
+    """The sum of the balances in tinybars, and the time of the latest."""
 
     balance: int
     timestamp: int
 
 
 def unreleased_now() -> Unreleased | None:
+    """Return the sum of the current balances."""
     # Index: the primary key (id) of entity. The ids stand in the text, so that PostgreSQL knows how few.
     ranges = " or ".join(f"id between {first:d} and {last:d}" for first, last in _unreleased_accounts())
-    return _found(f"select sum(balance)::bigint, max(balance_timestamp) from entity where {ranges}")
+    return _fetch(f"select sum(balance)::bigint, max(balance_timestamp) from entity where {ranges}")
 
 
 def unreleased_at(lower: int, upper: int) -> Unreleased | None:
-    """The latest balance of each account in the snapshots between these times, both included.
+    """Return the sum of each account's latest balance in the snapshots between these times, both included.
 
-    Snapshots from before the month that precedes the upper end are too old to count.
+    Snapshots before the month that precedes the upper end are too old.
     """
     # Index: the primary key (account_id, consensus_timestamp), from its end for each account. The months
     # stand in the text, so that PostgreSQL plans for the two partitions.
@@ -38,7 +39,7 @@ def unreleased_at(lower: int, upper: int) -> Unreleased | None:
         f"select generate_series({first:d}::bigint, {last:d}::bigint)"
         for first, last in _unreleased_accounts()
     )
-    return _found(
+    return _fetch(
         f"""
         select sum(balance)::bigint, max(consensus_timestamp)
         from ({ranges}) as account (id) cross join lateral (
@@ -52,12 +53,12 @@ def unreleased_at(lower: int, upper: int) -> Unreleased | None:
 
 
 def _unreleased_accounts() -> list[tuple[int, int]]:
-    """First and last encoded id of each range."""
-    ranges = (each.partition("-") for each in config.value("rest.network.unreleasedSupplyAccounts"))
+    """Return the first and last encoded id of each range."""
+    ranges = (text.partition("-") for text in config.value("rest.network.unreleasedSupplyAccounts"))
     return [(system_id(int(first)), system_id(int(last or first))) for first, _, last in ranges]
 
 
-def _found(statement: str, values: tuple[object, ...] = ()) -> Unreleased | None:
+def _fetch(statement: str, values: tuple[object, ...] = ()) -> Unreleased | None:
     row = fetch_one(statement, values)
     if row is None or None in row:
         return None

@@ -1,7 +1,8 @@
 """GET /api/v1/accounts/{idOrAliasOrEvmAddress}/nfts: the serials an account holds.
 
 Source: nft, with entity for the token's deletion.
-Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing holds nothing.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. An unknown account number has an
+empty list.
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,7 @@ class AccountNftParameters(ParameterSet):
 
 
 def check_spender(comparisons: Sequence[Comparison]) -> None:
-    """At most one bound on each side. Errors: BadRequest."""
+    """Refuse more than one bound on a side. Errors: BadRequest."""
     for side in (("gt", "gte"), ("lt", "lte")):
         if sum(operator in side for operator, _ in comparisons) > 1:
             raise BadRequest("Multiple range params not allowed for spender.id")

@@ -2,7 +2,7 @@
 
 Source: token_airdrop; outstanding are those the account sent, pending those it may claim.
 Amounts: int64 in the token's smallest unit. Errors: 400 malformed parameter; 404 unknown alias or EVM
-address. The number of nothing has none.
+address. An unknown account number has an empty list.
 """
 
 from typing import TypedDict
@@ -58,7 +58,7 @@ def airdrops(
     parameters: Parameters, query: Query, account: AccountName, own: str, other: str
 ) -> list[Airdrop]:
     """`own` is the column of the account in the path, `other` that of the other party. Errors: BadRequest."""
-    # As clients know it: both endpoints call the other party account.id here.
+    # Clients expect that both endpoints call the other party account.id here.
     check_newer_range("account.id", parameters.other_id)
     ranges = [
         (other, Ends.of(parameters.other_id)),

@@ -1,9 +1,10 @@
-"""GET /api/v1/accounts/{id}/allowances/tokens and .../allowances/nfts: what others may take of an account's
-tokens.
+"""GET /api/v1/accounts/{id}/allowances/tokens and .../allowances/nfts: tokens that an account
+lets others spend.
 
 Source: token_allowance with something left; nft_allowance that holds for all serials.
 Amounts: int64 in the token's smallest unit.
-Errors: 400 malformed parameter; 404 unknown alias or EVM address. The number of nothing allows nothing.
+Errors: 400 malformed parameter; 404 unknown alias or EVM address. An unknown account number has an
+empty list.
 """
 
 from typing import TypedDict

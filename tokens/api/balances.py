@@ -2,7 +2,7 @@
 
 Source: token_account; at a time the snapshots in token_balance. Decimals: token.
 Amounts: int64 in the token's smallest unit.
-Errors: 400 malformed parameter or id. An unknown token is held by nobody: an empty list.
+Errors: 400 malformed parameter or id. An unknown token has no holders: an empty list.
 """
 
 from typing import TypedDict
@@ -44,7 +44,7 @@ class TokenBalanceParameters(ParameterSet):
 def holders(
     token_id: int, parameters: TokenBalanceParameters, query: Query
 ) -> tuple[int | None, list[Holding]]:
-    """When the latest of the page's balances changed, or the time of the snapshot, and the page."""
+    """Return the time of the page's latest balance, or of the snapshot, and the page."""
     keys = parameters.account_publickey
     wanted = Holders(
         token_id, parameters.account_id, parameters.account_balance, keys[-1].value if keys else None

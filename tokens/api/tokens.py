@@ -39,7 +39,7 @@ from tokens.queries.tokens import Token as TokenRow
 
 _SHORTEST_NAME, _LONGEST_NAME = 3, 100  # bytes
 _NON_FUNGIBLE = "NON_FUNGIBLE_UNIQUE"
-# In the order in which they compare.
+# In the order of comparisons.
 _TYPES = ("FUNGIBLE_COMMON", _NON_FUNGIBLE)
 _HOLDS = {
     "eq": operator.eq,
@@ -53,7 +53,7 @@ _HOLDS = {
 
 # PARAMETERS
 class NameParameter(Parameter[list[str]]):
-    """A part of a name; becomes a pattern for ILIKE, where % and _ stand for any text and any letter."""
+    """A part of a name, read as a pattern for ILIKE, where % and _ stand for any text and any character."""
 
     schema = {"type": "string", "minLength": _SHORTEST_NAME, "maxLength": _LONGEST_NAME}
 
@@ -75,7 +75,7 @@ class NameParameter(Parameter[list[str]]):
 
 
 class TypeParameter(ChoicesParameter):
-    """Types of tokens in any case, with any operator; becomes the types that meet all of the conditions."""
+    """Types of tokens in upper or lower case, read as the types that meet all conditions."""
 
     schema = {"type": "string", "pattern": "^(all|fungible_common|non_fungible_unique)$"}
 

@@ -1,4 +1,4 @@
-"""Airdrops that wait for their receivers, by sender or by receiver, over three ordered columns."""
+"""Pending airdrops (HIP-904), by sender or by receiver, in the order of three columns."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,17 +12,16 @@ class Airdrop(NamedTuple):
     amount: int | None
     receiver_id: int
     sender_id: int
-    #: 0 of a fungible token.
-    serial_number: int
+    serial_number: int  # 0 of a fungible token
     since: int
     until: int | None
     token_id: int
 
 
 def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query: Query) -> list[Airdrop]:
-    """A page of an account's airdrops in the order of the columns of `ranges`.
+    """Return a page of an account's airdrops in the order of the columns of `ranges`.
 
-    The account is given with its column.
+    `account` is the account's column and its id.
     """
     # Indexes: token_airdrop__sender_id (sender_account_id, receiver_account_id, token_id, serial_number);
     # token_airdrop__receiver_id (receiver_account_id, sender_account_id, token_id, serial_number).
@@ -39,10 +38,10 @@ def pending(account: tuple[str, int], ranges: Sequence[tuple[str, Ends]], query:
 
 
 def within(ranges: Sequence[tuple[str, Ends]]) -> Where:
-    """The condition of rows within the ranges of ordered columns.
+    """Return the condition of rows within the ranges of ordered columns.
 
-    An equality holds for every row. Columns with bounds that follow each other are compared as one: a bound
-    counts only where the columns before are at their own bound, which must be one that belongs to the range.
+    An equality holds for every row. Adjacent columns with bounds are compared as one row value: a bound
+    counts only where the columns before it are at their own, inclusive bound.
     """
     where = Where()
     together: list[tuple[str, Ends]] = []

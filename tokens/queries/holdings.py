@@ -1,4 +1,4 @@
-"""Who holds a token, now and at the time of a snapshot."""
+"""The holders of a token, now and at the time of a snapshot."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from mirror.db.sql import Comparison, Where, compare, fetch
 
 
 class Holders(NamedTuple):
-    """Which holders a page has. `public_key`: accounts that have it now."""
+    """The choice of a page's holders. `public_key` selects accounts that have it now."""
 
     token_id: int
     accounts: Sequence[Comparison] = ()
@@ -23,19 +23,19 @@ class Holding(NamedTuple):
     decimals: int | None
 
 
-def holders_now(wanted: Holders, query: Query) -> list[Holding]:
-    """A page of the accounts associated with the token, with the time of each balance."""
+def holders_now(selection: Holders, query: Query) -> list[Holding]:
+    """Return a page of the accounts associated with the token, with the time of each balance."""
     order = f"order by account_id {query.direction} limit {query.limit:d}"
-    keyed = _keyed(wanted)
+    keyed = _keyed(selection)
     # Index: token_account__token_id_account_id (token_id, account_id); for the accounts of a key the primary
     # key (account_id, token_id).
-    holdings = compare("token_id", [Comparison("eq", wanted.token_id)]) + Where(("associated",))
-    balances = compare("balance", wanted.balances, any_equal=False)
+    holdings = compare("token_id", [Comparison("eq", selection.token_id)]) + Where(("associated",))
+    balances = compare("balance", selection.balances, any_equal=False)
     columns = "account_id, balance, balance_timestamp"
     if keyed is None:
-        where = holdings + compare("account_id", wanted.accounts, any_equal=False) + balances
+        where = holdings + compare("account_id", selection.accounts, any_equal=False) + balances
         page = f"select {columns} from token_account {where.sql} {order}"
-        return _with_decimals(page, where.values, wanted, query)
+        return _with_decimals(page, where.values, selection, query)
     where = holdings + balances
     page = f"""
         with keyed as materialized (select id from entity {keyed.sql})
@@ -43,21 +43,21 @@ def holders_now(wanted: Holders, query: Query) -> list[Holding]:
             select {columns} from token_account where account_id = keyed.id {where.and_sql} limit 1
         ) holding {order}
     """
-    return _with_decimals(page, (*keyed.values, *where.values), wanted, query)
+    return _with_decimals(page, (*keyed.values, *where.values), selection, query)
 
 
-def holders_at(wanted: Holders, rows: Where, query: Query) -> list[Holding]:
-    """A page of the accounts in the snapshots; `rows` is the condition of their rows in token_balance.
+def holders_at(selection: Holders, rows: Where, query: Query) -> list[Holding]:
+    """Return a page of the accounts in the snapshots, each with the balance of its latest row.
 
-    An account's balance is that of its latest row.
+    `rows` is the condition of the snapshots' rows in token_balance.
     """
-    rows = compare("token_id", [Comparison("eq", wanted.token_id)]) + rows
-    balances = compare("balance", wanted.balances, any_equal=False)
-    keyed = _keyed(wanted)
+    rows = compare("token_id", [Comparison("eq", selection.token_id)]) + rows
+    balances = compare("balance", selection.balances, any_equal=False)
+    keyed = _keyed(selection)
     if keyed is None and balances.conditions:
         # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), in its
         # order until the page is full: a balance is known only once the account's latest row is.
-        where = rows + compare("account_id", wanted.accounts, any_equal=False)
+        where = rows + compare("account_id", selection.accounts, any_equal=False)
         page = f"""
             select * from (
                 select distinct on (account_id) account_id, balance, null::bigint as balance_timestamp
@@ -65,9 +65,9 @@ def holders_at(wanted: Holders, rows: Where, query: Query) -> list[Holding]:
                 order by account_id {query.direction}, consensus_timestamp desc
             ) latest {balances.sql} order by account_id {query.direction} limit {query.limit:d}
         """
-        return _with_decimals(page, where.values + balances.values, wanted, query)
+        return _with_decimals(page, where.values + balances.values, selection, query)
     if keyed is None:
-        known, values = _known(wanted, rows, query)
+        known, values = _known(selection, rows, query)
     else:
         known, values = f"with known as materialized (select id from entity {keyed.sql})", keyed.values
     # Index: the same, for one account at a time.
@@ -80,14 +80,15 @@ def holders_at(wanted: Holders, rows: Where, query: Query) -> list[Holding]:
         ) latest {balances.sql}
         order by known.id {query.direction} limit {query.limit:d}
     """
-    return _with_decimals(page, (*values, *rows.values, *balances.values), wanted, query)
+    return _with_decimals(page, (*values, *rows.values, *balances.values), selection, query)
 
 
-def _known(wanted: Holders, rows: Where, query: Query) -> tuple[str, tuple[object, ...]]:
-    """`with known (id)`: the accounts of the page, from each straight to the next one: busy accounts have a
-    row per snapshot.
+def _known(selection: Holders, rows: Where, query: Query) -> tuple[str, tuple[object, ...]]:
+    """Return SQL of `with known (id)`, the accounts of the page.
+
+    It goes from each account straight to the next, as a busy account has a row per snapshot.
     """
-    where = rows + compare("account_id", wanted.accounts, any_equal=False)
+    where = rows + compare("account_id", selection.accounts, any_equal=False)
     next_row = f"order by account_id {query.direction} limit 1"
     return (
         f"""
@@ -106,19 +107,19 @@ def _known(wanted: Holders, rows: Where, query: Query) -> tuple[str, tuple[objec
     )
 
 
-def _keyed(wanted: Holders) -> Where | None:
-    """The condition of the accounts that have the public key, if one is asked for."""
-    if wanted.public_key is None:
+def _keyed(selection: Holders) -> Where | None:
+    """Return the condition of the accounts with the public key, if one is selected."""
+    if selection.public_key is None:
         return None
     # Index: entity__public_key_type (public_key, type).
-    where = compare("public_key", [Comparison("eq", wanted.public_key)]) + Where(("type = 'ACCOUNT'",))
-    return where + compare("id", wanted.accounts, any_equal=False)
+    where = compare("public_key", [Comparison("eq", selection.public_key)]) + Where(("type = 'ACCOUNT'",))
+    return where + compare("id", selection.accounts, any_equal=False)
 
 
-def _with_decimals(page: str, values: Sequence[object], wanted: Holders, query: Query) -> list[Holding]:
+def _with_decimals(page: str, values: Sequence[object], selection: Holders, query: Query) -> list[Holding]:
     # Index: the primary key of token.
     statement = f"""
         select account_id, balance, balance_timestamp, (select decimals from token where token_id = %s)
         from ({page}) page order by account_id {query.direction}
     """
-    return [Holding(*row) for row in fetch(statement, (wanted.token_id, *values))]
+    return [Holding(*row) for row in fetch(statement, (selection.token_id, *values))]

@@ -1,4 +1,4 @@
-"""Serials of a token: pages of them, one of them, and the transactions that changed it."""
+"""NFTs: pages of a token's serials, one serial, and its history of transactions."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ class Transaction(NamedTuple):
 
 
 def nfts(token_id: int, query: Query) -> list[Row]:
-    """A page of the token's serials by number: rows as `nft` gives one."""
+    """Return a page of the token's serials by number, with the columns of `nft`."""
     # Index: the primary key (token_id, serial_number); for the serials of one account
     # nft__account_token_serialnumber (account_id, token_id, serial_number).
     where = compare("token_id", [Comparison("eq", token_id)]) + query.where
@@ -25,8 +25,10 @@ def nfts(token_id: int, query: Query) -> list[Row]:
 
 
 def nft(token_id: int, serial_number: int) -> Row | None:
-    """(account_id, created_timestamp, delegating_spender, deleted, metadata, start of the version,
-    serial_number, spender, token_id).
+    """Return one serial.
+
+    Columns: account_id, created_timestamp, delegating_spender, deleted, metadata, start of the version,
+    serial_number, spender, token_id.
     """
     # Index: the primary key (token_id, serial_number).
     return fetch_one(
@@ -44,7 +46,7 @@ _NFT = """
 
 
 def transactions(token_id: int, serial_number: int, query: Query) -> list[Transaction]:
-    """The transactions with which a version of the serial began, and the one that deleted the token."""
+    """Return a page of a serial's history: the transactions that started a version or deleted the token."""
     # Indexes: the primary key of nft, nft_history__token_serial_lower_timestamp (token_id, serial_number,
     # lower(timestamp_range)) and the primary key of entity; then the primary key of transaction.
     serial = compare("token_id", [Comparison("eq", token_id)])

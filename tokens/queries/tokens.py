@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
 
-# So many tokens are searched for a name in their order before the index of names is asked.
+# The first tokens, in order of id, that are searched for a name before the index of names is.
 _SEARCHED_FIRST = 1000
 
 
 class Selection(NamedTuple):
-    """Which tokens a page has.
+    """The choice of a page's tokens.
 
-    `names`: patterns for ILIKE, all of which must match. `account_id`: of an account associated with them.
+    `names` are patterns for ILIKE, which must all match. `account_id` is an account associated with them.
     """
 
     tokens: Sequence[Comparison] = ()
@@ -34,21 +34,21 @@ class ListedToken(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """`from ...` that gives tokens t, with their id, in the order of the column `order`."""
+    """A from clause of tokens t with their id, in the order of the column `order`."""
 
     sql: str
     values: tuple[Any, ...]
     order: str = "chosen.id"
 
 
-# One id at a time: a join with the whole table would begin far below the first id.
+# One id at a time, as a join with the whole table would start far below the first id.
 _TOKEN_OF_CHOSEN = """
     cross join lateral (select chosen.id, * from token where token_id = chosen.id limit 1) t
 """
 
 
 def tokens(selection: Selection, query: Query) -> list[ListedToken]:
-    """A page of the tokens that have an entity, by id."""
+    """Return a page of the tokens that have an entity, by id."""
     if any(operator == "eq" for operator, _ in selection.public_keys):
         # Index: entity__public_key_type (public_key, type).
         where = _public_key("public_key", selection) + Where(("type = 'TOKEN'",))
@@ -70,7 +70,7 @@ def tokens(selection: Selection, query: Query) -> list[ListedToken]:
 
 
 def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
-    """A name that many tokens have fills the page soon in their order; another one the index finds."""
+    """Return a page of tokens by name: the first ids have common names, the index finds rare ones."""
     # Index: the primary key (token_id).
     first = f"select token_id as id, * from token order by token_id {query.direction} limit {_SEARCHED_FIRST}"
     found = _page(_Source(f"from ({first}) t", (), "t.id"), selection, query)
@@ -82,7 +82,7 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
 
 
 def _chosen(ids: str, where: Where, query: Query) -> _Source:
-    """The tokens of these ids, of which all are read first.
+    """Return the tokens of these ids; all ids are read first.
 
     Materialized, as the order and limit would otherwise lead PostgreSQL along all tokens.
     """
@@ -118,7 +118,7 @@ def _public_key(column: str, selection: Selection) -> Where:
 
 
 def _associated(column: str, selection: Selection) -> Where:
-    """The condition that the account, if there is one, is associated with the token."""
+    """Return the condition that the account, if one is selected, is associated with the token."""
     if selection.account_id is None:
         return Where()
     # Index: the primary key (account_id, token_id).
@@ -130,7 +130,7 @@ Fees = list[dict[str, Any]]
 
 
 class Token(NamedTuple):
-    """One token: what it has of its own, of its entity, and its custom fees. `..._since` in ns."""
+    """One token with its entity and its custom fees; each has a version that started `..._since` (ns)."""
 
     created_timestamp: int
     decimals: int
@@ -168,7 +168,7 @@ class Token(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A table that has a part of a token, beside {table}_history; the key and the columns."""
+    """A table that holds a part of a token, with {table}_history: its key and columns."""
 
     table: str
     key: str
@@ -185,13 +185,13 @@ _FEES = _Part("custom_fee", "entity_id", ("fixed_fees", "fractional_fees", "roya
 
 
 def token(token_id: int) -> Token | None:
-    """The token as it is; None if its entity or its custom fees are not known."""
+    """Return the token as it is now; None if its entity or its custom fees are not known."""
     # Index: the primary keys.
     return _token([_select(part, part.table) for part in _PARTS], (token_id,))
 
 
 def token_at(token_id: int, until: Comparison) -> Token | None:
-    """The same from the latest versions of each part that began before (lt) or by (lte) a time."""
+    """Return the same from the latest version of each part that started before (lt) or by (lte) a time."""
     since = compare("lower(timestamp_range)", [until])
     return _token([_version(part, since) for part in _PARTS], (token_id, *since.values) * 2)
 

@@ -7,7 +7,7 @@ before the transaction, as web3sim.state tells it for a time. Amounts are tinyba
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from contracts.queries.contracts import file_content
+from ledger.queries import files
 from mirror import config
 from mirror.db.sql import Row
 from mirror.values import entity_id
@@ -278,7 +278,7 @@ def _data(past: PastTransaction) -> bytes:
 
 def _file(file_id: int, time: int) -> bytes:
     """What a file holds in hex. Errors: CodeMissing."""
-    content = file_content(file_id, time)
+    content = files.content(file_id, time)
     try:
         return bytes.fromhex((content or b"").decode("ascii").strip().removeprefix("0x"))
     except ValueError:

@@ -35,7 +35,7 @@ NEWER_ACCOUNT = (
 
 
 def account_id(text: str) -> int:
-    """The encoded id of the account that a path of a classic endpoint names.
+    """Return the encoded id of the account that a path of a classic endpoint names.
 
     Errors: InvalidParameter; NotFound for an alias or EVM address of nobody.
     """
@@ -50,7 +50,7 @@ def account_id(text: str) -> int:
 
 
 def find_account(name: AccountName) -> int | None:
-    """The encoded id of the account of that name; None for an alias or EVM address of nobody.
+    """Return the encoded id of the account of that name; None for an unknown alias or EVM address.
 
     Errors: InternalError if there are several.
     """
@@ -60,7 +60,7 @@ def find_account(name: AccountName) -> int | None:
 
 
 def newer_account_id(name: AccountName) -> int:
-    """The same for newer endpoints. Errors: NotFound."""
+    """Return the same for newer endpoints. Errors: NotFound."""
     if isinstance(name, int):
         return name
     is_alias = isinstance(name, Alias)

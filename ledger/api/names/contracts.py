@@ -33,7 +33,7 @@ ContractName = int | ContractAddress
 
 
 def read_contract(text: str) -> ContractName:
-    """What a text calls a contract by; shard and realm before an address that is looked up don't count.
+    """Return the contract's name in a text; shard and realm before an address that is looked up are ignored.
 
     Errors: NotAnEntityId, InvalidEntityId.
     """
@@ -47,7 +47,7 @@ def read_contract(text: str) -> ContractName:
 
 
 def find_contract(text: str) -> int:
-    """The encoded id of the contract that a text names.
+    """Return the encoded id of the contract that a text names.
 
     Errors: InvalidEntityId; NotFound for an address of no contract.
     """
@@ -56,7 +56,7 @@ def find_contract(text: str) -> int:
 
 
 def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons with encoded ids in the place of names. Errors: as find_contract."""
+    """Return the comparisons with encoded ids in place of names. Errors: as find_contract."""
     typed = {name.evm_address: name for _, name in comparisons if isinstance(name, ContractAddress)}
     known = entities.contracts_of_evm_addresses(list(typed)) if typed else {}
     for evm_address, name in typed.items():
@@ -69,7 +69,7 @@ def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def only(ids: Sequence[int]) -> int:
-    """The one id. Errors: InternalError if there are several."""
+    """Return the only id. Errors: InternalError if there are several."""
     if len(ids) > 1:
         raise InternalError("several entities have this alias or EVM address")
     return ids[0]

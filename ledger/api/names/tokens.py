@@ -16,7 +16,7 @@ _TOKEN = "tokenid"
 
 
 def token_id(text: str) -> int:
-    """The encoded id of the token that a path names. Errors: InvalidParameter."""
+    """Return the encoded id of the token that a path names. Errors: InvalidParameter."""
     try:
         found = find_account(read_entity_id(text.removeprefix("0x")))
     except (NotAnEntityId, InvalidEntityId):

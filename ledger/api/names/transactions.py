@@ -11,7 +11,7 @@ _NO_ID = (
 
 
 def read_transaction_id(text: str) -> TransactionId:
-    """Payer and valid start, which may be beyond 64 bits. Errors: BadRequest; InvalidEntityId."""
+    """Return payer and valid start, which may be beyond 64 bits. Errors: BadRequest; InvalidEntityId."""
     try:
         return transaction_id.parse(text)
     except transaction_id.InvalidTransactionId:
