@@ -22,4 +22,4 @@ class Query(NamedTuple):
 
     def filter(self, where: Where) -> "Query":
         """Narrow the query by more conditions."""
-        return self._replace(where=self.where + where)
+        return Query(self.where + where, self.descending, self.limit)

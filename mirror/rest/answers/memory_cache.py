@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from cachetools import TLRUCache
+from cachetools import LRUCache
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 
 # Bytes that an entry takes beside its body: the key, the headers, and the objects that hold them.
@@ -24,18 +24,22 @@ class MemoryCache(BaseCache):
 
     def __init__(self, name: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self._entries: TLRUCache[str, _Entry] = TLRUCache(
-            params["OPTIONS"]["MAX_BYTES"],
-            ttu=lambda _key, entry, _now: entry.expires,
-            timer=lambda: time.monotonic(),
-            getsizeof=lambda entry: len(entry.value.body) + _OVERHEAD,
+        # A TLRUCache would drop expired answers itself, and take four times as long to find one.
+        self._entries: LRUCache[str, _Entry] = LRUCache(
+            params["OPTIONS"]["MAX_BYTES"], getsizeof=lambda entry: len(entry.value.body) + _OVERHEAD
         )
         self._lock = threading.Lock()
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         with self._lock:
-            entry = self._entries.get(key)
-        return default if entry is None else entry.value
+            try:
+                entry = self._entries[key]
+            except KeyError:
+                return default
+            if entry.expires <= time.monotonic():
+                del self._entries[key]
+                return default
+        return entry.value
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         entry = _Entry(value, time.monotonic() + timeout)

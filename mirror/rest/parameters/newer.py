@@ -195,7 +195,7 @@ class NewerOrderParameter(NewerChoiceParameter):
         super().__init__("order", ("asc", "desc"), default, help="The order of the rows.")
 
     def filter(self, query: Query, value: str) -> Query:  # type: ignore[override]
-        return query._replace(descending=value == "desc")
+        return Query(query.where, value == "desc", query.limit)
 
 
 class NewerLimitParameter(NewerParameter):
@@ -219,7 +219,7 @@ class NewerLimitParameter(NewerParameter):
         return int(config.value("rest.response.limit.default"))
 
     def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
-        return query._replace(limit=value)
+        return Query(query.where, query.descending, value)
 
     def violations(self, value: int) -> list[str]:
         most = config.value("rest.response.limit.max")

@@ -221,7 +221,7 @@ class OrderParameter(ChoiceParameter):
         super().__init__("order", {"asc": "asc", "desc": "desc"}, default, help="The order of the rows.")
 
     def filter(self, query: Query, value: str) -> Query:  # type: ignore[override]
-        return query._replace(descending=value == "desc")
+        return Query(query.where, value == "desc", query.limit)
 
 
 class LimitParameter(Parameter[int]):
@@ -245,4 +245,4 @@ class LimitParameter(Parameter[int]):
         return min(int(config.value(self.default)), int(config.value(self.most)))
 
     def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
-        return query._replace(limit=value)
+        return Query(query.where, query.descending, value)
