@@ -1,4 +1,4 @@
-"""What several comparisons of one column leave: a range, some values, some exclusions."""
+"""The range, the values and the exclusions that several comparisons of one column leave."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from mirror.db.sql import MAX_INT64, Comparison, Where, compare
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Both ends inclusive, None while open; `equal` and `unequal` are the values named by eq and ne."""
+    """A range with inclusive ends, None while open, and the values named by eq and ne."""
 
     lower: int | None = None
     upper: int | None = None
@@ -18,7 +18,7 @@ class Bounds:
 
     @classmethod
     def of(cls, comparisons: Iterable[Comparison]) -> "Bounds":
-        """Lower is the largest of the lower bounds, upper the smallest of the upper ones."""
+        """Combine comparisons: the largest of the lower bounds, the smallest of the upper ones."""
         lower: int | None = None
         upper: int | None = None
         equal, unequal = set(), set()
@@ -37,7 +37,7 @@ class Bounds:
 
     @property
     def empty(self) -> bool:
-        """Whether the two ends exclude each other. `equal` and `unequal` don't count."""
+        """True if the two ends exclude each other, regardless of `equal` and `unequal`."""
         return self.lower is not None and self.upper is not None and self.upper < self.lower
 
     @property
@@ -50,7 +50,7 @@ class Bounds:
         )
 
     def between(self, lower: int | None, upper: int | None) -> "Bounds":
-        """The same exclusions with these ends."""
+        """Return the same values and exclusions with other ends."""
         return replace(self, lower=lower, upper=upper)
 
     def where(self, column: str) -> Where:
@@ -64,14 +64,14 @@ class Bounds:
 
 
 class Ends(NamedTuple):
-    """The one comparison that counts on each side of a column. An equality stands on the lower side."""
+    """The comparison that counts on each side of a column. An equality is on the lower side."""
 
     lower: Comparison | None = None
     upper: Comparison | None = None
 
     @classmethod
     def of(cls, comparisons: Iterable[Comparison]) -> "Ends":
-        """Of several on the same side the last one; ne counts for nothing."""
+        """Take the last comparison of each side, and no ne."""
         lower = upper = None
         for comparison in comparisons:
             if comparison.operator in ("eq", "gt", "gte"):
@@ -86,7 +86,7 @@ class Ends(NamedTuple):
 
     @property
     def bounds(self) -> Bounds:
-        """The range between the ends; an equality begins it."""
+        """The range between the ends; an equality is its start."""
         return Bounds.of(
             Comparison("gte" if operator == "eq" else operator, value)
             for operator, value in filter(None, self)

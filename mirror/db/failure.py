@@ -1,4 +1,4 @@
-"""What a failure of the database or its disk means for the operator, where that is known."""
+"""Explanations of database and disk failures for the operator."""
 
 import errno
 
@@ -9,7 +9,7 @@ _NO_TABLES = "The database has no tables yet, or old ones: `manage.py up` and `m
 
 
 def sentence(error: Error | OSError) -> str | None:
-    """The failure as one sentence with its cure; None for one that is a fault of the program."""
+    """Return a sentence on the failure and its cure; None for a fault of the program."""
     if isinstance(error, OSError):
         return _of_system(error)
     origin = _origin(error)
@@ -35,7 +35,7 @@ def sentence(error: Error | OSError) -> str | None:
 
 
 def _origin(error: BaseException) -> BaseException:
-    """What PostgreSQL or its client raised, of which Django makes exceptions of its own."""
+    """Return what PostgreSQL or its client raised, without the Django exceptions around it."""
     while inner := error.__cause__ or error.__context__:
         error = inner
     return error

@@ -1,4 +1,4 @@
-"""Django's index classes without its limit of 30 characters for a name: PostgreSQL's is 63."""
+"""Django's index classes with names of up to 63 characters, PostgreSQL's limit, instead of Django's 30."""
 
 from django.contrib.postgres import indexes
 from django.db import models

@@ -7,10 +7,10 @@ from django.db.migrations.operations.base import Operation
 
 
 class CreateExtensionIfAllowed(CreateExtension):
-    """CREATE EXTENSION where the server has it and the role may, else nothing.
+    """CREATE EXTENSION if the server has it and the role may create it.
 
-    For extensions that only serve the operator. Those the tables need are trusted: the owner of a database
-    may create them. pg_stat_statements is not, and no node should need a superuser for it.
+    This is for extensions that only serve the operator, such as pg_stat_statements, which only a superuser
+    may create. The extensions that tables need are trusted: the owner of a database may create them.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -28,10 +28,10 @@ class CreateExtensionIfAllowed(CreateExtension):
 
 
 class VacuumAfterInserts(Operation):
-    """Vacuum these tables every so many inserted rows, however large they are.
+    """Vacuum tables after a number of inserted rows, however large they are.
 
-    Vacuum marks pages as visible to all; without that, scans of an index alone read the table too. By default
-    it waits for a fifth of the table to be new, which comes ever later for a table that only grows.
+    Index-only scans read the table too until vacuum has marked its pages as visible to all. By default it
+    waits until a fifth of the table is new, which takes ever longer as a table grows.
     """
 
     reversible = True

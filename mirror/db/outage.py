@@ -1,8 +1,8 @@
-"""Outages of the database: which errors mean one, what the log says of it, and work that outlasts it.
+"""Outages of the database: the errors that mean one, its lines in the log, and work that outlasts it.
 
-The log of a node has one line when its database goes, one a minute with the number of requests refused so
-far, and one when it is back. The node's processes share a file in the data folder: each refused request adds
-a byte to it, and the process that holds its lock writes the lines.
+The log of a node has a line when its database goes away, a line each minute with the number of requests
+refused so far, and a line when it is back. The node's processes share a file in the data folder: each refused
+request adds a byte to it, and the process that holds its lock writes the lines.
 """
 
 import fcntl
@@ -26,14 +26,14 @@ Result = TypeVar("Result")
 
 ERRORS = (DjangoError, psycopg.Error)
 
-# Class 08 is about connections; a server that shuts down, has crashed, or starts; no connection left.
+# Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left.
 _STATES = ("08", "57P01", "57P02", "57P03", "53300")
 _LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether an error, or its cause, means that there is no database to ask."""
+    """Return whether an error, or a cause of it, means that the database can't be reached."""
     return any(
         isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
         and (cause.sqlstate or "08").startswith(_STATES)
@@ -48,7 +48,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def answers() -> bool:
-    """Whether the database can be asked now, by a connection of its own."""
+    """Return whether the database answers now, on a new connection."""
     connection = connections.create_connection(DEFAULT_DB_ALIAS)
     try:
         with connection.cursor() as cursor:
@@ -65,7 +65,7 @@ def answers() -> bool:
 
 
 class _Speaker:
-    """The one of the node's processes that tells of an outage; others only count."""
+    """This process's part in the log of an outage: to write it if no other does, else only to count."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -78,7 +78,7 @@ class _Speaker:
         with self._lock:
             if not self._speaking and _locked(file):
                 self._speaking = True
-                # What an earlier outage has left does not count.
+                # Requests refused in an earlier outage don't count.
                 os.ftruncate(file, int(request))
                 threading.Thread(target=self._speak, args=(file, _reason(error)), daemon=True).start()
                 return
@@ -105,7 +105,7 @@ _speaker = _Speaker()
 
 
 def noted(error: BaseException, *, request: bool = False) -> None:
-    """Have an outage told in the log, once; `request` if a request is refused for it."""
+    """Log an outage, once for all processes; `request` if a request is refused for it."""
     _speaker.noted(error, request=request)
 
 
@@ -114,7 +114,7 @@ def _open() -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError:
-        # Where nothing can be kept, each process speaks for itself.
+        # Without a file to share, each process writes to the log.
         return os.memfd_create("database-outage")
 
 
@@ -140,7 +140,7 @@ def _reason(error: BaseException) -> str:
 def outlast(
     work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
 ) -> Result | None:
-    """Do some work, and once more after each outage that broke it off; None when stopped during one.
+    """Do some work, again after each outage that interrupts it; None when stopped during an outage.
 
     `start_again` starts a server that has died. Errors: those of the work, except outages.
     """

@@ -81,8 +81,8 @@ def page_of_pairs(
 def among_pairs(bounds: PairBounds, columns: tuple[str, str]) -> Where:
     """The same range as one condition, for a statement that can't run along an index of the pair."""
     parts = bounds.parts(*columns) or [Where(("false",))]
-    alternatives = [" and ".join(part.conditions) or "true" for part in parts]
-    return Where(("(" + " or ".join(f"({one})" for one in alternatives) + ")",), _values(parts))
+    alternatives = " or ".join(f"({' and '.join(part.conditions) or 'true'})" for part in parts)
+    return Where((f"({alternatives})",), _values(parts))
 
 
 def _values(parts: Sequence[Where]) -> tuple[object, ...]:

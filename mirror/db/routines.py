@@ -1,6 +1,6 @@
-"""The view, functions and procedures that come with the tables, as the first migrations create them.
+"""The view, functions and procedures beside the tables, as the first migrations create them.
 
-Other software calls them by these names. A change to one is a new migration; this text stays what it was.
+Other software uses these names. A change to one is a new migration; this text stays as it is.
 """
 
 TIME_PARTITIONS = """

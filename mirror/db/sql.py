@@ -1,15 +1,13 @@
-"""Reading with SQL text: one statement with bound parameters in, tuples out.
+"""Reading with SQL text: a statement with bound parameters in, tuples out.
 
-Readers go around Django's cursor. A statement here is prepared on the server once per connection and
-travels in the binary protocol, which is several times cheaper for the same rows. Whole numbers always travel
-as bigint, so that one text is one prepared statement; a number beyond 64 bits must not get this far,
-`compare` sees to it.
+Readers bypass Django's cursor. A statement is prepared on the server once per connection and uses the binary
+protocol, which is several times cheaper for the same rows. Whole numbers are always sent as bigint, so that
+one text is one prepared statement; `compare` keeps numbers beyond 64 bits out.
 
 A statement is planned once, without its values: planning the larger ones costs more than running them, and
-the plan that a test has seen is the plan of every request. So write a statement such that one plan suits all
-values:
+the plan that a test has seen is the plan of every request. So one plan has to suit all values:
 
-- the limit stands in the text: for an unknown one PostgreSQL expects a tenth of the table;
+- put the limit into the text: for an unknown one PostgreSQL expects a tenth of the table;
 - a partial index is used only if the text itself implies its condition;
 - a pattern for LIKE in a parameter can't use an ordinary index;
 - where two indexes would do and one is wrong for some values, leave PostgreSQL no choice.
@@ -42,14 +40,14 @@ _TIMEOUT = "rest.db.statementTimeout"
 _SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 Row = tuple[Any, ...]
-# Of the placeholders in order, or by their names.
+# The values of the placeholders, in order or by name.
 Values = Sequence[Any] | Mapping[str, Any]
 
 
 class Comparison(NamedTuple):
-    """One condition on a column before it is SQL: operator eq, ne, gt, gte, lt or lte, and the value.
+    """A condition on a column: an operator (eq, ne, gt, gte, lt, lte) and a value.
 
-    The value None stands for something that exists nowhere: it equals no row.
+    The value None stands for something that does not exist: it equals no row.
     """
 
     operator: str
@@ -72,12 +70,12 @@ class Where(NamedTuple):
 
     @property
     def and_sql(self) -> str:
-        """The same to stand after other conditions: ` and ...`, or nothing."""
+        """The same after other conditions: ` and ...`, or nothing."""
         return "".join(f" and {condition}" for condition in self.conditions)
 
 
 def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool = True) -> Where:
-    """The comparisons of one column. Equalities are alternatives of each other unless `any_equal` is off."""
+    """Return the SQL of comparisons of one column; unless `any_equal` is off, one equality has to hold."""
     equal = [value for operator, value in comparisons if operator == "eq"] if any_equal else []
     conditions: list[str] = []
     values: list[Any] = []
@@ -103,7 +101,7 @@ def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool =
 
 
 def _beyond(value: Any) -> bool:
-    """Whether no column can hold the value."""
+    """Return whether no column can hold the value."""
     return value is None or (isinstance(value, int) and not MIN_INT64 <= value <= MAX_INT64)
 
 
@@ -112,7 +110,7 @@ def _holds_for_all(operator: str, value: int) -> bool:
 
 
 def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> list[Row]:
-    """All rows of a statement; `timeout` names the setting of its longest time. Errors: psycopg.Error."""
+    """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
     wrapper = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if wrapper.connection is None:
         wrapper.ensure_connection()
@@ -125,8 +123,7 @@ def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> li
         wrapper.errors_occurred = True
         if wrapper.in_atomic_block or not wrapper.connection.closed:
             raise
-        # The server closed an idle connection, for instance at its own restart: a fresh one gets a second
-        # try.
+        # The server has closed an idle connection, for instance by a restart: try again on a new one.
         wrapper.close()
         wrapper.ensure_connection()
         cursor = _cursor(wrapper, timeout)
@@ -141,13 +138,13 @@ def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> li
 
 
 def fetch_one(statement: str, values: Values = ()) -> Row | None:
-    """The first row of a statement, or None. Errors: psycopg.Error."""
+    """Return the first row of a statement, or None. Errors: psycopg.Error."""
     rows = fetch(statement, values)
     return rows[0] if rows else None
 
 
 def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
-    """Return the connection's cursor for reading, kept as making one costs as much as a small query."""
+    """Return the connection's cursor for reading; making one costs as much as a small query."""
     connection = wrapper.connection
     milliseconds = str(round(config.value(timeout) * 1000))
     cursor, current_milliseconds = wrapper.reading or (None, "")
@@ -157,8 +154,8 @@ def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
         cursor.adapters.register_dumper(int, Int8Dumper)
         set_json_loads(orjson.loads, cursor)
         connection.prepare_threshold = _PREPARE_AFTER
-        # Compiling a plan to machine code takes longer than any of our statements may run. Where a page's
-        # rows are few on average, PostgreSQL's own page costs would have all of them read and sorted.
+        # Compiling a plan to machine code takes longer than our statements may run. With PostgreSQL's own
+        # page costs, all rows of a query would be read and sorted where a page has few on average.
         cursor.execute(
             """
             select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),

@@ -1,7 +1,7 @@
-"""Turns: at most `web.threads` requests are worked on at a time, each with its own database connection.
+"""Turns: at most `web.threads` requests are worked on at a time, each with a database connection.
 
-A thread that waits for the body of its request, or for its turn, costs next to nothing, so that the web
-server may have hundreds of them. Connections go with turns, not with threads: there are no more than turns.
+A thread that waits for its turn, or for the body of its request, costs next to nothing, so the web server may
+have hundreds. Connections belong to turns, not to threads.
 """
 
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class Turns:
-    """So many turns, each taken by one thread at a time, in the order in which they ask."""
+    """A number of turns, which threads take in the order in which they ask."""
 
     def __init__(self, most: int) -> None:
-        # The connection of each turn that nobody has; None before its first statement.
+        # The connections of the free turns; None before a turn's first statement.
         self._free = SimpleQueue[BaseDatabaseWrapper | None]()
         for _ in range(most):
             self._free.put(None)
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait for a turn, and give it back at the end of the block."""
+        """Wait for a turn, and return it at the end of the block."""
         self._take()
         try:
             yield
@@ -32,7 +32,7 @@ class Turns:
 
     @contextmanager
     def left(self) -> Iterator[None]:
-        """Let another thread have this thread's turn during the block, and wait for one after it."""
+        """Give up this thread's turn during the block, and wait for one after it."""
         if any(connection.in_atomic_block for connection in connections.all(initialized_only=True)):
             # A transaction stays with its connection.
             yield

@@ -1,4 +1,4 @@
-"""What JSON answers are made of: types for the members of answers, with what a JSON schema says of each.
+"""The types of members of JSON answers, with their metadata in a JSON schema.
 
 An endpoint declares its answer in its JSON section as TypedDicts, which its JSON functions return:
 
@@ -9,15 +9,15 @@ An endpoint declares its answer in its JSON section as TypedDicts, which its JSO
     class BlocksJson(Page):
         blocks: list[BlockJson]
 
-The type checker compares them with the functions, mirror.rest.schema makes the API description of them, and
-the tests hold every answer against that.
+The type checker compares them with the functions, mirror.rest.schema derives the API description from them,
+and the tests check every answer against that.
 """
 
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 
 class SchemaMetadata(NamedTuple):
-    """What a JSON schema says of a value besides its type."""
+    """The members of a JSON schema besides the type."""
 
     format: str | None = None
     pattern: str | None = None
@@ -65,6 +65,6 @@ class LinksJson(TypedDict):
 
 
 class Page(TypedDict):
-    """A page of a list; `links.next` is the request for the next one."""
+    """A page of a list; `links.next` is the request for the next page."""
 
     links: LinksJson

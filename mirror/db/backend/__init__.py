@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend, which also makes the kinds of table in `mirror.db.tables`."""
+"""Django's PostgreSQL backend with the kinds of table in `mirror.db.tables`."""

@@ -7,7 +7,7 @@ from mirror.db.tables import KeylessTable, PartitionedTable
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """Leaves out the key of a keyless table and divides a partitioned one; migrations make its partitions."""
+    """Omits the key of a keyless table and partitions a table; migrations create the partitions."""
 
     def table_sql(self, model: type[models.Model]) -> tuple[str, list[Any]]:
         sql, parameters = super().table_sql(model)

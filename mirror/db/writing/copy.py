@@ -1,4 +1,4 @@
-"""Binary COPY of rows into tables: the fastest way into PostgreSQL, with every value typed by its column."""
+"""Binary COPY of rows into tables, the fastest way into PostgreSQL."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import psycopg
 from django.db import models
 from django.db.backends.utils import CursorWrapper
 
-# What COPY sends for a column type; domains and enums travel as their base type.
+# The types that COPY sends, by column type: domains and enums as their base type.
 _WIRE_TYPES = {
     "bigint": "int8",
     "integer": "int4",
@@ -30,9 +30,7 @@ _WIRE_TYPES = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column as COPY sees it: name, type on the wire, what stands for a value that was not given, and
-    how many characters it holds.
-    """
+    """A column for COPY: name, type on the wire, default of missing values, most characters."""
 
     name: str
     type: str
@@ -42,7 +40,7 @@ class Column:
 
 @cache
 def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
-    """The columns of a model's table in the model's order."""
+    """Return the columns of a model's table, in the model's order."""
     from django.db import connection
 
     columns = []
@@ -60,7 +58,7 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
 def copy_rows(
     cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Append `rows`, whose values stand in the order of `columns`, to `table`."""
+    """Append `rows`, whose values are in the order of `columns`, to `table`."""
     names = psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(c.name) for c in columns)
     statement = psycopg.sql.SQL("copy {} ({}) from stdin (format binary)").format(
         psycopg.sql.Identifier(table), names

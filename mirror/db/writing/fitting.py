@@ -1,8 +1,8 @@
-"""Rows that a table takes, made from what a record says: any number, any text, twice the same.
+"""COPY of rows that may not fit their table.
 
-A record may hold what no column does: an unsigned number of 64 bits, a NUL character, the same storage slot
-twice. Such rows are rare, so they are looked for only where PostgreSQL has refused the rows of a table: the
-many others cost a savepoint per table.
+A record may have what no column can hold: an unsigned number of 64 bits, a NUL character, the same storage
+slot twice. Such rows are rare, so they are mended only after PostgreSQL has refused the rows of a table. All
+others cost a savepoint per table.
 """
 
 import logging
@@ -17,7 +17,7 @@ from mirror.db.writing.copy import Column, copy_rows
 
 log = logging.getLogger(__name__)
 
-# Of smaller numbers the driver itself takes the bits.
+# The range of int8; for smaller columns the driver itself takes the bits.
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 _REFUSED = (psycopg.DataError, psycopg.errors.UniqueViolation, OverflowError)
 _KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass"
@@ -28,10 +28,11 @@ Row = Sequence[Any]
 def copy_fitting(
     cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Callable[[], Iterable[Row]]
 ) -> None:
-    """Append rows to `table`: as they are, or what their columns can hold of them.
+    """Append rows to `table`, with values that their columns can hold.
 
-    Of rows with one key, stored ones included, the first counts, unless the key is a single column: that of a
-    transaction or a file, which is loaded once. `rows` gives the same ones each time it is called.
+    Of rows with the same key, stored ones included, the first counts. A key of a single column is that of a
+    transaction or a file, which is loaded only once: a second row is an error. `rows` returns the same rows
+    each time it is called.
     """
     try:
         with transaction.atomic(using=cursor.db.alias):
@@ -73,7 +74,7 @@ def _insert_first_of_each(
 
 
 def fit(row: Row, columns: Sequence[Column]) -> list[Any]:
-    """The row with every value as its column can hold it."""
+    """Return the row with every value as its column can hold it."""
     return [
         _fit(value, column.type)[: column.length] if isinstance(value, str) else _fit(value, column.type)
         for value, column in zip(row, columns, strict=True)
@@ -82,9 +83,9 @@ def fit(row: Row, columns: Sequence[Column]) -> list[Any]:
 
 def _fit(value: Any, kind: str) -> Any:
     if isinstance(value, list):
-        return [_fit(each, kind.removesuffix("[]")) for each in value]
+        return [_fit(element, kind.removesuffix("[]")) for element in value]
     if isinstance(value, dict):
-        return {name: _fit(each, kind) for name, each in value.items()}
+        return {name: _fit(member, kind) for name, member in value.items()}
     if isinstance(value, str):
         return value.replace("\0", "\ufffd")
     if isinstance(value, int) and kind == "int8":
@@ -93,7 +94,7 @@ def _fit(value: Any, kind: str) -> Any:
 
 
 def _number(value: int) -> int:
-    """The signed number with the bits of an unsigned one; beyond 64 bits the nearest there is."""
+    """Return the signed number with the bits of an unsigned one; beyond 64 bits the nearest number."""
     if _MAX < value < 1 << 64:
         return value - (1 << 64)
     return min(max(value, _MIN), _MAX)

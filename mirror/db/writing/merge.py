@@ -1,13 +1,12 @@
-"""How changes of one row combine: in memory while a batch is read, then in the database by one statement per
-table.
+"""The merge of changes to rows: in memory while a batch is read, then by one statement for each table.
 
 A *version* is a change that starts at a consensus timestamp: it closes the version before it, which moves to
 the history table. A *silent change* has no start: it alters the current version in place (balances, nonces,
-allowances spent). Both may hold any subset of the columns; what is not given stays as it is.
+allowances spent). Both may have any subset of the columns; the others stay as they are.
 
-The result never depends on how files are grouped into batches: silent changes of a batch that precede its
-first version of a row are applied to the stored row before that row is closed. Of a row that is not stored
-yet, only those of the same file as its first version count.
+The result does not depend on the grouping of files into batches: silent changes that precede the first
+version of a row in a batch are applied to the stored row before it is closed. If the row is not stored yet,
+only those in the file of its first version count.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,10 +21,9 @@ from mirror.db.writing.copy import Column, columns_of
 
 
 class Change:
-    """What a change gives, and from when (nanoseconds) it holds; `until` is set when the next one starts.
+    """The columns of a changed row, and from when it holds; `until` is set when the next version starts.
 
-    `columns` has what earlier changes of the batch gave too, `given` names those of this one (of a version:
-    whatever follows a silent change does not ask).
+    `columns` includes those of earlier changes in the batch. For a version, `given` names its own columns.
     """
 
     __slots__ = ("columns", "given", "since", "until")
@@ -43,22 +41,22 @@ class Change:
 
 @dataclass(frozen=True)
 class MergeRule:
-    """The rule of one table. Tables that differ override `fold` or `follow`, or give SQL for single columns.
+    """The merge rule of a table. Tables that differ override `fold` or `follow`, or give SQL for columns.
 
     key: columns that identify the object.
-    fixed: columns whose first value stays; later ones are ignored.
+    fixed: columns whose first value stays.
     added: columns whose changes are amounts that add up.
-    replaced: columns every version states anew: what it does not give is null. If added too, only silent
-    changes add up.
-    defaults: SQL for a column that neither the change nor the stored row gives.
-    expressions: SQL for a column of the stored result; `s` is the change, `e` the stored row (all null when
+    replaced: columns that every version states anew: null if it does not have them. If `added` too, only
+    silent changes add up.
+    defaults: SQL for a column that neither the change nor the stored row has.
+    expressions: SQL for a column of the stored result; `s` is the change, `e` the stored row (all null if
     new).
     required: a column without which nothing is stored: a change of an object never seen whole is dropped.
-    present: a column that, when true, says that the object is there: what only establishes it is then void.
-    carried: columns whose silent changes count for the version that creates the object, if they come before
-    it in its file; each with the name it has among those `noted`.
-    noted: what `fold` or `carried` notes for `expressions`: columns of the staging table alone, with types.
-    history: whether there are versions; without, every change is silent and creates what is not stored.
+    present: a column that is true if the object exists; `establish` then does nothing.
+    carried: columns whose silent changes count for the version that creates the object, if they precede it in
+    its file; each with its name in `noted`.
+    noted: columns of the staging table alone, with types, that `fold` or `carried` fill for `expressions`.
+    history: whether there are versions; if not, every change is silent and creates what is not stored.
     """
 
     key: tuple[str, ...]
@@ -90,7 +88,7 @@ class MergeRule:
             target.given.add(name)
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
-        """The version after `previous`; None when both start at once and became one."""
+        """Return the version after `previous`; None when both start at once and became one."""
         if previous.since == since:
             for name, value in columns.items():
                 if value is None:
@@ -116,9 +114,9 @@ class MergeRule:
 
 
 class Pending:
-    """The changes of one table within a batch, each object's in the order of their timestamps.
+    """The changes of one table in a batch, ordered by timestamp for each object.
 
-    `earlier` has silent changes of the file being read that another list of changes holds.
+    `earlier` has silent changes of the file being read from before a barrier.
     """
 
     __slots__ = ("_earlier", "_latest", "_of_file", "_rule", "key", "silent", "undecided", "versions")
@@ -126,18 +124,18 @@ class Pending:
     def __init__(self, rule: MergeRule, earlier: dict[Any, Change] | None = None) -> None:
         self._rule = rule
         self._earlier = earlier or {}
-        # Of a change's columns: the value of a single key column, else the tuple of them.
+        # Returns the key in a change's columns: one value, or a tuple of several.
         self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
-        # Those of the file being read, where it matters which these are.
+        # Silent changes of the file being read, where the rule tells them from earlier ones.
         self._of_file: dict[Any, Change] = {} if rule.carried else self.silent
         self.versions: list[Change] = []
-        # Changes of objects of which the stored row decides whether the first of them holds.
+        # Changes of objects whose stored row decides whether the first of them takes effect.
         self.undecided: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
 
     def latest(self, key: Any) -> Change | None:
-        """The last version of this batch, else what silent changes gave so far."""
+        """Return the last version in this batch, else the silent changes so far."""
         return self._latest.get(key) or self._of_file.get(key) or self.silent.get(key)
 
     def __len__(self) -> int:
@@ -169,23 +167,23 @@ class Pending:
             self.versions.append(change)
 
     def of_file(self, key: Any) -> Change | None:
-        """What silent changes of the file being read gave an object that has no version yet."""
-        earlier, given = self._earlier.get(key), self._of_file.get(key)
-        if earlier is None or given is None:
-            return earlier or given
+        """Return the silent changes of an object in the file being read, before its first version."""
+        earlier, later = self._earlier.get(key), self._of_file.get(key)
+        if earlier is None or later is None:
+            return earlier or later
         both = Change(dict(earlier.columns))
-        self._rule.fold(both, given.columns)
+        self._rule.fold(both, later.columns)
         return both
 
     def all_of_file(self) -> dict[Any, Change]:
-        """`of_file` of all objects, as it is now; nothing where it does not matter."""
+        """Return a copy of `of_file` for all objects; empty where the rule carries nothing."""
         if not self._rule.carried:
             return {}
-        found = {key: self.of_file(key) for key in self._earlier.keys() | self._of_file.keys()}
-        return {key: Change(dict(change.columns)) for key, change in found.items() if change}
+        changes = {key: self.of_file(key) for key in self._earlier.keys() | self._of_file.keys()}
+        return {key: Change(dict(change.columns)) for key, change in changes.items() if change}
 
     def end_file(self) -> None:
-        """The changes so far are those of files before the next change."""
+        """Mark the end of a file: the changes so far are of earlier files."""
         self._earlier = {}
         if not self._rule.carried:
             return
@@ -198,7 +196,7 @@ class Pending:
         self._of_file = {}
 
     def establish(self, columns: dict[str, Any], since: int) -> None:
-        """Add a version unless the object is there already, which the stored row may have to tell later."""
+        """Add a version unless the object exists, which may only be known from the stored row."""
         key = self.key(columns)
         previous = self._latest.get(key)
         present = previous.columns.get(self._rule.present) if previous else None
@@ -208,7 +206,7 @@ class Pending:
             self.add(columns, since)
 
     def decide(self, stored: Mapping[Any, bool | None]) -> None:
-        """Add what was undecided: `stored` says of the stored objects whether each is there."""
+        """Add the undecided changes; `stored` maps each stored object to whether it exists."""
         undecided, self.undecided = self.undecided, {}
         for key, changes in undecided.items():
             for columns, since, establishes in changes:
@@ -227,7 +225,7 @@ class Pending:
 
 
 class Merge:
-    """The SQL of one model's rule: staging table, silent changes, versions."""
+    """The SQL of a model's rule: staging table, silent changes, versions."""
 
     def __init__(self, model: type[models.Model], rule: MergeRule) -> None:
         self.rule = rule
@@ -240,7 +238,7 @@ class Merge:
 
     @cached_property
     def create_staging(self) -> str:
-        """An empty table of this session, which no other session can trip over."""
+        """Creates an empty staging table that only this session sees."""
         columns = ", ".join(_quoted(c.name) for c in self.stored)
         noted = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.noted.items())
         return (
@@ -251,7 +249,7 @@ class Merge:
         )
 
     def silent_update(self, names: Iterable[str]) -> str:
-        """Apply the silent changes of the columns `names` to stored rows; objects not stored get nothing."""
+        """Return SQL that applies silent changes of the columns `names` to stored rows."""
         updates = [
             f"{_quoted(c.name)} = {self._result(c)}"
             for c in self.stored
@@ -264,7 +262,7 @@ class Merge:
 
     @cached_property
     def find_present(self) -> str:
-        """Of the objects in parallel arrays of their keys, the stored ones and whether they are there."""
+        """Selects the stored objects among those in parallel arrays of keys, and whether each exists."""
         names = ", ".join(_quoted(name) for name in self.rule.key)
         arrays = ", ".join("%s::bigint[]" for _ in self.rule.key)
         return (
@@ -274,7 +272,7 @@ class Merge:
 
     @cached_property
     def current_merge(self) -> str:
-        """Store the changes of a table without history: new objects whole, of known ones what changed."""
+        """Stores the changes of a table without history: new objects whole, the changed columns of others."""
         names = [c.name for c in self.stored]
         listed = ", ".join(_quoted(name) for name in names)
         results = ", ".join(self._result(c) for c in self.stored)
@@ -287,9 +285,7 @@ class Merge:
 
     @cached_property
     def version_merge(self) -> str:
-        """Close and archive the stored versions, archive the closed new ones, store the open ones; in one
-        statement.
-        """
+        """Closes and archives the stored versions, archives the closed new ones, stores the open ones."""
         names = [c.name for c in self.stored]
         listed = ", ".join(_quoted(name) for name in names)
         results = ", ".join(f"{self._result(c)} as {_quoted(c.name)}" for c in self.stored)
@@ -346,10 +342,10 @@ class Merge:
 
 
 def added_up(one: str, other: str) -> str:
-    """SQL for the sum of two amounts; what is beyond 64 bits is the last number before."""
+    """Return SQL for the sum of two amounts, which stays within 64 bits."""
     return f"least(greatest({one}::numeric + {other}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
 
 
 def _quoted(name: str) -> str:
-    """Column names come from the models; `index` and `type` are words of SQL."""
+    """Quote a column name of a model, as `index` and `type` are words of SQL."""
     return f'"{name}"'

@@ -1,8 +1,7 @@
-"""The rows of one batch of stream files: collected in memory, written in one database transaction.
+"""The rows of a batch of stream files, collected in memory and written in one database transaction.
 
-Handlers say what happened with `insert` and `upsert`; nothing reaches the database before `write`, which
-needs one COPY per table and, for versioned tables, one COPY into a staging table and at most two statements.
-No statement is run per row.
+Handlers call `insert` and `upsert`. `write` then takes one COPY for each table, or for a versioned table one
+COPY into a staging table and at most two statements. No statement is run per row.
 """
 
 from collections import Counter
@@ -45,7 +44,7 @@ class _Segment:
 
 
 class Rows:
-    """What a batch adds to the tables: models with a `merge` rule take `upsert`, the others `insert`."""
+    """The rows of a batch: models with a `merge` rule take `upsert`, the others `insert`."""
 
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
@@ -59,7 +58,7 @@ class Rows:
         self._inserted, self._pending = segment.inserted, segment.pending
 
     def insert(self, model: type[models.Model], **columns: Any) -> dict[str, Any]:
-        """Add a row; columns not given take their default. The dict returned may be completed later."""
+        """Add a row; missing columns take their default. The returned dict may be completed later."""
         try:
             self._inserted[model].append(columns)
         except KeyError:
@@ -67,7 +66,7 @@ class Rows:
         return columns
 
     def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
-        """Change an object: with `since` (consensus timestamp, ns) as a new version, without it silently."""
+        """Change an object: as a new version from `since` (consensus timestamp) on, without it silently."""
         try:
             pending = self._pending[model]
         except KeyError:
@@ -75,51 +74,51 @@ class Rows:
         pending.add(columns, since)
 
     def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
-        """Start a version of an object that is not there; nothing when it is (the rule's `present`)."""
+        """Start a version of an object unless it exists (the rule's `present`)."""
         self._pending.setdefault(model, Pending(_rule(model))).establish(columns, since)
 
     def afterwards(self, work: Work, noted: Any) -> None:
-        """Do `work` once, with all that was noted for it, when everything up to the next barrier is written.
+        """Do `work` once, with everything noted for it, when all up to the next barrier is written.
 
-        For changes of rows no one has listed that nothing read later in the stream may touch again.
+        It may change rows that are not listed, as long as nothing later in the stream touches them.
         """
         self._segments[-1].afterwards.setdefault(work, []).append(noted)
 
     def barrier(self, work: Callable[[CursorWrapper], None]) -> None:
-        """Do `work` in the database when everything so far is written and nothing after it is.
+        """Do `work` in the database when everything so far is written and nothing after it.
 
-        For the rare transaction that changes rows no one has listed, such as all serials of a treasury.
+        For the rare transaction that changes rows that are not listed, such as all serials of a treasury.
         """
         self._segments[-1].barrier = work
         self._of_file |= {model: pending.all_of_file() for model, pending in self._pending.items()}
         self._start_segment()
 
     def end_file(self) -> None:
-        """What was added so far is of files before what is added next."""
+        """Mark the end of a file: what follows is of the next one."""
         self._of_file = {}
         for pending in self._pending.values():
             pending.end_file()
 
     def latest(self, model: type[models.Model], key: Any) -> Change | None:
-        """The last change to the object `key` since the last barrier; None when there was none."""
+        """Return the last change to the object `key` since the last barrier, or None."""
         pending = self._pending.get(model)
         return pending.latest(key) if pending else None
 
     def inserted(self, model: type[models.Model]) -> Iterator[dict[str, Any]]:
-        """The rows this batch inserts into the model's table so far, the last one first."""
+        """Yield the rows that this batch inserts into the model's table so far, last first."""
         for segment in reversed(self._segments):
             yield from reversed(segment.inserted.get(model, ()))
 
     def counts(self) -> Counter[str]:
-        """How many rows this batch inserts, by table."""
-        found = Counter[str]()
+        """Count the rows that this batch inserts, by table."""
+        counts = Counter[str]()
         for segment in self._segments:
             for model, rows in segment.inserted.items():
-                found[model._meta.db_table] += len(rows)
-        return found
+                counts[model._meta.db_table] += len(rows)
+        return counts
 
     def noted(self) -> Iterator[Any]:
-        """Everything that is noted for work done `afterwards`."""
+        """Yield everything noted for work that is done `afterwards`."""
         for segment in self._segments:
             for noted in segment.afterwards.values():
                 yield from noted
@@ -128,14 +127,14 @@ class Rows:
         return sum(map(len, self._segments))
 
     def write(self, cursor: CursorWrapper) -> None:
-        """Write everything; the caller's transaction makes it all or nothing."""
+        """Write everything, within the caller's transaction."""
         for segment in self._segments:
             segment.write(cursor)
 
 
 def _values(columns: Iterable[Column], rows: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
-    wanted = [(c.name, c.default) for c in columns]
-    return ([row.get(name, default) for name, default in wanted] for row in rows)
+    defaults = [(column.name, column.default) for column in columns]
+    return ([row.get(name, default) for name, default in defaults] for row in rows)
 
 
 def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:
@@ -169,7 +168,7 @@ def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pe
         cursor.execute(merge.current_merge)
         return
     if pending.silent:
-        given = {name for change in pending.silent.values() for name in change.columns}
-        cursor.execute(merge.silent_update(given))
+        changed = {name for change in pending.silent.values() for name in change.columns}
+        cursor.execute(merge.silent_update(changed))
     if pending.versions:
         cursor.execute(merge.version_merge)
