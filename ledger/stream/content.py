@@ -8,17 +8,17 @@ import zstandard
 from ledger.stream.errors import StreamFileError
 
 MAX_STORED = 50 * 1024 * 1024
-# Some twenty times the largest files seen; a few KiB of gzip can unfold to gigabytes.
+# Some twenty times the largest file seen; a few KiB of gzip can expand to gigabytes.
 MAX_CONTENT = 256 * 1024 * 1024
 
 _GZIP = 16 + zlib.MAX_WBITS
-# A compressed block of zstd is at least 3 bytes long and unfolds to at most 128 KiB: this bounds a step.
+# A zstd block has at least 3 bytes and expands to at most 128 KiB: this bounds the output of a step.
 _ZSTD_STEP = 1024
 _ZSTD_MAX_WINDOW = 1 << 27
 
 
 class FileName(Protocol):
-    """The name of a stream file and what compresses it, "" for plain files."""
+    """The name of a stream file and its compressor, "" for plain files."""
 
     @property
     def name(self) -> str: ...
@@ -27,7 +27,7 @@ class FileName(Protocol):
 
 
 def content_of(name: FileName, data: bytes) -> bytes:
-    """The bytes all hashes are over. Errors: StreamFileError; its position is one of the stored bytes."""
+    """Return the bytes that hashes are over. Errors: StreamFileError; its position is in the stored bytes."""
     if len(data) > MAX_STORED:
         raise StreamFileError(
             name.name, MAX_STORED, f"{len(data)} bytes; stream files have at most {MAX_STORED}"

@@ -4,8 +4,8 @@
 class StreamFileError(Exception):
     """A stream file that cannot be used.
 
-    `file` names it, `position` is the byte where reading stopped (of the decompressed content, unless the
-    decompression itself failed), `cause` says what is wrong there, `cure` what an operator can do about it.
+    `position` is the byte where reading stopped, of the decompressed content unless the decompression itself
+    failed. `cause` says what is wrong there, `cure` what an operator can do about it.
     """
 
     def __init__(self, file: str, position: int, cause: str, cure: str = "") -> None:

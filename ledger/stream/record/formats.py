@@ -1,4 +1,4 @@
-"""Record files of every format by one call."""
+"""Reading of record files of every format."""
 
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
@@ -14,7 +14,7 @@ _READERS = {
 
 
 def read_record_file(name: str, data: bytes) -> RecordFile:
-    """The record file stored as `data` under `name` (a folder before the name is ignored).
+    """Read the record file stored as `data` under `name` (a folder before the name is ignored).
 
     Errors: StreamFileError when it is no record file, corrupt, or of an unknown format; never another
     exception.
@@ -26,6 +26,6 @@ def read_record_file(name: str, data: bytes) -> RecordFile:
     version = Reader(parsed.name, content).int32("format version")
     reader = _READERS.get(version)
     if reader is None:
-        known = ", ".join(str(known) for known in sorted(_READERS))
+        known = ", ".join(map(str, sorted(_READERS)))
         raise StreamFileError(parsed.name, 0, f"record file format {version} is unknown; known are {known}")
     return reader(parsed, content, len(data))

@@ -1,4 +1,4 @@
-"""RecordItem: one transaction with its record, as every handler sees it, whatever the format of its file."""
+"""Record items: a transaction with its record, the same for handlers whatever the format of the file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,18 +21,18 @@ _SHORT_HASH_LENGTH = 32
 
 
 class InvalidItem(ValueError):
-    """An item that cannot be read; readers turn it into a StreamFileError that says where it stands."""
+    """An item that cannot be read; readers turn it into a StreamFileError that says where the item is."""
 
 
 class RecordItem:
     """A transaction and its record.
 
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
-    whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files that
-    carry none. `from_block` says that the record was put together from a block, which tells less of what an
-    Ethereum transaction asks for. `transaction_type` is 0 when nothing tells it. `sidecar_records` are
-    TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction the item wraps, once its handler
-    has decoded it. Times are ns; `payer_account_id` is encoded.
+    whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files without
+    one. `from_block` says that the record comes from a block, which has less of what an Ethereum transaction
+    asks for. `transaction_type` is 0 when it is unknown. `sidecar_records` are TransactionSidecarRecord
+    messages. `ethereum` is the Ethereum transaction the item wraps, once its handler has decoded it. Times
+    are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -90,7 +90,7 @@ class RecordItem:
         self.body = self._parse_body()
         self.transaction_type = _type_of(self.body)
         transaction_id = self.body.transactionID
-        # A node may submit any transaction id; what no one can pay for has a record all the same.
+        # A node may submit any transaction id: a payer that cannot exist has a record all the same.
         self.payer_account_id = entity_id.of_account(transaction_id.accountID)
         self.valid_start_ns = timestamp.of(transaction_id.transactionValidStart)
 
@@ -111,7 +111,7 @@ class RecordItem:
 
     @property
     def signature_map(self) -> Any:
-        """SignatureMap of the transaction."""
+        """The SignatureMap of the transaction."""
         return (self.transaction if self._signed is None else self._signed).sigMap
 
     @property
@@ -142,7 +142,7 @@ class RecordItem:
 
     @property
     def top_level(self) -> bool:
-        """Whether the item counts in its block's gas and bloom totals."""
+        """The item counts in its block's gas and bloom totals."""
         transaction_id = self.body.transactionID
         return (
             self.parent_consensus_timestamp is None
@@ -156,8 +156,9 @@ class RecordItem:
 
     @property
     def hash(self) -> bytes:
-        """The 32 bytes a contract transaction is known by: the Ethereum hash if it wraps such a transaction,
-        else the start of the transaction hash.
+        """The hash of a contract transaction (32 bytes).
+
+        The Ethereum hash if the item wraps an Ethereum transaction, else the start of the transaction hash.
         """
         if self.ethereum is not None:
             return self.ethereum.hash
@@ -204,10 +205,7 @@ class RecordItem:
 
 
 def _type_of(body: Any) -> int:
-    """Field number of the transaction's data; of the only unknown field when there is no known data.
-
-    Else 0.
-    """
+    """Return the field number of the transaction's data, or that of the only unknown field, else 0."""
     kind = body.WhichOneof("data")
     if kind is not None:
         number: int = _TYPES[kind]
@@ -218,7 +216,7 @@ def _type_of(body: Any) -> int:
 
 
 def _parent(previous: RecordItem, parent_consensus_timestamp: int) -> RecordItem | None:
-    """The item a child belongs to: the one before it, that one's parent, or (in a batch) its grandparent."""
+    """Return a child's parent: the item before it, that one's parent or (in a batch) its grandparent."""
     if previous.consensus_timestamp == parent_consensus_timestamp:
         return previous
     parent = previous.parent

@@ -31,7 +31,7 @@ _COMPRESSED = ".gz"
 
 
 class InvalidFileName(StreamFileError):
-    """A name that no file of a record stream has, or one of another kind than asked for."""
+    """A name that no file of a record stream has, or that of another kind of file."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class StreamFileName:
 
     @property
     def after(self) -> str:
-        """Greater than every name of this time, smaller than every later one: where a listing goes on."""
+        """The point where a listing goes on: after every name of this time, before every later one."""
         return self.time + "_"
 
 
-# The name of a file is read in many places while it is loaded, and those of its signatures as often.
+# The names of a file and its signatures are parsed in many places while it is loaded.
 @lru_cache(maxsize=4_096)
 def parse(name: str) -> StreamFileName:
-    """The parts of a name of any kind; a path before it is ignored. Errors: InvalidFileName."""
+    """Parse a name of any kind; a path before it is ignored. Errors: InvalidFileName."""
     base = name.rpartition("/")[2]
     match = _NAME.fullmatch(base)
     if match is None or (match["sidecar"] and match["signature"]):
@@ -97,7 +97,7 @@ def is_signature(name: str) -> bool:
 
 
 def record_name(instant: int, version: int = 6) -> str:
-    """The name a node gives a record file of format 5 (`.rcd`) or 6 (`.rcd.gz`): nine fraction digits."""
+    """Return the name of a record file of format 5 (`.rcd`) or 6 (`.rcd.gz`), with nine fraction digits."""
     seconds, nanos = divmod(instant, NANOS_PER_SECOND)
     date = _EPOCH + timedelta(seconds=seconds)
     compressed = _COMPRESSED if version >= _FIRST_COMPRESSED_VERSION else ""
@@ -105,24 +105,24 @@ def record_name(instant: int, version: int = 6) -> str:
 
 
 def sidecar_name(record_name: str, sidecar: int) -> str:
-    """The name of a record file's sidecar: `_NN` before the extension."""
+    """Return the name of a record file's sidecar: `_NN` before the extension."""
     time, dot, extension = record_name.partition(".rcd")
     return f"{time}_{sidecar:02}{dot}{extension}"
 
 
 def signature_name(record_name: str) -> str:
-    """The name of a record file's signature file, which is never compressed."""
+    """Return the name of a record file's signature file, which is never compressed."""
     return record_name.removesuffix(_COMPRESSED) + "_sig"
 
 
 def data_name(signature_name: str, signature_version: int) -> str:
-    """The name of the record file a signature file signs; from format 6 on record files are compressed."""
+    """Return the name of the record file that is signed; from format 6 on record files are compressed."""
     parsed = parse(signature_name)
     compressed = parsed.compressor or signature_version >= _FIRST_COMPRESSED_VERSION
     return f"{parsed.time}.rcd{_COMPRESSED if compressed else ''}"
 
 
 def invalid(name: str, kind: str) -> InvalidFileName:
-    """The error for a name of another kind than `kind`."""
+    """Return the error for a name that is not of this kind."""
     example = f"2022-07-13T08_46_11.304284003Z{_EXAMPLES[kind]}"
     return InvalidFileName(name, 0, f"not the name of a {kind} file, such as {example}")

@@ -1,4 +1,4 @@
-"""Reading the binary formats byte by byte: big-endian integers, length-prefixed blobs, hash objects."""
+"""Reader of the binary formats: big-endian integers, length-prefixed blobs, hash objects."""
 
 from struct import Struct
 from typing import NamedTuple
@@ -18,17 +18,14 @@ _INT32, _UINT32, _UINT64 = Struct(">i"), Struct(">I"), Struct(">Q")
 
 
 class HashObject(NamedTuple):
-    """A hash with the bytes it is serialized to."""
+    """A hash and its serialized form."""
 
     hash: bytes
     serialized: bytes
 
 
 class Reader:
-    """A position in the content of a file.
-
-    Every read advances it and fails by StreamFileError at its start.
-    """
+    """A position in the content of a file. Every read advances it, or fails with a StreamFileError."""
 
     __slots__ = ("content", "file", "position")
 
@@ -69,7 +66,7 @@ class Reader:
         return number
 
     def peek_uint64(self) -> int | None:
-        """The next eight bytes without advancing; None when fewer are left."""
+        """Return the next eight bytes without advancing; None when fewer are left."""
         if self.position + 8 > len(self.content):
             return None
         number: int = _UINT64.unpack_from(self.content, self.position)[0]
@@ -80,7 +77,7 @@ class Reader:
             raise self.failure(f"the {what} is {actual:#x}, not {expected:#x}", start)
 
     def blob(self, what: str, maximum: int) -> bytes:
-        """int32 length (1 to `maximum`), then that many bytes."""
+        """Read an int32 length (1 to `maximum`) and that many bytes."""
         start = self.position
         length = self.int32(f"length of the {what}")
         if not 1 <= length <= maximum:
@@ -88,7 +85,7 @@ class Reader:
         return self.take(length, what)
 
     def hash_object(self, what: str) -> HashObject:
-        """A serialized hash (68 bytes): class id, class version, digest type, length, hash."""
+        """Read a serialized hash (68 bytes): class id, class version, digest type, length, hash."""
         start = self.position
         self.expect(self.uint64(what), HASH_CLASS_ID, f"class id of the {what}", start)
         version = self.position

@@ -1,4 +1,4 @@
-"""RecordFile: one record file of any format, read."""
+"""Record files of any format, as they are read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ BLOOM_LENGTH = 256
 
 
 class SidecarMetadata(NamedTuple):
-    """What a record file says of one of its sidecar files. `types` are the numbers of enum SidecarType."""
+    """A record file's description of one of its sidecars. `types` are the numbers of enum SidecarType."""
 
     id: int
     name: str
@@ -21,7 +21,7 @@ class SidecarMetadata(NamedTuple):
 
 
 class BlockTotals(NamedTuple):
-    """record_file.gas_used and record_file.logs_bloom: no bytes when no contract ran, else 256."""
+    """The gas used in a block, and its log bloom: 256 bytes, or none when no contract ran."""
 
     gas_used: int
     logs_bloom: bytes
@@ -30,9 +30,9 @@ class BlockTotals(NamedTuple):
 class Wrapper(NamedTuple):
     """The block a record file came wrapped in: its number, and its place in the chain of such blocks.
 
-    `previous_hash` is None where the block does not tell it. `signatures` are pairs of node id and that
-    node's signature of the record file's hash; `unsigned_amendments` the number of transactions that were
-    amended and that this hash is not over.
+    `previous_hash` is None when the block does not tell it. `signatures` are pairs of node id and signature
+    of the record file's hash. `unsigned_amendments` is the number of amended transactions that this hash is
+    not over.
     """
 
     number: int
@@ -48,11 +48,11 @@ class RecordFile:
 
     Hashes are SHA-384 in lower-case hex: `hash` chains to the next file's `previous_hash` and is the block
     hash; `file_hash` and `metadata_hash` are what nodes sign (None: the format has no metadata hash).
-    `block_number` is None before format 6, where it is counted. `hapi_version` is None before format 5.
+    `block_number` is None before format 6, when blocks are counted. `hapi_version` is None before format 5.
     `size` is the file's stored length in bytes. Times are ns.
 
-    Only blocks have a software version of their own and rounds; what nodes sign of them is `hash`, and
-    `file_hash` is "". A record file from a wrapped block has its `wrapper` and its sidecars with it.
+    Only blocks have a software version of their own and rounds; nodes sign their `hash`, and `file_hash` is
+    "". A record file from a wrapped block brings its `wrapper` and its sidecars.
     """
 
     name: str
@@ -79,7 +79,7 @@ class RecordFile:
         return len(self.items)
 
     def block_totals(self) -> BlockTotals:
-        """Gas and log bloom summed over the top level items that ran a contract."""
+        """Sum up gas and log bloom of the top level items that ran a contract."""
         gas_used, bloom, ran = 0, 0, False
         for item in self.items:
             result = item.function_result
@@ -93,7 +93,7 @@ class RecordFile:
 
 
 def item_failure(file: str, index: int, position: int, error: Exception) -> StreamFileError:
-    """The error of one item: `index` counts from 0, `position` is where it starts."""
+    """Return the error of one item: `index` counts from 0, `position` is where it starts."""
     return StreamFileError(
         file, position, f"transaction {index} of the file is unusable: {error}", "Fetch it from another node."
     )

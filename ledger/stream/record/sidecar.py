@@ -1,7 +1,4 @@
-"""Sidecar files.
-
-A compressed SidecarFile message with what contracts did, named and hashed by their record file.
-"""
+"""Sidecar files: compressed SidecarFile messages about contracts, named and hashed by their record file."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +25,7 @@ class SidecarFile:
 
 
 def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFile:
-    """The sidecar stored as `data`; `expected_hash` is that of its record file's SidecarMetadata.
+    """Read the sidecar stored as `data`; `expected_hash` is that of its record file's SidecarMetadata.
 
     Errors: StreamFileError when it is corrupt or another file than the record file means.
     """
@@ -39,7 +36,7 @@ def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFi
 
 
 def parse_sidecar(name: str, content: bytes, expected_hash: bytes, *, size: int) -> SidecarFile:
-    """The sidecar with this content, as above. Errors: StreamFileError."""
+    """Parse the content of a sidecar, as above. Errors: StreamFileError."""
     actual_hash = sha384(content)
     if actual_hash != expected_hash:
         raise StreamFileError(

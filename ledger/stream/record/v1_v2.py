@@ -22,7 +22,7 @@ _PREVIOUS_HASH_MARKER, _RECORD_MARKER = 1, 2
 
 
 def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
-    """Errors: StreamFileError."""
+    """Read a file of these formats. Errors: StreamFileError."""
     reader = Reader(name.name, content)
     version = reader.int32("format version")
     reader.int32("HAPI version")

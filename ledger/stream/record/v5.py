@@ -19,7 +19,7 @@ VERSION = 5
 
 
 def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
-    """Errors: StreamFileError."""
+    """Read a file of this format. Errors: StreamFileError."""
     reader = Reader(name.name, content)
     reader.int32("format version")
     hapi_version: HapiVersion = (

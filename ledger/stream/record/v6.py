@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
-    """Errors: StreamFileError."""
+    """Read a file of this format. Errors: StreamFileError."""
     message = _parse(name.name, content)
     start_hash, end_hash = _running_hashes(name.name, message)
     version = message.hapi_proto_version
@@ -53,7 +53,7 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
 
 
 def metadata_hash(hapi_version: HapiVersion, start_hash: bytes, end_hash: bytes, block_number: int) -> bytes:
-    """What nodes sign besides the file: enough to prove a block's hash without its transactions."""
+    """Return the second hash that nodes sign: it proves a block's hash without its transactions."""
     return sha384(_METADATA.pack(VERSION, *hapi_version, start_hash, end_hash, block_number))
 
 
@@ -114,7 +114,7 @@ def _sidecars(file: str, message: Any) -> list[SidecarMetadata]:
 
 
 def _item_position(content: bytes, index: int) -> int:
-    """Where an item starts; the start of the message if it holds what only the compiled classes can skip."""
+    """Return where an item starts, or the start of the message if it has fields that `wire` can't skip."""
     try:
         starts = [
             field.start
@@ -127,10 +127,7 @@ def _item_position(content: bytes, index: int) -> int:
 
 
 def _locate(file: str, content: bytes, error: DecodeError) -> StreamFileError:
-    """Where in the file the message cannot be parsed.
-
-    In the first item that alone cannot be, or at a field.
-    """
+    """Return the error that says where the message cannot be parsed: in which item, or at which field."""
     position, index = _VERSION_LENGTH, 0
     try:
         for field in wire.fields(content, _VERSION_LENGTH):

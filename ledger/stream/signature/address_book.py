@@ -1,4 +1,4 @@
-"""Address books: who the nodes are and which key each signs with (content of files 0.0.101 and 0.0.102)."""
+"""Address books: the nodes and the keys they sign with (content of files 0.0.101 and 0.0.102)."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -8,12 +8,12 @@ from mirror.values import entity_id, hapi
 from mirror.values.hapi import DecodeError, NodeAddressBook
 
 _FIRST_NODE_ACCOUNT = 3
-# Books of the first years give every node the id 0; below this account number the account tells it.
+# Books of the first years give every node the id 0; up to this account number the account tells the id.
 _LAST_EARLY_ACCOUNT = 20
 
 
 class AddressBookNode(NamedTuple):
-    """A node: its id, its account (encoded), the hex of its RSA key (DER SubjectPublicKeyInfo)."""
+    """A node: its id, its account (encoded) and its RSA key (hex of the DER SubjectPublicKeyInfo)."""
 
     node_id: int
     account_id: int
@@ -21,7 +21,7 @@ class AddressBookNode(NamedTuple):
 
 
 def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
-    """The nodes of a serialized NodeAddressBook; of several entries of one node the first.
+    """Return the nodes of a serialized NodeAddressBook; of several entries of one node the first counts.
 
     Errors: StreamFileError when it cannot be parsed or a node has no account.
     """
@@ -38,7 +38,7 @@ def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
 
 
 def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
-    """The serialized NodeAddressBook of `nodes`."""
+    """Return the serialized NodeAddressBook of `nodes`."""
     book = NodeAddressBook()
     for node in nodes:
         shard, realm, num = entity_id.decode(node.account_id)
@@ -56,7 +56,7 @@ def address_book(nodes: Iterable[AddressBookNode]) -> bytes:
 
 
 def account_of(name: str, entry: Any) -> int:
-    """The account of a NodeAddress, which old books only tell in its memo. Errors: StreamFileError."""
+    """Return the account of a NodeAddress; old books have it only in the memo. Errors: StreamFileError."""
     try:
         if not entry.HasField("nodeAccountId"):
             return entity_id.parse(entry.memo.decode("ascii", "replace"))
@@ -69,7 +69,7 @@ def account_of(name: str, entry: Any) -> int:
 
 
 def node_id_of(node_id: int, account_id: int) -> int:
-    """The id of a node, corrected for the first years; `account_id` is encoded."""
+    """Return the id of a node, corrected for the first years; `account_id` is encoded."""
     num = entity_id.decode(account_id)[2]
     if node_id == 0 and num < _LAST_EARLY_ACCOUNT and num != _FIRST_NODE_ACCOUNT:
         return num - _FIRST_NODE_ACCOUNT

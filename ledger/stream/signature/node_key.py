@@ -1,4 +1,4 @@
-"""The RSA keys nodes sign their stream files with: PKCS#1 v1.5 over SHA-384 of the 48-byte hash."""
+"""RSA keys of nodes, which sign stream files: PKCS#1 v1.5 over SHA-384 of the 48-byte hash."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -23,10 +23,10 @@ _FIRST_NODE_ACCOUNT = 3
 
 
 def verify(public_key: str, signed_hash: bytes, signature: bytes) -> bool:
-    """Whether `signature` is that of a node over the 48 bytes `signed_hash`.
+    """Tell if `signature` is a node's over the 48 bytes `signed_hash`.
 
-    `public_key` is the text of an address book: hex of the DER SubjectPublicKeyInfo. Nothing verifies with
-    a text that is no RSA key.
+    `public_key` is the text in an address book: hex of the DER SubjectPublicKeyInfo. If it is no RSA key,
+    nothing verifies.
     """
     key = _public_key(public_key)
     if key is None:
@@ -49,14 +49,14 @@ def _public_key(text: str) -> rsa.RSAPublicKey | None:
 
 @dataclass(frozen=True)
 class SigningNode:
-    """A node of a composed network with its private key (PEM), which makes its signatures reproducible."""
+    """A node of a composed network with its private key (PEM); its signatures are reproducible."""
 
     node_id: int
     private_key: bytes
 
     @classmethod
     def generate(cls, node_id: int) -> "SigningNode":
-        """A node with a new key, which takes up to a second."""
+        """Return a node with a new key, which takes up to a second to make."""
         key = rsa.generate_private_key(_PUBLIC_EXPONENT, _KEY_BITS)
         pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         return cls(node_id, pem)
@@ -71,7 +71,7 @@ class SigningNode:
         return AddressBookNode(self.node_id, self.account_id, der.hex())
 
     def __reduce__(self) -> tuple[type["SigningNode"], tuple[int, bytes]]:
-        # Without the key as the library holds it, which can't be pickled.
+        # The library's key object can't be pickled.
         return SigningNode, (self.node_id, self.private_key)
 
     def sign(self, hash_to_sign: bytes) -> bytes:
@@ -82,7 +82,7 @@ class SigningNode:
         key = load_pem_private_key(
             self.private_key,
             password=None,
-            # Whether it is sound takes a long time to find out; a wrong key makes signatures that fail.
+            # Validating a key takes long; signatures by a wrong key would fail.
             unsafe_skip_rsa_key_validation=True,
         )
         if not isinstance(key, rsa.RSAPrivateKey):
@@ -92,5 +92,5 @@ class SigningNode:
 
 @cache
 def signing_nodes(count: int) -> tuple[SigningNode, ...]:
-    """Nodes 0 to `count` - 1, with keys made once per process."""
+    """Return nodes 0 to `count` - 1, with keys made once per process."""
     return tuple(SigningNode.generate(node_id) for node_id in range(count))

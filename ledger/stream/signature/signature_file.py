@@ -1,8 +1,7 @@
-"""Signature files of formats 2, 5 and 6: what one node signed of one stream file.
+"""Signature files of formats 2, 5 and 6: one node's signatures of one stream file.
 
-What is signed is the 48-byte hash itself: of the file, and from format 5 on also of its metadata.
-`node_key.verify` checks a signature. Signatures cover hashes alone, so the fields around them
-have to be exactly what every node writes: whatever is damaged in a file shows.
+Nodes sign 48-byte hashes: of the file, and from format 5 on also of its metadata. Signatures cover the hashes
+alone, so the fields around them have to be exactly what every node writes; else damage would go unnoticed.
 """
 
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ _SHA_384 = 1  # enum HashAlgorithm
 
 @dataclass(frozen=True, slots=True)
 class SignatureFile:
-    """A signature file, read: 48-byte hashes and the signatures over them; format 2 has no metadata hash."""
+    """A signature file: 48-byte hashes and the signatures over them. Format 2 has no metadata hash."""
 
     name: str
     version: int
@@ -44,7 +43,7 @@ class SignatureFile:
         return names.data_name(self.name, self.version)
 
     def is_signed_by(self, public_key: str) -> bool:
-        """Whether all its signatures are by the key of a node (text of an address book)."""
+        """Tell if all of its signatures are by a node's key (the text in an address book)."""
         if not verify(public_key, self.file_hash, self.file_signature):
             return False
         if self.metadata_hash is None or self.metadata_signature is None:
@@ -53,7 +52,7 @@ class SignatureFile:
 
 
 def read_signature_file(name: str, data: bytes) -> SignatureFile:
-    """The signature file stored as `data` under `name`.
+    """Read the signature file stored as `data` under `name`.
 
     Errors: StreamFileError when it is corrupt or of an unknown format.
     """
@@ -72,7 +71,7 @@ def read_signature_file(name: str, data: bytes) -> SignatureFile:
 
 
 def signature_file(node: SigningNode, file_hash: bytes, metadata_hash: bytes) -> bytes:
-    """The content of a signature file of format 6."""
+    """Return the content of a signature file of format 6."""
     message = hapi.SignatureFile(
         file_signature=_signature_object(node, file_hash),
         metadata_signature=_signature_object(node, metadata_hash),

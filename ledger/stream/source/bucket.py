@@ -1,7 +1,8 @@
-"""Where nodes publish their files, by one interface: a folder, S3 and what speaks like it, Google Cloud
-Storage, or a mirror of such a bucket served by plain HTTP with index pages.
+"""Buckets where nodes publish their files.
 
-What can't be had is a BucketError after a few attempts with growing pauses; whoever asks tries again later.
+A bucket is a folder, S3 or a compatible store, Google Cloud Storage, or a copy of one that a plain web server
+lists in index pages. A request that fails is repeated a few times after growing pauses and then raises a
+BucketError; the caller tries again later.
 """
 
 import heapq
@@ -24,7 +25,7 @@ from ledger.stream.errors import StreamFileError
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, GCSConfig, RetryConfig, S3Config
 
-# What S3 and GCS list per request.
+# S3 and GCS list so many names per request.
 PAGE = 1000
 
 _GOOGLE = "https://storage.googleapis.com"
@@ -33,18 +34,18 @@ _HREF = re.compile(r"""href\s*=\s*["']?([^"'?#>\s]+)""", re.IGNORECASE)
 
 
 class BucketError(StreamFileError):
-    """A file or listing that could not be had, this time."""
+    """A file or listing that could not be read this time."""
 
     def __init__(self, file: str, cause: str) -> None:
         super().__init__(file, 0, cause, "It is tried again while loading goes on.")
 
 
 class InvalidLocation(Exception):
-    """A location that names no bucket; the message says what would be right."""
+    """A location that names no bucket; the message says what would be valid."""
 
 
 class Bucket(Protocol):
-    """`location` is where it is, as a sentence names it."""
+    """A bucket; `location` names it in messages."""
 
     location: str
 
@@ -62,10 +63,11 @@ class Bucket(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """How to reach a bucket; empty is the provider's default, the credentials those of the environment.
+    """The settings to reach a bucket; empty ones mean the provider's default and the environment's
+    credentials.
 
-    `project` is who pays on Google Cloud; the requester always pays on S3. `timeout` in seconds is of one
-    request, `retries` how often it is tried again.
+    `project` pays on Google Cloud; on S3 the requester always pays. `timeout` (seconds) is of one request,
+    which is tried again up to `retries` times.
     """
 
     endpoint: str = ""
@@ -79,7 +81,7 @@ class Access:
 
 
 def open_bucket(location: str, access: Access) -> Bucket:
-    """The bucket at `s3://name/prefix`, `gs://name/prefix`, `https://host/path`, or of a folder.
+    """Open the bucket at `s3://name/prefix`, `gs://name/prefix`, `https://host/path`, or a folder.
 
     Errors: InvalidLocation.
     """
@@ -112,7 +114,7 @@ def open_bucket(location: str, access: Access) -> Bucket:
 
 
 class _Store:
-    """What all kinds have in common: reading a file of at most MAX_STORED bytes."""
+    """The base of all kinds: reads files of at most MAX_STORED bytes."""
 
     def __init__(self, store: ObjectStore, location: str) -> None:
         self._store = store
@@ -131,7 +133,7 @@ class _Store:
 
 
 class _Listed(_Store):
-    """S3 or GCS: sorted, from any name on, a page per request."""
+    """S3 or GCS: lists sorted names after any name, a page per request."""
 
     def names(self, folder: str, after: str) -> list[str]:
         offset = f"{folder}/{after}" if after else None
@@ -140,13 +142,13 @@ class _Listed(_Store):
             page = next(iter(obstore.list(self._store, folder, offset=offset, chunk_size=PAGE)), [])
         except (BaseError, OSError, ValueError) as error:
             raise BucketError(folder, _cause(error)) from error
-        found = (each["path"][start:] for each in page if each["size"] <= MAX_STORED)
+        names = (entry["path"][start:] for entry in page if entry["size"] <= MAX_STORED)
         # Folders below this one sort behind its files.
-        return sorted(name for name in found if "/" not in name and name > after)
+        return sorted(name for name in names if "/" not in name and name > after)
 
 
 class _Folder(_Store):
-    """A local folder laid out as a bucket; listed by the system, which is many times faster."""
+    """A local folder laid out as a bucket; the system lists it many times faster than the library."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(LocalStore(str(folder)), f"the folder {folder}")
@@ -163,7 +165,7 @@ class _Folder(_Store):
 
 
 class _Indexed(_Store):
-    """A plain web server that lists a folder as a page of links."""
+    """A web server that lists a folder as a page of links."""
 
     def names(self, folder: str, after: str) -> list[str]:
         try:

@@ -29,7 +29,7 @@ _FIRST_NODE_ACCOUNT = 3
 
 
 class SourceError(StreamFileError):
-    """A path that is no source of record files, or a file that is missing beside another."""
+    """A path without record files, or a file that is missing beside another."""
 
     def __init__(self, path: Path, cause: str, cure: str = "") -> None:
         super().__init__(str(path), 0, cause, cure)
