@@ -1,4 +1,4 @@
-"""Transactions for tests: what a body and a record say, as plain values."""
+"""Streams for tests, composed from the plain values of bodies and records."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ INSUFFICIENT_PAYER_BALANCE, FAIL_INVALID = 10, 23
 
 
 class Stream(Composer):
-    """A stream of any transactions; they cost nothing, so that balances are what the test moves."""
+    """A stream of any transactions. They are free, so that tests alone move balances."""
 
     def happen(
         self,
@@ -26,8 +26,9 @@ class Stream(Composer):
         fee: int = 0,
         **options: Any,
     ) -> int:
-        """Add a transaction: `kind` is a field of TransactionBody, `body` what it holds, `whole` other
-        fields. Returns the consensus timestamp.
+        """Add a transaction and return its consensus timestamp.
+
+        `kind` is a field of TransactionBody, `body` are its values and `whole` the other fields.
         """
         message = TransactionBody(**(whole or {}))
         data = getattr(message, kind)
@@ -37,12 +38,12 @@ class Stream(Composer):
         return composed.consensus_timestamp
 
     def create(self, number: int, balance: int = 0, **options: Any) -> int:
-        """A new account."""
+        """Create an account."""
         composed = self.crypto_create(number, initial_balance=balance, fee=0, **options)
         return composed.consensus_timestamp
 
     def send(self, transfers: Mapping[int, int], **options: Any) -> int:
-        """A transfer without fee."""
+        """Transfer without a fee."""
         return self.crypto_transfer(transfers, fee=0, **options).consensus_timestamp
 
 
