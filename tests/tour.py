@@ -3,8 +3,8 @@
     $ curl -s 'http://127.0.0.1:8000/api/v1/accounts/0.0.1001'
     {"account":"0.0.1001","memo":"Ada", …}
 
-What is shown is part of the answer: `…` stands for what is left out. `python -m tests.tour FILE...` asks a
-node on port 8000 and writes its answers into the files, with the parts that are shown there now.
+A shown answer is a part of the real one: `…` stands for the rest. `python -m tests.tour FILE...` sends the
+requests to a node on port 8000 and replaces the answers in the files, with the same parts.
 """
 
 import json
@@ -32,7 +32,7 @@ Ask = Callable[[str, str | None], Any]
 
 @dataclass(frozen=True)
 class Stop:
-    """One request of the tour; `body` is that of a POST, `shown` the part of the answer."""
+    """A request of the tour. `body` is that of a POST, `shown` the part of the answer that the page shows."""
 
     path: str
     body: str | None
@@ -40,9 +40,9 @@ class Stop:
 
     @property
     def shown(self) -> Any:
-        # Lines are wrapped anywhere, within texts too.
-        whole = "".join(line.removeprefix("    ") for line in self.answer.splitlines())
-        return json.loads(_LEFT_OUT.sub("", whole)) if whole else None
+        # Lines are wrapped anywhere, even within strings.
+        text = "".join(line.removeprefix("    ") for line in self.answer.splitlines())
+        return json.loads(_LEFT_OUT.sub("", text)) if text else None
 
 
 def stops(page: str) -> list[Stop]:
@@ -50,7 +50,7 @@ def stops(page: str) -> list[Stop]:
 
 
 def part(answer: Any, like: Any) -> Any:
-    """The part of an answer that has the keys of `like`, and as many items in its lists."""
+    """Return the part of an answer that has the keys of `like`, and as many items in its lists."""
     if isinstance(answer, dict) and isinstance(like, dict):
         return {key: part(answer[key], like[key]) for key in like if key in answer}
     if isinstance(answer, list) and isinstance(like, list):
@@ -59,7 +59,7 @@ def part(answer: Any, like: Any) -> Any:
 
 
 def refreshed(page: str, ask: Ask) -> str:
-    """The page with the answers that are given now."""
+    """Return the page with current answers."""
 
     def request(match: re.Match[str]) -> str:
         stop = Stop(match["path"], match["body"], match["answer"])
@@ -71,7 +71,7 @@ def refreshed(page: str, ask: Ask) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Lines that end after a comma, where there is one; joined they are the text."""
+    """Split a text into lines, after commas where possible."""
     lines = [""]
     for piece in re.split(r"(?<=,)", text):
         if lines[-1] and len(lines[-1]) + len(piece) > WIDTH:
@@ -81,7 +81,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _text(answer: Any, like: Any) -> str:
-    """Compact JSON of the part of an answer, with a sign where something is left out."""
+    """Return compact JSON of the part of an answer, with `…` where something is left out."""
     if isinstance(answer, dict) and isinstance(like, dict):
         shown = [f"{json.dumps(key)}:{_text(answer[key], like[key])}" for key in like if key in answer]
         return "{" + ",".join(shown) + (", …" if len(shown) < len(answer) else "") + "}"

@@ -172,7 +172,7 @@ class Network:
         payer: int,
         receipt: Mapping[str, Any] | None = None,
         record: Mapping[str, Any] | None = None,
-        whole: Mapping[str, Any] | None = None,
+        envelope: Mapping[str, Any] | None = None,
         transfers: Mapping[int, int] | None = None,
         result: str | None = None,
         fee: int | None = None,
@@ -183,13 +183,13 @@ class Network:
     ) -> ComposedTransaction:
         """Submit a transaction and move its hbars.
 
-        `kind` is a field of TransactionBody, `body` its fields, `whole` other fields of the TransactionBody,
-        and `record` fields of the TransactionRecord. It succeeds unless `result` names another result code.
+        `kind` is a field of TransactionBody and `body` its fields; `envelope` are other fields of
+        TransactionBody, `record` those of TransactionRecord. Without a `result` code it succeeds.
         `transfers` (account -> tinybars) are made if it succeeds; the fee and the staking rewards that are
         due are always paid. A child of `parent` costs nothing and has a `nonce` of its own.
         """
         result = result or "SUCCESS"
-        message = self.body(kind, body, whole or {})
+        message = self.body(kind, body, envelope or {})
         status = result_codes.NUMBERS[result]
         complete = TransactionRecord(
             receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
@@ -234,9 +234,9 @@ class Network:
             touched += transfers
         return self.world.staking.due(touched, self.world.accounts)
 
-    def body(self, kind: str, body: Mapping[str, Any], whole: Mapping[str, Any]) -> Any:
+    def body(self, kind: str, body: Mapping[str, Any], envelope: Mapping[str, Any]) -> Any:
         """Return the TransactionBody that is submitted with these."""
-        message = TransactionBody(**whole)
+        message = TransactionBody(**envelope)
         data = getattr(message, kind)
         data.SetInParent()
         data.MergeFrom(type(data)(**body))

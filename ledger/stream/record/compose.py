@@ -1,8 +1,7 @@
-"""Writing a record stream: valid, chained and signed files of format 6, for tests and for the demo network.
+"""Writing a record stream: valid, chained and signed files of format 6, for tests and the demo network.
 
-A Composer takes transactions in consensus order and closes them into blocks. What it writes a network could
-have written: transaction hashes, running hash, sidecar hashes and node signatures are computed by the
-network's rules.
+A Composer takes transactions in consensus order and closes them into blocks, as a network would write them:
+transaction hashes, running hash, sidecar hashes and node signatures follow the network's rules.
 
     composer = Composer(nodes=signing_nodes(1))
     composer.crypto_create(1001, initial_balance=100)
@@ -65,10 +64,10 @@ SUCCESS = 22
 _START = 1_735_689_600 * NANOS_PER_SECOND  # 2025-01-01
 _BLOCK_PERIOD = 2 * NANOS_PER_SECOND
 _FIRST_NODE_ACCOUNT = 3
-_NODE_SHARE = 20  # the submitting node gets one part in so many of a fee
+_NODE_SHARE = 20  # the submitting node gets a twentieth of a fee
 _VALID_DURATION_SECONDS = 120
 _VALID_START_BEFORE = 3 * NANOS_PER_SECOND
-# Twice as fast as the most there is, and hardly larger.
+# Twice as fast as level 9, and hardly larger.
 _COMPRESSION = 6
 
 _SIGNED_TRANSACTION = Transaction.SIGNEDTRANSACTIONBYTES_FIELD_NUMBER
@@ -83,32 +82,32 @@ _HASH_PREFIX = Struct("<Qi").pack(HASH_CLASS_ID, HASH_CLASS_VERSION)
 
 
 class Layout(Enum):
-    """How a bucket is laid out: `recordstreams/record0.0.3/` or `<network>/<shard>/<nodeId>/record/`."""
+    """The layout of a bucket: `recordstreams/record0.0.3/` or `<network>/<shard>/<nodeId>/record/`."""
 
     ACCOUNT_ID = "account-id"
     NODE_ID = "node-id"
 
 
 def account_folder(node: SigningNode) -> str:
-    """Where a node's files lie in a bucket that is laid out by account."""
+    """Return the folder of a node in a bucket that is laid out by account."""
     return f"recordstreams/record0.0.{node.account_id}"
 
 
 @lru_cache(maxsize=4_096)
 def account(encoded: int) -> Any:
-    """The AccountID of an encoded id, which is not to be changed."""
+    """Return the AccountID of an encoded id. It is cached: don't change it."""
     shard, realm, num = entity_id.decode(encoded)
     return AccountID(shardNum=shard, realmNum=realm, accountNum=num)
 
 
 def timestamp(nanoseconds: int) -> Any:
-    """The Timestamp of nanoseconds since the epoch."""
+    """Return the Timestamp of nanoseconds since the epoch."""
     seconds, nanos = divmod(nanoseconds, NANOS_PER_SECOND)
     return Timestamp(seconds=seconds, nanos=nanos)
 
 
 def transfer_list(transfers: Mapping[int, int]) -> Any:
-    """The TransferList of encoded account id -> tinybars."""
+    """Return the TransferList of encoded account id -> tinybars."""
     return TransferList(
         accountAmounts=[
             AccountAmount(accountID=account(to), amount=amount) for to, amount in transfers.items()
@@ -117,7 +116,7 @@ def transfer_list(transfers: Mapping[int, int]) -> Any:
 
 
 def running_hash(previous: bytes, record_bytes: bytes, transaction_bytes: bytes) -> bytes:
-    """The running hash after one more item; the same in formats 5 and 6."""
+    """Return the running hash after one more item, in formats 5 and 6."""
     item = b"".join(
         (
             _OBJECT.pack(RECORD_CLASS_ID, RECORD_CLASS_VERSION, len(record_bytes)),
@@ -131,7 +130,7 @@ def running_hash(previous: bytes, record_bytes: bytes, transaction_bytes: bytes)
 
 @dataclass(frozen=True, slots=True)
 class ComposedTransaction:
-    """A transaction and its record as they stand in the file."""
+    """A transaction and its record as they are in the file."""
 
     consensus_timestamp: int
     body: Any
@@ -156,18 +155,18 @@ class Block:
     nodes: Sequence[SigningNode]
 
     def signature(self, node: SigningNode) -> bytes:
-        """The signature file of one node."""
+        """Return the signature file of a node."""
         return signature_file(node, self.file_hash, self.metadata_hash)
 
     def write(self, folder: Path, *, layout: Layout = Layout.ACCOUNT_ID, network: str = "demo") -> None:
-        """Write the files of every node below the bucket `folder`; right into it when there are no nodes."""
+        """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
         for node in self.nodes:
             if layout is Layout.ACCOUNT_ID:
-                of_node = folder / account_folder(node)
+                node_folder = folder / account_folder(node)
             else:
-                of_node = folder / network / "0" / str(node.node_id) / "record"
-            self._write_data(of_node)
-            (of_node / names.signature_name(self.name)).write_bytes(self.signature(node))
+                node_folder = folder / network / "0" / str(node.node_id) / "record"
+            self._write_data(node_folder)
+            (node_folder / names.signature_name(self.name)).write_bytes(self.signature(node))
         if not self.nodes:
             self._write_data(folder)
 
@@ -180,9 +179,9 @@ class Block:
 
 
 class Composer:
-    """A network that has as many nodes as it is given; without any, files are unsigned.
+    """A writer of blocks that `nodes` sign; without nodes, files are unsigned.
 
-    `consensus_timestamp` is that of the next transaction, in ns: it advances by `interval` with each, and a
+    `consensus_timestamp` is that of the next transaction, in ns. It advances by `interval` with each, and a
     new block starts at least two seconds after the one before. Set it to skip time.
     """
 
@@ -207,12 +206,12 @@ class Composer:
 
     @property
     def block_start(self) -> int:
-        """Consensus timestamp of the first transaction of the block that is not yet closed."""
+        """Return the consensus timestamp of the first transaction of the open block."""
         first = self._transactions[0] if self._transactions else self
         return first.consensus_timestamp
 
     def address_book(self) -> bytes:
-        """The serialized NodeAddressBook of the nodes."""
+        """Return the serialized NodeAddressBook of the nodes."""
         return address_book(node.address_book_node for node in self.nodes)
 
     def transaction(
@@ -230,13 +229,12 @@ class Composer:
         node: int | None = None,
         rewards: Mapping[int, int] | None = None,
     ) -> ComposedTransaction:
-        """Add a transaction: a TransactionBody with its data, and a TransactionRecord with what is unusual.
+        """Add a transaction from a TransactionBody and a TransactionRecord, whose unset fields are filled in.
 
-        Whatever these messages leave unset is filled into them. `transfers` (account -> tinybars) is what
-        it moves when it succeeds, besides its fee. `sidecars` are TransactionSidecarRecord messages; they
-        get its timestamp. `node` is the account of the node that it was submitted to, the first if not given.
-        `signatures` is a SignatureMap, or makes it from the bytes of the body. `rewards` (account ->
-        tinybars) are paid for staking, whatever the result.
+        `transfers` (account -> tinybars) are made if it succeeds, besides its fee. `sidecars` are
+        TransactionSidecarRecord messages, which get its timestamp. `node` is the account of the node that it
+        was submitted to, by default the first. `signatures` is a SignatureMap, or a function that makes one
+        from the bytes of the body. `rewards` (account -> tinybars) are paid for staking, whatever the result.
         """
         at = self.consensus_timestamp
         node = self._first_node if node is None else node
@@ -276,7 +274,7 @@ class Composer:
         return composed
 
     def crypto_transfer(self, transfers: Mapping[int, int], **options: Any) -> ComposedTransaction:
-        """Move tinybars: account -> amount, adding up to zero. Options are those of `transaction`."""
+        """Move tinybars: account -> amount, with a sum of zero. Options are those of `transaction`."""
         body = CryptoTransferTransactionBody(transfers=transfer_list(transfers))
         return self.transaction(TransactionBody(cryptoTransfer=body), transfers=transfers, **options)
 
@@ -289,7 +287,7 @@ class Composer:
         create: Any = None,
         **options: Any,
     ) -> ComposedTransaction:
-        """Create account `created`. `create` is a CryptoCreateTransactionBody with what else it says."""
+        """Create the account `created`. `create` is a CryptoCreateTransactionBody with other fields."""
         body = CryptoCreateTransactionBody() if create is None else create
         body.initialBalance = initial_balance
         record = TransactionRecord(receipt=TransactionReceipt(accountID=account(created)))
@@ -302,14 +300,14 @@ class Composer:
         )
 
     def crypto_update(self, updated: int, update: Any, **options: Any) -> ComposedTransaction:
-        """Change account `updated` as the CryptoUpdateTransactionBody `update` says."""
+        """Change the account `updated` by the CryptoUpdateTransactionBody `update`."""
         update.accountIDToUpdate.CopyFrom(account(updated))
         return self.transaction(TransactionBody(cryptoUpdateAccount=update), **options)
 
     def crypto_delete(
         self, deleted: int, *, transfer_to: int = TREASURY, balance: int = 0, **options: Any
     ) -> ComposedTransaction:
-        """Delete account `deleted`, whose `balance` goes to `transfer_to`."""
+        """Delete the account `deleted`, whose `balance` goes to `transfer_to`."""
         body = CryptoDeleteTransactionBody(
             deleteAccountID=account(deleted), transferAccountID=account(transfer_to)
         )
@@ -320,10 +318,7 @@ class Composer:
         )
 
     def block(self) -> Block:
-        """Close the transactions added since the last call into a block.
-
-        Errors: ValueError when there are none.
-        """
+        """Close the transactions since the last call into a block. Errors: ValueError if there are none."""
         if not self._transactions:
             raise ValueError("a block of format 6 holds at least one transaction")
         transactions, previous_hash, number = self._transactions, self.hash, self.block_number

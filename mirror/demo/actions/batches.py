@@ -72,15 +72,18 @@ def _misuse_batch(network: Network) -> None:
     if network.choose.random() < 0.5:
         transactions, result = [], "BATCH_LIST_EMPTY"
     else:
-        body = network.body(inner.kind, inner.body, _whole(network, inner, operator.key))
+        body = network.body(inner.kind, inner.body, _envelope(network, inner, operator.key))
         transactions, result = [_signed(body)], "BATCH_TRANSACTION_IN_BLACKLIST"
     network.submit("atomic_batch", {"transactions": transactions}, payer=operator.number, result=result)
 
 
 def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], results: list[str]) -> None:
     """Submit the batch, then its transactions, each with the batch as parent and an id of its own."""
-    wholes = [_whole(network, inner, key) for inner in batch]
-    bodies = [network.body(inner.kind, inner.body, whole) for inner, whole in zip(batch, wholes, strict=True)]
+    envelopes = [_envelope(network, inner, key) for inner in batch]
+    bodies = [
+        network.body(inner.kind, inner.body, envelope)
+        for inner, envelope in zip(batch, envelopes, strict=True)
+    ]
     happens = all(result == "SUCCESS" for result in results)
     outer = network.submit(
         "atomic_batch",
@@ -88,12 +91,12 @@ def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], res
         payer=operator,
         result="SUCCESS" if happens else "INNER_TRANSACTION_FAILED",
     )
-    for inner, whole, result in zip(batch, wholes, results, strict=True):
+    for inner, envelope, result in zip(batch, envelopes, results, strict=True):
         network.submit(
             inner.kind,
             inner.body,
             payer=inner.payer,
-            whole=whole,
+            envelope=envelope,
             receipt=inner.happen(network) if happens else None,
             record={"parent_consensus_timestamp": timestamp(outer.consensus_timestamp)},
             transfers=inner.transfers,
@@ -101,7 +104,7 @@ def _submit(network: Network, operator: int, key: bytes, batch: list[Inner], res
         )
 
 
-def _whole(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
+def _envelope(network: Network, inner: Inner, key: bytes) -> dict[str, Any]:
     """Return the other fields of the body of an inner transaction, which is not sent to any node."""
     return {
         "transactionID": network.transaction_id(inner.payer),

@@ -45,7 +45,7 @@ def execute(network: Network, schedule: Schedule) -> None:
         kind,
         {field.name: value for field, value in getattr(scheduled, kind).ListFields()},
         payer=payer.number,
-        whole={"transactionID": scheduled_id(schedule), "memo": scheduled.memo, "nodeAccountID": {}},
+        envelope={"transactionID": scheduled_id(schedule), "memo": scheduled.memo, "nodeAccountID": {}},
         record={"scheduleRef": {"scheduleNum": schedule.number}, **record},
         receipt=receipt,
         transfers=transfers,

@@ -193,7 +193,7 @@ def _schedule(
             "scheduleID": {"scheduleNum": number},
             "scheduledTransactionID": scheduled_id(schedule),
         },
-        whole={"transactionID": transaction_id},
+        envelope={"transactionID": transaction_id},
         signatures=_signatures(creator),
     )
     schedule.scheduled = created.body.scheduleCreate.scheduledTransactionBody.SerializeToString()

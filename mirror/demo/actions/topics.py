@@ -75,15 +75,15 @@ def write(
 ) -> None:
     """Submit a message, or a chunk of one whose first transaction has the id `initial`."""
     body: dict[str, Any] = {"topicID": {"topicNum": topic.number}, "message": contents}
-    whole: dict[str, Any] = {}
+    envelope: dict[str, Any] = {}
     if chunk is not None:
         body["chunkInfo"] = {"initialTransactionID": initial, "number": chunk[0], "total": chunk[1]}
         if chunk[0] == 1:
-            whole["transactionID"] = initial
+            envelope["transactionID"] = initial
     record: dict[str, Any] = {}
     transfers: dict[int, int] | None = None
     if topic.fee and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys:
-        whole["max_custom_fees"] = [
+        envelope["max_custom_fees"] = [
             {"account_id": account(payer.number), "fees": [{"amount": 2 * topic.fee}]}
         ]
         record["assessed_custom_fees"] = [
@@ -101,7 +101,7 @@ def write(
         body,
         payer=payer.number,
         receipt=receipt(message),
-        whole=whole,
+        envelope=envelope,
         record=record,
         transfers=transfers,
     )
@@ -165,18 +165,18 @@ def submit_in_vain(network: Network) -> None:
     """Submit a message to a deleted topic, without its key, too long, or for less than its fee."""
     payer, topic = both(network.find_person(), _find_topic(network))
     deleted = [topic for topic in network.world.topics.values() if topic.deleted]
-    number, whole, contents = topic.number, {}, b"Hello?"
+    number, envelope, contents = topic.number, {}, b"Hello?"
     if not topic.is_public:
         result = "INVALID_SIGNATURE"
     elif topic.fee and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys:
-        whole["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [{"amount": 1}]}]
+        envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [{"amount": 1}]}]
         result = "MAX_CUSTOM_FEE_LIMIT_EXCEEDED"
     elif deleted and network.choose.random() < 0.7:
         number, result = network.choose.choice(deleted).number, "INVALID_TOPIC_ID"
     else:
         contents, result = json.dumps({"noise": "-" * 1_100}).encode(), "MESSAGE_SIZE_TOO_LARGE"
     body = {"topicID": {"topicNum": number}, "message": contents}
-    network.submit("consensusSubmitMessage", body, payer=payer.number, whole=whole, result=result)
+    network.submit("consensusSubmitMessage", body, payer=payer.number, envelope=envelope, result=result)
 
 
 def _living(network: Network) -> list[Topic]:

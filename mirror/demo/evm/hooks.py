@@ -4,18 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mirror.demo.evm.execution import Execution, Request, execute
+from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.evm.run import contract_id, place
 from mirror.demo.evm.sidecars import Sidecars
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Hook
-from mirror.values import entity_id
 from mirror.values.hapi import HookEntityId, HookId, Key
 from mirror.values.hashes import keccak256
-
-# The system contract as which hooks run.
-HOOK_CONTRACT = 365
-HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
 
 # The storage of the hook's contract: two numbers and a mapping.
 LIMIT, CALLS, ALLOWED = 0, 1, 2
@@ -76,26 +72,6 @@ def write(hook: Hook, slots: Slots, entries: Entries, at: int) -> list[dict[str,
     if messages:
         updates.append({"mapping_entries": {"mapping_slot": _bytes(ALLOWED), "entries": messages}})
     return updates
-
-
-class HookLedger:
-    """The storage and code of a hook, at the address of the system contract that runs hooks."""
-
-    def __init__(self, hook: Hook, code: bytes) -> None:
-        self._hook, self._code = hook, code
-
-    def balance(self, address: bytes) -> int:
-        return 0
-
-    def nonce(self, address: bytes) -> int:
-        return 0
-
-    def code(self, address: bytes) -> bytes:
-        return self._code if address == HOOK_ADDRESS else b""
-
-    def slot(self, address: bytes, slot: int) -> int:
-        stored = self._hook.slots.get(slot.to_bytes(32, "big"))
-        return int.from_bytes(stored.value, "big") if stored and address == HOOK_ADDRESS else 0
 
 
 def run(network: Network, hook: Hook, payer: Account, data: bytes, gas: int) -> tuple[Execution, list[Any]]:

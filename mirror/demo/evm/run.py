@@ -13,12 +13,12 @@ from eth_bloom.bloom import BloomFilter
 from ledger.stream.record.compose import ComposedTransaction, account
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Execution, Log, Request, execute
+from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
 from mirror.demo.evm.state import Place
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
-from mirror.demo.world.world import World
 from mirror.values import entity_id
 from mirror.values.hapi import ContractID, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -45,43 +45,6 @@ def place(network: Network) -> Place:
     """Return the block in which the next transaction runs."""
     composer = network.composer
     return Place(composer.block_number, composer.block_start // NANOS_PER_SECOND, GAS_PRICE)
-
-
-class WorldLedger:
-    """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
-
-    def __init__(self, world: World, around: Iterable[Account]) -> None:
-        self._world = world
-        self._accounts = {account.address: account for account in around}
-
-    def account(self, address: bytes) -> Account | None:
-        """Return the account or contract at an address."""
-        found = self._accounts.get(address)
-        if found is None:
-            number = self._world.contracts.by_address.get(address)
-            found = self._world.accounts[number] if number is not None else None
-        return found
-
-    def balance(self, address: bytes) -> int:
-        found = self.account(address)
-        return found.balance if found else 0
-
-    def nonce(self, address: bytes) -> int:
-        found = self.account(address)
-        return found.nonce if found else 0
-
-    def code(self, address: bytes) -> bytes:
-        contract = self._contract(address)
-        return contract.code if contract else b""
-
-    def slot(self, address: bytes, slot: int) -> int:
-        contract = self._contract(address)
-        stored = contract.slots.get(slot) if contract else None
-        return stored.value if stored else 0
-
-    def _contract(self, address: bytes) -> Contract | None:
-        contracts = self._world.contracts
-        return contracts.deployed.get(contracts.by_address.get(address, 0))
 
 
 class Run:
@@ -280,8 +243,8 @@ class Run:
         return moved
 
     def _number_at(self, address: bytes) -> int | None:
-        found = self._ledger.account(address)
-        return found.number if found else None
+        account = self._ledger.account(address)
+        return account.number if account else None
 
     def _number(self, address: bytes) -> int:
         number = self._number_at(address)

@@ -1,4 +1,4 @@
-"""Lives of a simulated network in which only accounts, files, topics, schedules, staking and nodes are."""
+"""Histories of a simulated network without tokens and contracts."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ HOUR = 3_600 * NANOS_PER_SECOND
 
 
 def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[tuple[Network, Block]]:
-    """A network of these actions alone, block by block, with a pause (ns) between two."""
+    """Yield the blocks of a network that only performs these actions, with a pause (ns) between two."""
     network = Network(seed, [action for module in MODULES for action in module.ACTIONS])
     genesis.begin(network)
     for _ in range(blocks):
@@ -26,7 +26,7 @@ def play(seed: int, blocks: int, transactions: int, pause: int = 0) -> Iterator[
 
 
 def life(seed: int, blocks: int, transactions: int, pause: int = 0) -> tuple[Network, list[Block]]:
-    """The network in the end, and all its blocks."""
+    """Return the network at the end, and all its blocks."""
     lives = list(play(seed, blocks, transactions, pause))
     return lives[-1][0], [block for _, block in lives]
 

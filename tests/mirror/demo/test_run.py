@@ -1,4 +1,4 @@
-"""The demo network of a node: its history, loaded once, and gone on with where it was interrupted."""
+"""The demo network of a node: its history is loaded once, and continued after an interruption."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_all_hbars_of_the_demo_are_accounted_for(folder):
 
 
 @pytest.mark.parametrize("made", ["in part", "as a whole"])
-def test_a_history_that_was_interrupted_goes_on(folder, made):
+def test_an_interrupted_history_is_continued(folder, made):
     load()
     whole = blocks()
     empty_tables()
@@ -78,7 +78,7 @@ def test_a_database_with_another_stream_gets_no_demo(folder, tmp_path):
     ("left", "problem"),
     [(None, "There is no demo network in .* to go on with"), (b"old", "was left by another version of this")],
 )
-def test_a_network_without_a_state_to_go_on_from_can_not_go_on(folder, left, problem):
+def test_a_network_without_a_state_cannot_go_on(folder, left, problem):
     if left is not None:
         folder.mkdir()
         (folder / "network.state").write_bytes(left)

@@ -31,7 +31,7 @@ def pay(network: Network) -> None:
         "cryptoTransfer",
         {"transfers": transfer_list(transfers)},
         payer=payer.number,
-        whole={"memo": network.choose.choice(memos).format(network.choose.randrange(1000, 9999))},
+        envelope={"memo": network.choose.choice(memos).format(network.choose.randrange(1000, 9999))},
         transfers=transfers,
     )
 
@@ -68,7 +68,7 @@ def buy_hbars(network: Network) -> None:
         "cryptoTransfer",
         {"transfers": transfer_list(transfers)},
         payer=TREASURY,
-        whole={"memo": f"Purchase {network.choose.randrange(10_000, 99_999)}"},
+        envelope={"memo": f"Purchase {network.choose.randrange(10_000, 99_999)}"},
         transfers=transfers,
     )
 

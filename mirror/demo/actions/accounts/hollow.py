@@ -59,12 +59,12 @@ def complete(network: Network) -> None:
     amount = network.choose.randrange(1, owner.balance // 4)
     body = {"accountIDToUpdate": account(number), "key": Key.FromString(owner.key)}
     transaction_id = network.transaction_id(number)
-    network.submit("cryptoUpdateAccount", body, payer=number, whole=_before(transaction_id), fee=0)
+    network.submit("cryptoUpdateAccount", body, payer=number, envelope=_before(transaction_id), fee=0)
     network.submit(
         "cryptoTransfer",
         {"transfers": {"accountAmounts": _amounts(number, account(receiver.number), amount)}},
         payer=number,
-        whole={"transactionID": transaction_id},
+        envelope={"transactionID": transaction_id},
         transfers={number: -amount, receiver.number: amount},
     )
     network.world.hollow.remove(number)
@@ -90,7 +90,7 @@ def _pay(network: Network, payer: Account, opened: Account) -> None:
         payer=payer.number,
         receipt={"accountID": account(opened.number)},
         record={"alias": opened.alias, "evm_address": opened.evm_address or b""},
-        whole=_before(transaction_id),
+        envelope=_before(transaction_id),
         fee=0,
     )
     amount = network.choose.randrange(20, 400) * HBAR
@@ -98,7 +98,7 @@ def _pay(network: Network, payer: Account, opened: Account) -> None:
         "cryptoTransfer",
         {"transfers": {"accountAmounts": _amounts(payer.number, AccountID(alias=opened.alias), amount)}},
         payer=payer.number,
-        whole={"transactionID": transaction_id},
+        envelope={"transactionID": transaction_id},
         transfers={payer.number: -amount, opened.number: amount},
         fee=network.fee("cryptoTransfer") + _CREATION_FEE,
     )

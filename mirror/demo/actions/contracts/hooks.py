@@ -6,7 +6,8 @@ from ledger.stream.record.compose import account
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts.deploying import changeable
 from mirror.demo.evm import hooks
-from mirror.demo.evm.hooks import CALLS, HOOK_CONTRACT, LIMIT
+from mirror.demo.evm.hooks import CALLS, LIMIT
+from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
 from mirror.demo.evm.run import NO_BLOOM, contract_id
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Action, Network, NotPossible, both
@@ -137,7 +138,7 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Any)
     """Run the hook of a transfer, as a child of it: a call of the system contract that runs hooks."""
     done, sidecars = hooks.run(network, hook, payer, data, _GAS)
     at = network.now
-    for slot, change in done.slots[hooks.HOOK_ADDRESS].items():
+    for slot, change in done.slots[HOOK_ADDRESS].items():
         if change.written is not None:
             hook.put(slot.to_bytes(32, "big"), change.written.to_bytes(32, "big"), at)
     called = contract_id(HOOK_CONTRACT)

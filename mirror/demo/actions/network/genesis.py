@@ -40,7 +40,7 @@ def _open_system_account(network: Network, number: int) -> None:
         {"key": Key.FromString(wallet.key)},
         payer=TREASURY,
         receipt={"accountID": account(number)},
-        whole={"memo": "Synthetic genesis"},
+        envelope={"memo": "Synthetic genesis"},
         transfers=transfers if endowment else None,
         fee=0,
     )

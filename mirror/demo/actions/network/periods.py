@@ -74,7 +74,7 @@ def _report(network: Network) -> None:
         "node_stake_update",
         body,
         payer=SYSTEM_ADMIN,
-        whole={"memo": "End of staking period calculation record"},
+        envelope={"memo": "End of staking period calculation record"},
         fee=0,
     )
 

@@ -107,7 +107,7 @@ def transfer(
         payer=payer,
         record={} if refusal else transfers.settle(),
         transfers=transfers.hbars,
-        whole={"memo": memo},
+        envelope={"memo": memo},
         result=refusal,
     )
 

@@ -1,4 +1,4 @@
-"""What people and administrators do in the simulated network: everything, reproducibly, and paid for."""
+"""Actions of people and administrators: all happen, reproducibly, and all hbars are accounted for."""
 
 import pytest
 from coincurve import PublicKey
@@ -73,7 +73,7 @@ def test_all_hbars_are_accounted_for(seed: int) -> None:
         assert all(one.balance == 0 for one in network.world.accounts.values() if one.deleted)
 
 
-def test_what_stakes_have_earned_is_paid_when_a_balance_moves() -> None:
+def test_staking_rewards_are_paid_when_a_balance_moves() -> None:
     network, blocks = life(seed=1, blocks=40, transactions=20, pause=2 * HOUR)
 
     paid = [item for item in items(blocks) if item.record.paid_staking_rewards]

@@ -1,4 +1,4 @@
-"""Contracts and hooks of the simulated network, as the loaded tables tell of them."""
+"""The loaded tables hold the contracts and hooks of the simulated network."""
 
 from collections import Counter
 
@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_bytes(life):
     ]
 
 
-def test_everything_that_contracts_and_hooks_can_do_happens(life):
+def test_every_use_of_contracts_and_hooks_happens(life):
     network, _ = life
 
     never = [action.name for action in ACTIONS if not network.performed[action.name]]
@@ -73,7 +73,7 @@ def test_everything_that_contracts_and_hooks_can_do_happens(life):
     assert made[True] and made[False]
 
 
-def test_contracts_and_their_storage_are_as_the_network_knows_them(world):
+def test_contracts_and_their_storage_match_the_network(world):
     deployed = world.contracts.deployed.values()
     assert stored("contract", "id, file_id, initcode, runtime_bytecode") == sorted(
         (one.number, one.file, one.initcode, one.code) for one in deployed
@@ -92,7 +92,7 @@ def test_contracts_and_their_storage_are_as_the_network_knows_them(world):
             assert rows[number][2] == account.address
 
 
-def test_results_and_logs_tell_what_came_of_each_transaction(world):
+def test_results_and_logs_match_the_network(world):
     results = world.contracts.results
     columns = (
         "consensus_timestamp, contract_id, sender_id, transaction_hash, gas_limit, gas_used, call_result"
@@ -122,7 +122,7 @@ def test_results_and_logs_tell_what_came_of_each_transaction(world):
     assert all(gas == used for gas, used in map(actions.__getitem__, out_of_gas))
 
 
-def test_the_bloom_of_a_log_holds_the_address_that_is_shown_for_it(world):
+def test_the_bloom_of_a_log_holds_the_address_shown_for_it(world):
     addresses: dict[int, bytes | None] = dict(stored("entity", "id, evm_address", "type = 'CONTRACT'"))
     columns = "contract_id, topic0, topic1, topic2, topic3, bloom"
     for number, *topics, bloom in stored("contract_log", columns, "bloom <> '\\x00'"):
@@ -130,7 +130,7 @@ def test_the_bloom_of_a_log_holds_the_address_that_is_shown_for_it(world):
         assert bloom == log_bloom.of_log(addresses[number] or entity_id.long_zero(number), words)
 
 
-def test_ethereum_transactions_are_signed_by_who_sends_them(world):
+def test_ethereum_transactions_are_signed_by_their_senders(world):
     senders = {one.consensus_timestamp: one.sender for one in world.contracts.results if one.contract}
     types = set()
 
@@ -144,7 +144,7 @@ def test_ethereum_transactions_are_signed_by_who_sends_them(world):
     assert types == {0, 1, 2}
 
 
-def test_hooks_and_their_storage_are_as_the_network_knows_them(world):
+def test_hooks_and_their_storage_match_the_network(world):
     known = world.contracts.hooks.values()
 
     assert stored("hook", "owner_id, hook_id, contract_id, created_timestamp, deleted") == sorted(

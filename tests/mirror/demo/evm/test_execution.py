@@ -1,4 +1,4 @@
-"""The simulated network's EVM against known values: published cases, and what its contracts' sources say."""
+"""The simulated network's EVM, against published cases and the sources of its contracts."""
 
 import json
 import os
@@ -147,7 +147,7 @@ def created_address(creator, nonce):
     return keccak256(rlp.encode([creator, nonce]))[12:]
 
 
-def test_a_creation_leaves_the_runtime_code_and_what_the_constructor_stored():
+def test_a_creation_stores_the_runtime_code_and_the_values_of_the_constructor():
     ledger = Slate()
 
     done = ledger.create("Coin", "Demo Coin", "DMO", 5_000)
@@ -161,7 +161,7 @@ def test_a_creation_leaves_the_runtime_code_and_what_the_constructor_stored():
     assert ledger.call("name()").output == encode(["string"], ["Demo Coin"])
 
 
-def test_a_transfer_tells_what_it_read_wrote_and_logged():
+def test_a_transfer_reports_its_reads_writes_and_logs():
     ledger = Slate()
     ledger.create("Coin", "Demo Coin", "DMO", 5_000)
 
@@ -176,7 +176,7 @@ def test_a_transfer_tells_what_it_read_wrote_and_logged():
     assert log.data == words(7)
 
 
-def test_a_custom_error_and_a_reason_are_given_as_they_are_encoded():
+def test_custom_errors_and_reasons_are_returned_as_encoded():
     ledger = Slate()
     ledger.create("Faults")
 
@@ -221,7 +221,7 @@ def test_a_halt_uses_all_gas_and_writes_nothing(signature, result, error):
     assert all(slot.written is None for slots in done.slots.values() for slot in slots.values())
 
 
-def test_what_an_inner_call_wrote_before_it_reverted_is_not_written():
+def test_writes_of_an_inner_call_that_reverts_are_undone():
     ledger = Slate()
     ledger.create("Faults")
 
@@ -232,7 +232,7 @@ def test_what_an_inner_call_wrote_before_it_reverted_is_not_written():
     assert done.frames[1].output == call_data("Error(string)", "Faults: not meant to stay")
 
 
-def test_children_live_where_the_creators_nonce_or_the_salt_put_them():
+def test_addresses_of_children_follow_from_nonce_or_salt():
     ledger = Slate()
     ledger.create("Factory")
     made = ledger.call("make()", value=70)

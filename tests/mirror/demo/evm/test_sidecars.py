@@ -50,7 +50,7 @@ def test_actions_are_the_calls_in_the_order_they_began():
     assert (payment.value, payment.input, payment.WhichOneof("result_data")) == (60, b"", "output")
 
 
-def test_a_failure_is_told_by_its_data_or_its_cause():
+def test_a_failed_action_has_a_revert_reason_or_an_error():
     ledger = Slate()
     ledger.create("Faults")
 
@@ -62,7 +62,7 @@ def test_a_failure_is_told_by_its_data_or_its_cause():
     assert halted.gas_used == halted.gas
 
 
-def test_state_changes_tell_numbers_without_leading_zeros():
+def test_state_changes_have_no_leading_zeros():
     ledger = Slate()
     ledger.create("Faults")
 
@@ -74,5 +74,5 @@ def test_state_changes_tell_numbers_without_leading_zeros():
     assert (change.slot, change.value_read, change.value_written.value) == (b"\1", b"", b"\1\2")
 
 
-def test_what_could_not_be_created_is_told_by_its_init_code_alone():
+def test_a_failed_creation_has_only_init_code():
     assert sidecars.bytecode(None, b"init").bytecode == ContractBytecode(initcode=b"init")

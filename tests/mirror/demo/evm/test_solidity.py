@@ -6,7 +6,7 @@ from mirror.demo.evm.solidity import FOLDER, call_data, compiled
 VALUES = {"address": bytes(20), "uint256": 0}
 
 
-def test_the_compiled_contracts_are_those_of_the_sources():
+def test_the_compiled_contracts_match_their_sources():
     stored = json.loads((FOLDER / "compiled.json").read_text())["sources"]
 
     assert stored == {
@@ -14,7 +14,7 @@ def test_the_compiled_contracts_are_those_of_the_sources():
     }
 
 
-def test_call_data_begins_with_the_selector_the_compiler_gave():
+def test_call_data_begins_with_the_selector_from_the_compiler():
     coin = compiled("Coin")
 
     for signature, selector in coin.selectors.items():

@@ -1,4 +1,4 @@
-"""The simulated network's life: the same for the same seed, without forks whenever it is killed."""
+"""The stream of the simulated network: the same for the same seed, and without forks after a kill."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost):
 
 
 @pytest.mark.parametrize("left", [None, b"", b"what another version of the program has left"])
-def test_only_a_network_that_this_version_left_goes_on(tmp_path, left):
+def test_only_a_network_left_by_this_version_goes_on(tmp_path, left):
     publisher = Publisher(tmp_path, NODES)
     if left is not None:
         (tmp_path / "network.state").write_bytes(left)

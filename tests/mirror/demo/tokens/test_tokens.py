@@ -1,4 +1,4 @@
-"""What the simulated network's people did with tokens is what the tables say."""
+"""The loaded tables hold the tokens of the simulated network."""
 
 import os
 from collections import Counter
@@ -230,7 +230,7 @@ def _allowances_match(world: World) -> None:
 
 @pytest.mark.usefixtures("ledger_tables")
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_what_is_true_of_tokens_is_stored_after_every_block(seed: int) -> None:
+def test_tokens_match_the_network_after_every_block(seed: int) -> None:
     blocks = []
     for network, block in play(seed, 6, 150):
         load(block)
@@ -260,7 +260,7 @@ def adds_up(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_everything_that_can_be_done_with_tokens_happens_in_a_long_run(seed: int) -> None:
+def test_every_use_of_tokens_happens_in_a_long_run(seed: int) -> None:
     successful, failed = Counter[str](), Counter[str]()
     for network, block in play(seed, 20, 100):
         adds_up(network.world)

@@ -1,4 +1,4 @@
-"""Custom fees in the simulated network, by the rules of HIP-18; and why transfers are refused."""
+"""Custom fees of token transfers by the rules of HIP-18, and refusals of transfers."""
 
 import pytest
 
@@ -126,7 +126,7 @@ def test_a_royalty_is_a_part_of_the_price_that_the_seller_gets(network):
     assert assessed(transfers) == [(5 * HBAR, 0, COLLECTOR, [ADA])]
 
 
-def test_of_a_gift_the_receiver_pays_the_fallback_fee(network):
+def test_the_receiver_of_a_gift_pays_the_fallback_fee(network):
     art = charge(network, ART, RoyaltyFee(5, 100, COLLECTOR, FixedFee(9, COLLECTOR, CURRENCY)))
     transfers = hand_over(network, art, ADA, BOB)
     assert moved(transfers) == {CURRENCY: {BOB: -9, COLLECTOR: 9}}
@@ -148,18 +148,18 @@ def test_a_serial_changes_hands_and_no_one_else_may_spend_it(network):
 
 
 # REFUSALS
-def test_what_is_there_can_be_sent(network):
+def test_all_of_a_balance_can_be_sent(network):
     assert send(network, charge(network, COIN), ADA, BOB, 1_000).refusal() is None
 
 
-def test_more_than_there_is_is_refused_and_so_is_too_little_for_the_fee(network):
+def test_too_little_for_the_amount_or_the_fee_is_refused(network):
     coin = charge(network, COIN, FixedFee(1, COLLECTOR, COIN))
     assert send(network, coin, ADA, BOB, 1_001).refusal() == "INSUFFICIENT_TOKEN_BALANCE"
     refusal = send(network, coin, ADA, BOB, 1_000).refusal()
     assert refusal == "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
-def test_a_frozen_or_unknown_account_a_paused_or_deleted_token_moves_nothing(network):
+def test_frozen_accounts_missing_kyc_paused_and_deleted_tokens_are_refused(network):
     coin = charge(network, COIN)
     transfers = send(network, coin, ADA, BOB, 1)
     coin.relationships[BOB].kyc_granted = False
@@ -182,7 +182,7 @@ def test_a_frozen_or_unknown_account_a_paused_or_deleted_token_moves_nothing(net
     ],
     ids=["none allowed", "all used", "one left", "no limit"],
 )
-def test_who_is_not_associated_receives_as_the_limit_allows(network, limit, used, refusal):
+def test_automatic_associations_follow_the_limit(network, limit, used, refusal):
     coin, known = charge(network, COIN), network.world.tokens
     known.dissociate(coin, BOB, 1)
     network.world.accounts[BOB].max_automatic_token_associations = limit
@@ -196,7 +196,7 @@ def test_who_is_not_associated_receives_as_the_limit_allows(network, limit, used
         assert known.automatic_associations[BOB] == used + 1
 
 
-def test_who_claims_is_associated_whatever_the_limit(network):
+def test_a_claim_associates_whatever_the_limit(network):
     coin = charge(network, COIN)
     network.world.tokens.dissociate(coin, BOB, 1)
     transfers = Transfers(network)
@@ -207,7 +207,7 @@ def test_who_claims_is_associated_whatever_the_limit(network):
     assert not coin.relationships[BOB].automatic
 
 
-def test_where_all_begin_frozen_or_unknown_nobody_is_associated_by_a_transfer(network):
+def test_a_transfer_associates_nobody_with_a_token_frozen_or_without_kyc_by_default(network):
     coin = charge(network, COIN)
     network.world.tokens.dissociate(coin, BOB, 1)
     network.world.accounts[BOB].max_automatic_token_associations = -1

@@ -1,4 +1,4 @@
-"""A network that goes on for days: it forgets what is over, and everything goes on happening."""
+"""A network that is live for days forgets what is over, and every action still happens."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_everything_happens_in_a_network_that_forgets(aged):
     assert {action.name for action in actions.ALL} == set(aged.performed)
 
 
-def test_of_what_is_over_only_the_last_is_kept(aged):
+def test_only_the_last_of_what_is_over_is_kept(aged):
     world = aged.world
     for known in (world.topics, world.files, world.tokens.issued, world.nodes.by_id, world.schedules):
         over = [one for one in known.values() if getattr(one, "deleted", False)]
@@ -34,7 +34,7 @@ def test_of_what_is_over_only_the_last_is_kept(aged):
     assert max(len(topic.messages) for topic in world.topics.values()) <= 20
 
 
-def test_what_is_forgotten_was_not_needed_by_what_is_kept(aged):
+def test_nothing_kept_refers_to_what_was_forgotten(aged):
     world = aged.world
     contracts = world.contracts
     for number, contract in contracts.deployed.items():

@@ -1,4 +1,4 @@
-"""What the simulated network did is what the tables say of it."""
+"""The loaded tables hold the state of the simulated network."""
 
 from typing import Any
 
@@ -237,7 +237,7 @@ def staking_matches(network: Network) -> None:
 
 @pytest.mark.usefixtures("ledger_tables")
 @pytest.mark.parametrize("seed", range(2))
-def test_the_tables_are_as_the_network_is(seed: int) -> None:
+def test_the_tables_match_the_network(seed: int) -> None:
     network, blocks = life(seed, blocks=40, transactions=20, pause=2 * HOUR)
 
     load(*blocks)
@@ -254,7 +254,7 @@ def test_the_tables_are_as_the_network_is(seed: int) -> None:
 
 @pytest.mark.usefixtures("ledger_tables")
 @pytest.mark.parametrize(("days", "updates"), [(3, 11), (100, 29)])
-def test_the_tables_are_as_a_network_is_that_was_off_for_days_each_time(days: int, updates: int) -> None:
+def test_the_tables_match_a_network_that_pauses_for_days(days: int, updates: int) -> None:
     network, blocks = life(seed=3, blocks=6, transactions=80, pause=days * 24 * HOUR)
 
     load(*blocks)

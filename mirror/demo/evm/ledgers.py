@@ -1,0 +1,69 @@
+"""The state before a transaction, as the EVM reads it: the world, or the storage of one hook."""
+
+from collections.abc import Iterable
+
+from mirror.demo.world.accounts import Account
+from mirror.demo.world.contracts import Contract, Hook
+from mirror.demo.world.world import World
+from mirror.values import entity_id
+
+# The system contract as which hooks run.
+HOOK_CONTRACT = 365
+HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
+
+
+class WorldLedger:
+    """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
+
+    def __init__(self, world: World, around: Iterable[Account]) -> None:
+        self._world = world
+        self._accounts = {account.address: account for account in around}
+
+    def account(self, address: bytes) -> Account | None:
+        """Return the account or contract at an address."""
+        account = self._accounts.get(address)
+        if account is None:
+            number = self._world.contracts.by_address.get(address)
+            account = self._world.accounts[number] if number is not None else None
+        return account
+
+    def balance(self, address: bytes) -> int:
+        account = self.account(address)
+        return account.balance if account else 0
+
+    def nonce(self, address: bytes) -> int:
+        account = self.account(address)
+        return account.nonce if account else 0
+
+    def code(self, address: bytes) -> bytes:
+        contract = self._contract(address)
+        return contract.code if contract else b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        contract = self._contract(address)
+        stored = contract.slots.get(slot) if contract else None
+        return stored.value if stored else 0
+
+    def _contract(self, address: bytes) -> Contract | None:
+        contracts = self._world.contracts
+        return contracts.deployed.get(contracts.by_address.get(address, 0))
+
+
+class HookLedger:
+    """The storage and code of a hook, at the address of the system contract that runs hooks."""
+
+    def __init__(self, hook: Hook, code: bytes) -> None:
+        self._hook, self._code = hook, code
+
+    def balance(self, address: bytes) -> int:
+        return 0
+
+    def nonce(self, address: bytes) -> int:
+        return 0
+
+    def code(self, address: bytes) -> bytes:
+        return self._code if address == HOOK_ADDRESS else b""
+
+    def slot(self, address: bytes, slot: int) -> int:
+        stored = self._hook.slots.get(slot.to_bytes(32, "big"))
+        return int.from_bytes(stored.value, "big") if stored and address == HOOK_ADDRESS else 0
