@@ -83,11 +83,7 @@ def topic_json(topic: TopicRow) -> TopicJson:
 def keys_of_list(key_list: bytes) -> list[bytes]:
     """Return the serialized keys of a serialized KeyList; none of other bytes."""
     try:
-        return [
-            key_list[field.value : field.end]
-            for field in wire.fields(key_list)
-            if field.number == _KEYS_OF_A_LIST and field.wire_type == wire.LENGTH_DELIMITED
-        ]
+        return wire.repeated_bytes(key_list, _KEYS_OF_A_LIST)
     except DecodeError:
         return []
 

@@ -220,7 +220,7 @@ def _write(values: dict[str, Any]) -> None:
         )
     except Error as error:
         if outage.is_outage(error):
-            outage.noted(error)
+            outage.report(error)
         else:
             log.warning("event=report problem=%r", str(error).strip())
         connection.close()

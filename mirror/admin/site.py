@@ -100,7 +100,7 @@ class MirrorAdminSite(admin.AdminSite):
 
     def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
         if outage.is_outage(error):
-            outage.noted(error, request=True)
+            outage.report(error, request=True)
             # A page of the admin would need the database for the user's name.
             text = "The database is away: try again in a moment."
             return HttpResponse(text, status=503, content_type="text/plain")

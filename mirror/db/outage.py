@@ -64,27 +64,27 @@ def answers() -> bool:
 # LOG
 
 
-class _Speaker:
-    """This process's part in the log of an outage: to write it if no other does, else only to count."""
+class _OutageLog:
+    """This process's part in logging an outage: write the lines if no other process does, else only count."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._speaking = False
+        self._writing = False
 
-    def noted(self, error: BaseException, *, request: bool) -> None:
+    def report(self, error: BaseException, *, request: bool) -> None:
         file = _open()
         if request:
             os.write(file, b".")
         with self._lock:
-            if not self._speaking and _locked(file):
-                self._speaking = True
+            if not self._writing and _locked(file):
+                self._writing = True
                 # Requests refused in an earlier outage don't count.
                 os.ftruncate(file, int(request))
-                threading.Thread(target=self._speak, args=(file, _reason(error)), daemon=True).start()
+                threading.Thread(target=self._write, args=(file, _reason(error)), daemon=True).start()
                 return
         os.close(file)
 
-    def _speak(self, file: int, reason: str) -> None:
+    def _write(self, file: int, reason: str) -> None:
         began = reminded = time.monotonic()
         if answers():
             log.warning('event=database_connection_lost reason="%s"', reason)
@@ -93,20 +93,20 @@ class _Speaker:
             while not answers():
                 if time.monotonic() - reminded >= _REMIND_SECONDS:
                     reminded = time.monotonic()
-                    _tell("event=database_still_away", file, began)
+                    _log_count("event=database_still_away", file, began)
                 time.sleep(_LOOK_SECONDS)
-            _tell("event=database_back", file, began)
+            _log_count("event=database_back", file, began)
         with self._lock:
-            self._speaking = False
+            self._writing = False
             os.close(file)
 
 
-_speaker = _Speaker()
+_log = _OutageLog()
 
 
-def noted(error: BaseException, *, request: bool = False) -> None:
+def report(error: BaseException, *, request: bool = False) -> None:
     """Log an outage, once for all processes; `request` if a request is refused for it."""
-    _speaker.noted(error, request=request)
+    _log.report(error, request=request)
 
 
 def _open() -> int:
@@ -126,7 +126,7 @@ def _locked(file: int) -> bool:
     return True
 
 
-def _tell(event: str, file: int, began: float) -> None:
+def _log_count(event: str, file: int, began: float) -> None:
     log.warning("%s seconds=%d requests_refused=%d", event, time.monotonic() - began, os.fstat(file).st_size)
 
 
@@ -150,7 +150,7 @@ def outlast(
         except ERRORS as error:
             if not is_outage(error):
                 raise
-            noted(error)
+            report(error)
         if not _wait(stopping, start_again):
             return None
 

@@ -129,7 +129,7 @@ def answer(call: Call) -> Answer:
 def without_database(error: Exception) -> Answer:
     """What is told when the database fails or takes too long; the next call gets a new connection."""
     if outage.is_outage(error):
-        outage.noted(error, request=True)
+        outage.report(error, request=True)
     else:
         log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
     connection.close()

@@ -150,7 +150,7 @@ class Filters:
                 self._all = (*self._of_setting, *_kept())
             except DatabaseError as error:
                 if outage.is_outage(error):
-                    outage.noted(error)
+                    outage.report(error)
                 else:
                     log.warning("event=filters_not_read error=%s", str(error).strip().partition("\n")[0])
             finally:

@@ -148,7 +148,7 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
     if isinstance(error, Http404):
         return NotFound()
     if outage.is_outage(error):
-        outage.noted(error, request=True)
+        outage.report(error, request=True)
         return Unavailable()
     if isinstance(error, psycopg.Error | DatabaseError):
         log.error("event=database_error method=%s path=%s", request.method, request.path, exc_info=error)
