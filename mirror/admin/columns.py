@@ -1,4 +1,4 @@
-"""The columns of a table: of which kind each is, what it is called, and which of them an index finds."""
+"""The columns of a table: their kinds, their headings, and which of them an index finds."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -133,14 +133,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         text = search_term.strip()
         if not text:
             return queryset, False
-        conditions = list(self.search(text))
-        if not conditions:
+        candidates = list(self.search(text))
+        if not candidates:
             messages.error(request, f"“{text}” is not something to search for here. {self.search_help_text}")
             return queryset.none(), False
-        for condition in conditions[:-1]:
+        for condition in candidates[:-1]:
             if queryset.filter(condition).exists():
                 return queryset.filter(condition), False
-        return queryset.filter(conditions[-1]), False
+        return queryset.filter(candidates[-1]), False
 
     def _search_help(self) -> str:
         ways = [self.search_also] if self.search_also else []
@@ -258,10 +258,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 class CompositeKeyAdmin(ReadOnlyAdmin):
-    """A table whose key has several columns, or whose rows nothing tells apart but all that they say.
+    """A table whose key has several columns, or one without a key.
 
-    Django refuses to register such a model, since its forms can't deal with the key; here are none, and
-    `mirror.admin.site` lets it in.
+    Django refuses to register such a model, since its forms can't deal with the key. These pages have no
+    form, so `mirror.admin.site` accepts it.
     """
 
     @cached_property
