@@ -1,7 +1,7 @@
-"""Pages over a pair of columns in order: a pair compares by its first column, then by its second.
+"""Pages ordered by a pair of columns: by the first column, then by the second.
 
-A condition on pairs is written as up to three ranges of an index on both columns, each read in order and no
-further than the page is long, because PostgreSQL would read a row comparison's whole index otherwise.
+A condition on pairs is written as up to three ranges of an index on both columns. Each is read in order up to
+the length of the page; for a row comparison PostgreSQL would read the whole index.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ class Statement(NamedTuple):
 class PairBounds:
     """A range of pairs.
 
-    The second column's bounds apply at the ends of the first one's: its lower bound where the first column
-    has its own lowest value, its upper bound where the first has its highest; between the ends every second
-    value belongs to the range. If the first column is equal to something they apply as they are, and an
-    equality of the second column applies to every pair.
+    The bounds of the second column apply at the ends of the first one's: its lower bound at the lowest value
+    of the first column, its upper bound at the highest. Between the ends every second value is in the range.
+    If the first column has an equality, the second's bounds apply as they are. An equality of the second
+    column applies to every pair.
     """
 
     first: Bounds = Bounds()
     second: Bounds = Bounds()
 
     def parts(self, first_column: str, second_column: str) -> list[Where]:
-        """Conditions of which every pair in the range meets exactly one; none if the range is empty."""
+        """Return conditions of which each pair in the range meets exactly one; none if the range is empty."""
         first, second = self.first, self.second
         if first.empty:
             return []
@@ -64,7 +64,7 @@ def _at(value: int, column: str) -> Where:
 def page_of_pairs(
     select: str, query: Query, bounds: PairBounds, columns: tuple[str, str], *, led_by: str = ""
 ) -> Statement:
-    """The page of `select ... from ...` within the bounds, ordered by the two columns.
+    """Return the page of `select ... from ...` within the bounds, ordered by the two columns.
 
     `led_by` is an order that comes before theirs, such as that of the first column of the index to be used.
     """
@@ -79,7 +79,7 @@ def page_of_pairs(
 
 
 def among_pairs(bounds: PairBounds, columns: tuple[str, str]) -> Where:
-    """The same range as one condition, for a statement that can't run along an index of the pair."""
+    """Return the range as one condition, for a statement that can't use an index of the pair."""
     parts = bounds.parts(*columns) or [Where(("false",))]
     alternatives = " or ".join(f"({' and '.join(part.conditions) or 'true'})" for part in parts)
     return Where((f"({alternatives})",), _values(parts))

@@ -33,13 +33,13 @@ from mirror.config.settings import SETTINGS
         ],
     ],
 )
-def test_a_value_that_can_not_be_used_is_named_with_what_would_be_right(variable, text, sentence):
+def test_an_error_names_the_variable_and_the_values_allowed(variable, text, sentence):
     with pytest.raises(InvalidSetting) as raised:
         load({variable: text})
     assert str(raised.value) == sentence
 
 
-def test_a_mistyped_variable_is_told_instead_of_being_ignored():
+def test_a_mistyped_variable_is_an_error():
     with pytest.raises(InvalidSetting, match="did you mean SVC_MIRROR_WEB_WORKERS"):
         load({"SVC_MIRROR_WEB_WORKRES": "3"})
 
@@ -51,7 +51,7 @@ def test_a_mistyped_variable_is_told_instead_of_being_ignored():
         ("SVC_MIRROR_DB_URL", "The url is set by DATABASE_URL."),
     ],
 )
-def test_a_setting_with_a_variable_of_its_own_is_told_by_that(variable, sentence):
+def test_the_long_name_of_a_shorter_variable_is_an_error(variable, sentence):
     with pytest.raises(InvalidSetting) as raised:
         load({variable: "8080"})
     assert str(raised.value) == sentence

@@ -20,7 +20,7 @@ def test_a_keyless_table_has_no_primary_key_in_the_database() -> None:
     assert '"id" bigint NOT NULL PRIMARY KEY' in table_sql(Entity)
 
 
-def test_a_partitioned_table_says_how() -> None:
+def test_a_partitioned_table_has_its_partition_key() -> None:
     assert table_sql(TransactionHash).endswith(") PARTITION BY LIST (mod(get_byte(hash, 0), 32))")
 
 

@@ -18,7 +18,7 @@ def comparisons(*pairs):
         ([("gt", 1)], set()),
     ],
 )
-def test_of_values_named_those_between_the_ends_are_within(given, within):
+def test_equal_values_outside_the_range_are_dropped(given, within):
     assert Bounds.of(comparisons(*given)).equal_within == within
 
 

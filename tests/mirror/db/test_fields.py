@@ -40,7 +40,7 @@ def test_an_entity_row_round_trips() -> None:
     assert (read.balance, read.key, read.deleted) == (HIGHEST, None, None)
 
 
-def test_columns_not_given_get_the_databases_defaults() -> None:
+def test_missing_columns_get_the_defaults_of_the_database() -> None:
     read = again(entity())
 
     assert (read.type, read.memo, read.ethereum_nonce, read.staked_node_id) == ("UNKNOWN", "", 0, -1)

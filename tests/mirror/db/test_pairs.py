@@ -48,7 +48,7 @@ def test_a_page_has_the_first_pairs_of_the_range_in_order(db, first, second, des
     assert fetch(f"{SELECT} {among.sql} order by a, b", among.values) == sorted(expected)
 
 
-def test_at_most_three_parts_that_name_their_ends():
+def test_a_range_has_at_most_three_parts():
     range_ = PairBounds(Bounds(lower=2, upper=5), Bounds(lower=3, upper=1))
     assert range_.parts("a", "b") == [
         Where(("a = %s", "b >= %s"), (2, 3)),

@@ -31,7 +31,7 @@ def reference() -> dict[str, Any]:
     return content
 
 
-def test_the_migrations_make_what_the_committed_statement_says(migrated: dict[str, Any]) -> None:
+def test_the_migrations_make_the_committed_schema(migrated: dict[str, Any]) -> None:
     assert migrated == json.loads(STATEMENT.read_text())
 
 
@@ -51,9 +51,7 @@ def test_every_table_is_as_in_the_reference(migrated: dict[str, Any], reference:
     assert {name: migrated["tables"].get(name) for name in wanted} == wanted
 
 
-def test_everything_beside_the_tables_is_as_in_the_reference(
-    migrated: dict[str, Any], reference: dict[str, Any]
-) -> None:
+def test_everything_else_is_as_in_the_reference(migrated: dict[str, Any], reference: dict[str, Any]) -> None:
     assert migrated["enums"] == reference["enums"]
     assert migrated["domains"] == reference["domains"]
     assert migrated["sequences"] == reference["sequences"]

@@ -72,7 +72,7 @@ def test_a_statement_is_prepared_once_for_all_sizes_of_numbers(db):
     assert count == 1
 
 
-def test_the_session_of_readers(db, monkeypatch, settings_of):
+def test_readers_have_their_own_session_settings(db, monkeypatch, settings_of):
     settings_of({"rest.db.statementTimeout": 20.0})
     # A fresh cursor, since what an earlier test set was rolled back with it.
     monkeypatch.setattr(connections[DEFAULT_DB_ALIAS], "reading", None)

@@ -37,7 +37,7 @@ def turns(ledger_tables: None):
     thread.join()
 
 
-def test_threads_that_have_one_turn_after_the_other_use_one_connection(turns):
+def test_threads_that_take_the_same_turn_share_its_connection(turns):
     found: list[list[int]] = [[], [], []]
     for each in found:
         thread = threading.Thread(target=_in_a_thread, args=(turns, each))

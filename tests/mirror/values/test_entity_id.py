@@ -56,7 +56,7 @@ def test_text_reads_back_to_the_same_id(shard, realm, num):
 
 
 @given(SHARDS, REALMS)
-def test_an_id_of_num_zero_has_no_text_whatever_its_shard_and_realm(shard, realm):
+def test_an_id_with_num_zero_has_no_text_in_any_shard_and_realm(shard, realm):
     assert entity_id.text(entity_id.encode(shard, realm, 0)) is None
 
 
@@ -73,7 +73,7 @@ def test_missing_parts_of_a_text_are_those_of_the_network():
 @pytest.mark.parametrize(
     "text", ["", "a", "1.2.3.4", "-5", "0.0.", ".1", "0x1", "1 ", "0.0.1\n", "٣", "0.0.274877906944"]
 )
-def test_text_that_is_no_entity_id_is_refused(text):
+def test_other_text_is_not_an_entity_id(text):
     with pytest.raises(entity_id.InvalidEntityId):
         entity_id.parse(text)
 

@@ -123,7 +123,7 @@ def test_weibars_become_whole_tinybars_in_the_shortest_signed_bytes(weibars: int
     ],
 )
 @pytest.mark.checklist("ETH-06")
-def test_what_is_no_transaction_is_refused_with_a_reason(data: bytes, problem: str) -> None:
+def test_other_bytes_are_refused_with_a_reason(data: bytes, problem: str) -> None:
     with pytest.raises(InvalidEthereumData, match=problem):
         ethereum.decode(data)
 

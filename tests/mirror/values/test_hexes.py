@@ -19,7 +19,7 @@ def test_text_that_is_not_hex_is_refused(text):
         hexes.parse(text)
 
 
-def test_nothing_stays_nothing():
+def test_no_bytes_have_no_text():
     assert hexes.text(None) is None
     assert hexes.base64_text(None) is None
 

@@ -86,7 +86,7 @@ def test_every_primitive_key_has_a_public_key(key, expected):
         Key(ed25519=b"").SerializeToString(),
     ],
 )
-def test_what_is_not_one_primitive_key_has_no_public_key(key):
+def test_several_keys_or_other_bytes_have_no_public_key(key):
     assert keys.public_key(key) is None
 
 

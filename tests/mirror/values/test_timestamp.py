@@ -32,7 +32,7 @@ def test_newer_endpoints_write_the_time_0_in_their_own_way():
     assert timestamp.newer_range_json(0, None) == {"from": "0.0", "to": None}
 
 
-def test_a_staking_period_is_the_day_after_its_last_nanosecond_before():
+def test_a_staking_period_is_the_day_that_follows_a_nanosecond():
     day = timestamp.staking_period_json(1_699_919_999_999_999_999)
     assert day == {"from": "1699920000.000000000", "to": "1700006400.000000000"}
 
@@ -66,7 +66,7 @@ def test_a_short_fraction_is_filled_up_on_the_right():
 @pytest.mark.parametrize(
     "text", ["", "1.", ".5", "-1", "1.0000000001", "12345678901", "1e3", "1,5", "1\n", "١"]
 )
-def test_text_that_is_no_time_is_refused(text):
+def test_other_text_is_not_a_time(text):
     with pytest.raises(timestamp.InvalidTimestamp):
         timestamp.parse(text)
 

@@ -132,7 +132,7 @@ def test_content_may_be_missing(api, build):
         *["9223372036.854775808", "100000000000000000", "123456789012345678", "1&timestamp=x"],
     ],
 )
-def test_text_that_is_no_time_is_refused(api, text):
+def test_other_text_is_not_a_time(api, text):
     answer = api.get(f"{URL}?timestamp={text}")
     assert (answer.status, answer.json()) == (400, problem("Failed to convert 'timestamp'"))
     assert answer.headers["cache-control"] == "public, max-age=60"

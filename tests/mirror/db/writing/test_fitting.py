@@ -72,7 +72,7 @@ def test_text_is_cut_to_its_column_and_has_no_nul() -> None:
 
 
 @pytest.mark.parametrize("batches", [1, 3])
-def test_of_rows_with_one_key_the_first_counts_in_whatever_batches(batches: int) -> None:
+def test_the_first_row_of_a_key_counts_in_batches_of_any_size(batches: int) -> None:
     def change(at: int, value: bytes) -> dict[str, Any]:
         message = {"message": value, "running_hash": b"", "payer_account_id": 2}
         return {"consensus_timestamp": at, "topic_id": 9, "sequence_number": 1, **message}
@@ -87,7 +87,7 @@ def test_of_rows_with_one_key_the_first_counts_in_whatever_batches(batches: int)
     assert stored("topic_message", "message") == [(b"first",)]
 
 
-def test_a_slot_told_twice_is_stored_once() -> None:
+def test_a_slot_written_twice_is_stored_once() -> None:
     rows = Rows()
     for read in (b"first", b"second"):
         slot = {"consensus_timestamp": 1, "contract_id": 5, "slot": b"\1", "value_read": read}

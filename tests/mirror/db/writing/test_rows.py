@@ -150,7 +150,7 @@ def test_an_archived_version_has_the_balance_it_ended_with() -> None:
 
 
 @pytest.mark.checklist("MRG-06", "ENT-01", "ENT-02")
-def test_what_is_fixed_at_creation_stays() -> None:
+def test_columns_fixed_at_creation_stay() -> None:
     write(account(1001, 5, alias=b"alias", evm_address=b"address"))
     write({"id": 1001, "since": 9, "alias": b"other", "evm_address": b"other", "created_timestamp": 9})
 
@@ -158,7 +158,7 @@ def test_what_is_fixed_at_creation_stays() -> None:
 
 
 @pytest.mark.checklist("ENT-08")
-def test_what_is_fixed_may_be_told_late() -> None:
+def test_a_fixed_column_may_get_its_value_later() -> None:
     write({"id": 1001, "since": 5, "type": "ACCOUNT", "memo": "seen before its creation"})
     write({"id": 1001, "since": 9, "created_timestamp": 9, "alias": b"alias"})
 
@@ -173,7 +173,7 @@ def test_a_key_without_a_single_public_key_clears_the_stored_one() -> None:
 
 
 @pytest.mark.checklist("MRG-07")
-def test_an_object_first_seen_by_an_update_is_kept_in_part() -> None:
+def test_an_object_first_seen_in_an_update_has_only_the_columns_of_that() -> None:
     write({"id": 1001, "since": 9, "type": "ACCOUNT", "memo": "seen late"})
 
     assert stored("entity", "id, created_timestamp, memo, balance") == [(1001, None, "seen late", 0)]
@@ -220,7 +220,7 @@ def associate(rows: Rows, since: int, **columns: Any) -> None:
 
 
 @pytest.mark.parametrize(("associated", "kept"), [(True, "[5,)"), (False, "[9,)")])
-def test_what_establishes_an_object_is_void_when_it_is_there(associated: bool, kept: str) -> None:
+def test_establishing_an_object_that_exists_does_nothing(associated: bool, kept: str) -> None:
     first, second = Rows(), Rows()
     first.upsert(TokenAccount, since=5, account_id=1, token_id=2, associated=associated)
     associate(second, 9, created_timestamp=9, balance=0)
