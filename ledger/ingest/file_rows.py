@@ -1,4 +1,4 @@
-"""One record file -> rows of a batch: its transactions by the handlers, its sidecars, the block itself."""
+"""The rows of one file: its transactions by the handlers, its sidecars, and the block itself."""
 
 import logging
 import re
@@ -31,7 +31,7 @@ _NANOSECONDS = re.compile(r"[0-9]{11,19}")
 
 
 class FileRows:
-    """Adds files to batches, as the settings choose transactions and what is kept of them."""
+    """Adds files to batches, with the transactions and rows that the settings choose."""
 
     def __init__(self) -> None:
         self._selection = Selection()
@@ -44,7 +44,7 @@ class FileRows:
     def add(
         self, batch: Batch, source: StreamFile, file: RecordFile, *, index: int, load_start: int
     ) -> list[RecordItem]:
-        """Add the block `index`; the transactions of the file that are within the dates.
+        """Add the block `index`, and return its transactions that are within the dates.
 
         Errors: StreamFileError for a sidecar that is damaged, IngestError for a transaction.
         """
@@ -119,7 +119,7 @@ class FileRows:
             ) from error
 
     def _pass_over(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
-        """Store the transaction and its hbar transfers; what its handlers would do is left undone."""
+        """Store the transaction and its hbar transfers, without its type's handlers."""
         with suppress(Exception):
             item.entity_id = entity_of(item, batch)
         for step in self._essential:
@@ -185,13 +185,16 @@ def _add_block(
 
 
 def _named(item: RecordItem) -> str:
-    """Where in a file an item is, when it happened, and what it is."""
+    """Return the item's position in its file, its time and its type."""
     at, kind = item.consensus_timestamp, transaction_types.name(item.transaction_type)
     return f"transaction {item.index} at {timestamp.text(at)} ({kind})"
 
 
 def _passed_over() -> frozenset[int]:
-    """Consensus timestamps (ns), written as this node's messages or its log do. Errors: InvalidFilter."""
+    """Return the consensus timestamps (ns) to pass over, written as in messages or the log.
+
+    Errors: InvalidFilter.
+    """
     texts = config.value(PASS_OVER)
     try:
         return frozenset(
@@ -202,9 +205,9 @@ def _passed_over() -> frozenset[int]:
 
 
 def _note_impossible(item: RecordItem, batch: Batch, entity: ImpossibleId) -> None:
-    """Tell of an entity that can't be one, unless the network refused the transaction for that very reason.
+    """Note an impossible entity id, unless the network refused the transaction for that very reason.
 
-    Numbers of contracts come from the code of contracts, too, which may ask for anything.
+    Contract ids may also come from the code of contracts, which may name anything.
     """
     if item.result in INVALID_ID:
         return

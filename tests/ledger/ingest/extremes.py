@@ -83,7 +83,7 @@ def _typical_message(descriptor: Any, without: frozenset[str], depth: int) -> An
 
 
 def _values(field: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """What a field is to hold; None for nothing, a list for a repeated one."""
+    """Yield named values for a field: None when it is missing, lists for a repeated one."""
     yield " missing", None
     repeated = _is_repeated(field)
     if field.type == _MESSAGE:

@@ -1,4 +1,4 @@
-"""What the tables hold, for comparing two loads."""
+"""Contents of the tables, for comparing two loads."""
 
 from typing import Any
 

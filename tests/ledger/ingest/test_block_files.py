@@ -313,7 +313,7 @@ def test_blocks_around_record_files_are_a_chain_of_their_own(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-def test_what_an_ethereum_transaction_of_a_block_asks_for_it_says_itself(
+def test_gas_and_amount_of_an_ethereum_transaction_in_a_block_come_from_its_bytes(
     tmp_path: Path, in_file: bool
 ) -> None:
     stream = BlockStream()
@@ -348,7 +348,7 @@ def test_a_supply_that_did_not_change_is_kept(tmp_path: Path) -> None:
     assert stored("token", "token_id, total_supply") == [(5001, 9)]
 
 
-def test_what_a_contract_did_in_a_block_is_kept(tmp_path: Path) -> None:
+def test_the_results_of_a_contract_in_a_block_are_stored(tmp_path: Path) -> None:
     contract = {"contractNum": 2001}
     stream = BlockStream()
     key = {"slot_key_key": {"contractID": contract, "key": b"\1".rjust(32, b"\0")}}

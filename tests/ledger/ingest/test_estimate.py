@@ -1,4 +1,4 @@
-"""What loading would bring, from a sample: exact where all files are read, near where some are."""
+"""Estimates from a sample: exact if all files are read, near if some are."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_of_few_files_all_are_read_without_a_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_of_many_files_a_sample_tells_what_will_be_stored(tmp_path: Path) -> None:
+def test_a_sample_of_many_files_estimates_the_rows(tmp_path: Path) -> None:
     write(tmp_path, 3 * SAMPLED)
     files = find_record_files([tmp_path])
 
@@ -58,7 +58,7 @@ def test_of_many_files_a_sample_tells_what_will_be_stored(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("layout", Layout)
 def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> None:
-    """Of two hours, in the second of which as many files appear as in three of the first."""
+    """Two hours; in the second one three times as many files appear."""
     composer = Composer(nodes=signing_nodes(2), start=START)
     for minute in [*range(0, 60, 3), *range(60, 120)]:
         composer.consensus_timestamp = START + minute * MINUTE
@@ -76,7 +76,7 @@ def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> N
     assert expected.bytes == pytest.approx(size, rel=0.05)
 
 
-def test_where_a_listing_ends_early_files_are_told_by_how_dense_they_are(
+def test_files_after_the_end_of_a_listing_are_estimated_by_density(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     composer = Composer(nodes=signing_nodes(1), start=START, interval=MINUTE)

@@ -59,7 +59,7 @@ def test_the_stream_stops_at_a_defect_and_names_file_time_type_cause_and_the_way
 
 
 @pytest.mark.parametrize("as_text", [timestamp.text, str], ids=["seconds", "nanoseconds"])
-def test_of_what_is_passed_over_the_transaction_and_its_transfers_are_stored_and_status_keeps_saying_so(
+def test_a_transaction_passed_over_is_stored_with_its_transfers_and_status_keeps_saying_so(
     as_text: Any,
 ) -> None:
     block, at = composed()

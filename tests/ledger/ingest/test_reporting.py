@@ -1,4 +1,4 @@
-"""What a loader reports of itself, as the row of loader_state says it."""
+"""Reports of a loader in the row of loader_state."""
 
 import threading
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def reported(activity: str) -> dict[str, Any]:
     return dict(wait_until(lambda: rows.filter(activity=activity).first(), rows.first))
 
 
-def test_a_loader_says_what_it_has_loaded_and_that_it_stopped(tmp_path: Any) -> None:
+def test_a_loader_reports_its_progress_and_that_it_stopped(tmp_path: Any) -> None:
     stream = Stream()
     for _ in range(3):
         stream.send({1001: -1, 1002: 1})
@@ -103,7 +103,7 @@ def test_a_loader_that_fails_leaves_its_last_error(error: Exception, expected: d
 
 @pytest.fixture
 def running() -> Iterator[dict[str, Any]]:
-    """What a loader that runs elsewhere has said of itself; it holds its lock."""
+    """Store the report of a loader that runs elsewhere and holds the lock."""
     other = connections.create_connection("default")
     with other.cursor() as cursor:
         cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
@@ -145,7 +145,7 @@ def test_stopping_is_no_failure() -> None:
     assert reported("stopped")["problem"] is None
 
 
-def test_a_later_loader_replaces_what_an_earlier_one_said() -> None:
+def test_a_later_loader_replaces_the_report_of_an_earlier_one() -> None:
     for source in ("the folder a", "the folder b"):
         with Reporting(source=source):
             pass

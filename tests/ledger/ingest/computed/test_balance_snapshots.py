@@ -94,7 +94,7 @@ def accounts_and_snapshots() -> list[Block]:
 
 
 @pytest.mark.checklist("BAL-03", "BAL-04", "BAL-05", "BAL-08")
-def test_the_first_snapshot_of_a_month_is_full_and_others_hold_what_changed() -> None:
+def test_the_first_snapshot_of_a_month_is_full_and_others_hold_the_changes() -> None:
     load_in_any_batches(*accounts_and_snapshots())
 
     first, second, third = (START + minute * MINUTE for minute in (18, 34, 51))

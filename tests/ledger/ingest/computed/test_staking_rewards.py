@@ -1,4 +1,4 @@
-"""What accounts are owed for staking, period by period."""
+"""Pending staking rewards of accounts, period by period."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def test_a_stake_changed_in_the_period_loses_it(network: Network) -> None:
 
 
 @pytest.mark.checklist("STK-10")
-def test_a_node_without_a_rate_leaves_what_is_owed(network: Network) -> None:
+def test_a_node_without_a_rate_leaves_the_pending_reward(network: Network) -> None:
     network.end_day()
     network.end_day(rate=3)
     network.end_day(rate=99, node=1)
@@ -205,7 +205,7 @@ def test_a_deleted_account_stakes_no_more(network: Network) -> None:
 
 
 @pytest.mark.checklist("STK-07")
-def test_a_balance_is_the_snapshot_and_what_moved_since(network: Network) -> None:
+def test_a_balance_is_the_snapshot_and_the_transfers_since(network: Network) -> None:
     network.send({1001: -200 * HBAR, 1009: 200 * HBAR})
     network.end_day()
 

@@ -135,7 +135,7 @@ def loaded() -> list[Any]:
 
 
 def undisturbed(network: Network) -> Any:
-    """What the tables hold once everything was loaded from the folder, in one go."""
+    """Return the contents of the tables after everything was loaded from the folder at once."""
     empty_tables()
     Pipeline(trust=Trust(network.book)).run(find_record_files([network.folder]))
     held = comparable()
@@ -155,7 +155,7 @@ def comparable() -> Any:
 
 @pytest.mark.parametrize("source", ["folder", "s3", "http"])
 @pytest.mark.parametrize("layout", Layout)
-def test_what_is_published_is_loaded_from_every_kind_of_source(
+def test_published_files_are_loaded_from_every_kind_of_source(
     network: Network, source: str, layout: Layout
 ) -> None:
     network.happen(3, layout=layout)
@@ -327,7 +327,7 @@ def test_it_ends_when_nothing_more_can_come_before_a_time(network: Network) -> N
 # TRUST
 
 
-def test_what_too_few_signed_is_waited_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_too_few_signed_is_waited_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "SECONDS_BEFORE_STUCK", 0.0)
     network.happen(3)
     held_back = {node: network.signature(node, 1) for node in (0, 1, 2)}

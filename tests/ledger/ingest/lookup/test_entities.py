@@ -105,7 +105,7 @@ def test_an_account_of_unknown_state_is_not_found() -> None:
 
 
 @pytest.mark.checklist("ID-06")
-def test_what_is_not_found_is_logged_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_alias_is_logged_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
     stream = Stream()
     name_as_obtainer(stream, ED25519_ALIAS)
     name_as_obtainer(stream, ADDRESS)

@@ -245,7 +245,7 @@ def test_rows_of_sidecars_and_of_sidecar_files_are_compared(tmp_path: Path) -> N
     assert any("contract_state_change: a row is missing: consensus_timestamp=" in line for line in found)
 
 
-def test_what_giving_up_deleted_tokens_adds_is_no_difference(tmp_path: Path) -> None:
+def test_rows_added_when_deleted_tokens_are_given_up_are_no_difference(tmp_path: Path) -> None:
     """The transaction gets transfers of serials, or a token transfer, when its batch is written."""
     stream = TokenStream()
     stream.create_nft(5000)
@@ -366,7 +366,7 @@ def test_signatures_are_verified_against_the_address_book_of_the_time(tmp_path: 
     assert verify(tmp_path, Trust(book)) == (Checked(files=3, transactions=3, signed=3), [])
 
 
-def test_a_file_too_few_signed_is_told_with_who_did(tmp_path: Path) -> None:
+def test_a_file_that_too_few_signed_is_reported_with_its_signers(tmp_path: Path) -> None:
     book = published(tmp_path).address_book()
     load(tmp_path, trust=Trust(book))
     second = find_record_files([tmp_path])[1].name

@@ -201,6 +201,6 @@ def of_items(number: int, items: Sequence[Any], *, zstd: bool = True, proof: Any
 
 
 def items_of(stream: BlockStream) -> Sequence[Any]:
-    """What is read of the block that is open."""
+    """Return the open block as it is read."""
     block = stream.block()
     return read_block_file(block.name, block.data).items

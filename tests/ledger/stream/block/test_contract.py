@@ -1,4 +1,4 @@
-"""What contracts did, put together from outputs, traces and state changes."""
+"""Results of contracts, put together from outputs, traces and state changes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever the bytes of a block: it is read, or a StreamFileError names it. Never another exception."""
+"""Damaged blocks: any bytes are read, or raise a StreamFileError that names the file; never another error."""
 
 import gzip
 
@@ -54,7 +54,7 @@ def packed(block: BlockFile, data: bytes) -> bytes:
 
 
 def read_or_fail(block: BlockFile, data: bytes):
-    """What reading gives, None when it fails as it should."""
+    """Return the file that is read, None when reading fails as it should."""
     try:
         return read_block_file(block.name, data)
     except StreamFileError as error:

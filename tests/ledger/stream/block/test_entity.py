@@ -1,4 +1,4 @@
-"""What each kind of transaction made, told by outputs, traces and state changes."""
+"""Records of each type of transaction, completed from outputs, traces and state changes."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_a_node_is_also_known_by_its_own_key():
     assert items_of(stream)[0].record.receipt.node_id == 9
 
 
-def test_what_was_not_changed_was_not_created():
+def test_an_unchanged_entity_was_not_created():
     stream = BlockStream()
     same = topic(9000)
     same.map_update.identical = True

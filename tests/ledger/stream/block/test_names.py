@@ -26,7 +26,7 @@ SEVEN = "0000/0000/0000/0000/007.blk.zstd"
         ("9223372036854775807.blk", ("9223372036854775807.blk", (1 << 63) - 1, "")),
     ],
 )
-def test_a_name_tells_the_number_and_what_compresses(name, parsed):
+def test_a_name_tells_number_and_compressor(name, parsed):
     found = parse(name)
 
     assert (found.name, found.number, found.compressor) == parsed

@@ -1,4 +1,4 @@
-"""What networks really wrote, as blocks: every fact known of the recorded files holds."""
+"""Recorded blocks of real networks: every known fact about them holds."""
 
 import gzip
 from collections import Counter
@@ -91,7 +91,7 @@ def test_the_block_is_found_by_its_name_wherever_it_lies(fact):
 
 
 @native
-def test_what_transactions_created_is_told_by_output_or_state(fact):
+def test_created_entities_come_from_output_or_state(fact):
     receipts = [item.record.receipt for item in read(fact).items]
     created = {
         "cryptoCreateAccount": [receipt for receipt in receipts if receipt.HasField("accountID")],

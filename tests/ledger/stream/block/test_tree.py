@@ -48,7 +48,7 @@ def joined(level, join):
         (7, node(joined([leaf(0), leaf(1), leaf(2), leaf(3)], node), node(node(leaf(4), leaf(5)), leaf(6)))),
     ],
 )
-def test_the_newer_tree_lets_what_stands_alone_move_up(count, root):
+def test_a_node_without_sibling_moves_up_in_the_newer_tree(count, root):
     content = joined([*FOOTER, EMPTY_PREFIXED, root, *[EMPTY_PREFIXED] * 3], node)
 
     assert tree(count).root(b"time", FOOTER, prefixed=True) == node(

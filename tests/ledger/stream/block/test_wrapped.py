@@ -169,7 +169,7 @@ def test_a_quorum_of_nodes_has_to_have_signed_the_file():
         (lambda file: file.ClearField("record_stream_items"), {"version": 6}, "no transactions"),
     ],
 )
-def test_what_does_not_agree_is_refused(change, options, cause):
+def test_a_block_that_contradicts_its_record_file_is_refused(change, options, cause):
     file = contents(2, transactions())
     change(file)
     version = options.get("version", 2)

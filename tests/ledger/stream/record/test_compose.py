@@ -97,7 +97,7 @@ def test_a_failed_transaction_moves_its_fee_only():
     assert transfers(item) == {1001: -1000, 3: 50, 98: 950}
 
 
-def test_what_body_and_record_say_themselves_is_kept():
+def test_values_given_in_body_and_record_are_kept():
     composer = Composer()
     at = composer.consensus_timestamp + 5
     record = TransactionRecord(
@@ -139,7 +139,7 @@ def test_a_block_without_transactions_cannot_be_closed():
         Composer().block()
 
 
-def test_every_node_signs_what_it_writes_and_the_address_book_proves_it():
+def test_every_node_signs_its_files_with_its_key_in_the_address_book():
     composer = Composer(nodes=signing_nodes(2))
     composer.crypto_transfer({2: -1, 3: 1})
     block = composer.block()

@@ -1,4 +1,4 @@
-"""Whatever the bytes: a file is read, or a StreamFileError names it. Never another exception."""
+"""Damaged files: any bytes are read, or raise a StreamFileError that names the file; never another error."""
 
 import gzip
 
@@ -30,7 +30,7 @@ def packed(file, data):
 
 
 def read_or_fail(file, data):
-    """What reading gives, None when it fails as it should."""
+    """Return the file that is read, None when reading fails as it should."""
     try:
         return file.read(file.name, data)
     except StreamFileError as error:

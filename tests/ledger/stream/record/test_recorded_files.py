@@ -1,4 +1,4 @@
-"""What networks really wrote: every fact known of the recorded files holds."""
+"""Recorded files of real networks: every known fact about them holds."""
 
 import json
 from collections import Counter

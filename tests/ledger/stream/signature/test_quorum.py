@@ -1,4 +1,4 @@
-"""When enough of a network's stake signed a file, and what is said when it did not."""
+"""Quorums: enough of a network's stake signed a file, and the message when it did not."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -92,7 +92,7 @@ def test_the_share_is_configurable(ratio, signers, enough):
     assert (votes_of(*NODES[:signers], ratio=Fraction(ratio)).outcome is not None) is enough
 
 
-def test_signatures_of_other_hashes_are_no_majority_together():
+def test_signatures_of_different_hashes_make_no_quorum_together():
     votes = votes_of(NODES[0])
     votes.add_file(1, OTHER.signature(NODES[1]))
 
@@ -103,7 +103,7 @@ def test_signatures_of_other_hashes_are_no_majority_together():
     assert caught.value.others == {1: "signed other hashes", 2: "no signature file", 3: "no signature file"}
 
 
-def test_what_a_majority_signed_stands_beside_what_others_did():
+def test_a_quorum_counts_whatever_other_nodes_signed():
     votes = votes_of(NODES[2], NODES[3])
     votes.add_file(0, OTHER.signature(NODES[0]))
     votes.add_file(1, b"\6damaged")
@@ -113,7 +113,7 @@ def test_what_a_majority_signed_stands_beside_what_others_did():
     )
 
 
-def test_signatures_that_count_not_are_named_with_their_reason():
+def test_signatures_that_do_not_count_are_listed_with_their_reason():
     votes = votes_of(nodes=3)
     votes.add_file(0, BLOCK.signature(NODES[1]))
     votes.add_file(1, b"")
@@ -130,7 +130,7 @@ def test_signatures_that_count_not_are_named_with_their_reason():
     }
 
 
-def test_stakes_are_told_as_shares_of_the_whole():
+def test_stakes_are_shown_as_shares_of_the_total():
     stakes = {node: 10**17 * (node + 1) for node in range(4)}
 
     with pytest.raises(NoQuorum) as caught:

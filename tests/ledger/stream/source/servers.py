@@ -24,7 +24,7 @@ PAGE = 1000
 
 
 class Fault(StrEnum):
-    """What may go wrong with a request."""
+    """The faults of a request."""
 
     REFUSED = "refused"
     CUT_OFF = "cut off"

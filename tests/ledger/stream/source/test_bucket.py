@@ -86,7 +86,7 @@ def test_a_folder_below_a_bucket_is_a_bucket(folder: Path) -> None:
         assert below.read(f"record0.0.3/{NAMES[0]}")
 
 
-def test_a_listing_takes_one_request_however_much_there_is(
+def test_a_listing_takes_one_request_however_many_files_there_are(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buckets, "PAGE", 5)
@@ -113,7 +113,7 @@ def test_nothing_is_signed_anonymously(folder: Path) -> None:
     assert not {"authorization", "x-amz-request-payer"} & {name.lower() for name in headers}
 
 
-def test_google_is_told_who_pays(folder: Path) -> None:
+def test_google_gets_the_paying_project(folder: Path) -> None:
     with S3Server(folder) as server:
         access = Access(
             endpoint=server.endpoint, access_key="key", secret_key="secret", project="mine", retries=0
@@ -125,7 +125,7 @@ def test_google_is_told_who_pays(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.CUT_OFF, Fault.SLOW, Fault.BUSY, Fault.MISSING])
-def test_what_goes_wrong_is_our_error(folder: Path, fault: Fault) -> None:
+def test_every_fault_of_a_bucket_is_our_error(folder: Path, fault: Fault) -> None:
     with S3Server(folder) as server:
         server.fault = lambda: fault
         with pytest.raises(BucketError, match=NAMES[0]):
