@@ -62,10 +62,10 @@ class ContractIdParameter(Parameter[list[Comparison]]):
             raise InvalidParameter(CONTRACT) from None
 
     def comparison(self, text: str, split: Any) -> Comparison:
-        found = super().comparison(text, split)
-        if found.operator != "eq" and len(text.rpartition(":")[2]) >= _HEX_DIGITS:
+        comparison = super().comparison(text, split)
+        if comparison.operator != "eq" and len(text.rpartition(":")[2]) >= _HEX_DIGITS:
             raise InvalidValue(text)
-        return found
+        return comparison
 
 
 class ContractsParameters(ParameterSet):
@@ -173,13 +173,13 @@ class ContractOfIdOrAddress(OfContract):
 
     def read(self, parameters: ContractParameters, contract: str) -> ContractWithCodeJson:
         name = read_contract(contract)
-        found = contract_at(
+        row = contract_at(
             name.evm_address if isinstance(name, ContractAddress) else name, parameters.timestamp
         )
-        if found is None:
+        if row is None:
             raise NotFound
         return {
-            **contract_json(found),
-            "bytecode": bytecode(found),
-            "runtime_bytecode": hexes.text(found.runtime_bytecode or b""),
+            **contract_json(row),
+            "bytecode": bytecode(row),
+            "runtime_bytecode": hexes.text(row.runtime_bytecode or b""),
         }

@@ -172,12 +172,12 @@ class Hooks(NewerOfAccount):
     account_part = "ownerId"
 
     def read(self, parameters: HookParameters, account: AccountName) -> Response:
-        found = queries.hooks(
+        hooks = queries.hooks(
             newer_account_id(account),
             Bounds.of(parameters.hook_id),
             self.query,
         )
-        return self.page("hooks", [hook_json(hook) for hook in found])
+        return self.page("hooks", [hook_json(hook) for hook in hooks])
 
 
 class HookStorage(NewerOfAccount):
@@ -189,11 +189,11 @@ class HookStorage(NewerOfAccount):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         text = path.pop("hook_id")
-        found = super().resolve(**path)
+        parts = super().resolve(**path)
         if _HOOK_ID.fullmatch(text) is None or not MIN_INT64 <= int(text) <= MAX_INT64:
             raise not_converted("hookId")
         self.broken = ["hookId must be greater than or equal to 0"] if int(text) < 0 else []
-        return {**found, "hook_id": int(text)}
+        return {**parts, "hook_id": int(text)}
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Report problems of the hook id before those of the parameters, in one answer."""

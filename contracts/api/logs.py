@@ -71,8 +71,8 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
 
 def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
     """Return the values of each topic as they are stored, without leading zero bytes."""
-    wanted: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
-    return [[formats.stripped(word) for _, word in comparisons] for comparisons in wanted]
+    topics: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
+    return [[formats.stripped(word) for _, word in comparisons] for comparisons in topics]
 
 
 # QUERY
@@ -137,12 +137,12 @@ class Logs(ReadView):
         elif bounds.first.empty:
             # Clients expect no error for a range that ends before it starts.
             bounds = PairBounds(Bounds(), Bounds())
-        timestamps, goes_on = bound(bounds.first, descending=self.query.descending)
-        if goes_on is not None:
+        timestamps, continue_at = bound(bounds.first, descending=self.query.descending)
+        if continue_at is not None:
             bounds = _up_to(timestamps, bounds, descending=self.query.descending)
         rows = log_rows(parameters, bounds, self.query)
-        if goes_on is not None and len(rows) < self.query.limit:
-            self.continue_after(timestamp=timestamp.text(goes_on), index=0)
+        if continue_at is not None and len(rows) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(continue_at), index=0)
         return self.page("logs", [full_log_json(row) for row in rows])
 
     def _of_transaction(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:

@@ -176,11 +176,11 @@ def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -
 def senders_of(parameters: ResultsOfContractParameters) -> list[Comparison]:
     """Return the senders with encoded ids in place of addresses. Errors: NotFound for an unknown address."""
     addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
-    known = ids_of_evm_addresses(addresses) if addresses else {}
-    if any(address not in known for address in addresses):
+    ids = ids_of_evm_addresses(addresses) if addresses else {}
+    if any(address not in ids for address in addresses):
         raise NotFound
     return [
-        Comparison(operator, only(known[bytes(name)]) if isinstance(name, EvmAddress) else name)
+        Comparison(operator, only(ids[bytes(name)]) if isinstance(name, EvmAddress) else name)
         for operator, name in parameters.sender
     ]
 
@@ -249,12 +249,12 @@ class Results(ReadView):
         timestamps = timestamps_of(parameters)
         if timestamps is None or timestamps.empty:
             return self.page("results", [])
-        timestamps, goes_on = bound(timestamps, descending=self.query.descending)
+        timestamps, continue_at = bound(timestamps, descending=self.query.descending)
         longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
         query = narrowed(self.query, timestamps)
         rows = queries.full_results(query, senders, longest_block=longest_block)
-        if goes_on is not None and len(rows) < self.query.limit:
-            self.continue_after(timestamp=timestamp.text(goes_on))
+        if continue_at is not None and len(rows) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(continue_at))
         return self.page("results", [full_json(row, in_tinybars=parameters.hbar) for row in rows])
 
 

@@ -95,8 +95,8 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "tuple[Account
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account, balance_json(account.balance, account.balance_timestamp, None)
-    found = balances.balance_at(account_id, window, tokens=_most_tokens())
-    return account, balance_json(found.balance, window.snapshot, found.tokens)
+    balance = balances.balance_at(account_id, window, tokens=_most_tokens())
+    return account, balance_json(balance.balance, window.snapshot, balance.tokens)
 
 
 def _most_tokens() -> int:
@@ -217,12 +217,12 @@ class Accounts(ReadView):
 
     def read(self, parameters: AccountsParameters) -> Response:
         most: int = config.value("rest.response.limit.tokenBalance.multipleAccounts")
-        found = queries.accounts(
+        accounts = queries.accounts(
             self.query,
             by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
             tokens=most if parameters.balance else 0,
         )
-        return self.page("accounts", [self._json(account, parameters.balance) for account in found])
+        return self.page("accounts", [self._json(account, parameters.balance) for account in accounts])
 
     @staticmethod
     def _json(account: Account, with_balance: bool) -> AccountJson:
@@ -256,7 +256,7 @@ class AccountOfIdOrAlias(OfAccount):
     def _transactions(self, parameters: AccountParameters, account_id: int) -> list[dict[str, Any]]:
         if not parameters.transactions:
             return []
-        found, goes_on = transaction_rows(parameters, self.query, [Comparison("eq", account_id)])
-        if goes_on is not None and len(found) < self.query.limit:
-            self.continue_after(timestamp=timestamp.text(goes_on))
-        return transactions_json(found)
+        transactions, continue_at = transaction_rows(parameters, self.query, [Comparison("eq", account_id)])
+        if continue_at is not None and len(transactions) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(continue_at))
+        return transactions_json(transactions)

@@ -79,41 +79,39 @@ def account_names(parameters: BalanceParameters) -> list[Comparison]:
     Errors: BadRequest, for the first problem in the order of the request.
     """
     distinct = dict(zip(parameters.texts.get(_ACCOUNT, ()), parameters.account_id, strict=True))
-    found: list[Comparison] = []
-    named = False
+    comparisons: list[Comparison] = []
+    has_name = False
     for operator, text in distinct.values():
         if isinstance(text, int):
-            found.append(Comparison(operator, text))
+            comparisons.append(Comparison(operator, text))
             continue
         if is_numeric_id(text):
             read_numeric_id(text)  # says which part is out of range
         if _NAME.fullmatch(text) is None:
             raise InvalidParameter(_ACCOUNT)
-        if named:
+        if has_name:
             raise InvalidParameter(_ACCOUNT, "Only one EVM address or alias is allowed.")
-        named = True
+        has_name = True
         try:
-            found.append(Comparison(operator, read_account(text)))
+            comparisons.append(Comparison(operator, read_account(text)))
         except NotAnEntityId:
             raise BadRequest(f"Invalid accountAlias string {text}") from None
         if operator != "eq":
             raise InvalidParameter(_ACCOUNT, "EVM address or alias only supports equals operator")
-    return found
+    return comparisons
 
 
 def balances_now(
     parameters: BalanceParameters, query: Query, accounts: list[Comparison]
 ) -> "tuple[int | None, list[AccountBalanceJson]]":
     """Return the time of the page's latest balance, and the page."""
-    found = current.balances(
+    rows = current.balances(
         query.filter(compare("id", accounts)),
         by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
         tokens=_most_tokens(),
     )
-    changed = [one.balance_timestamp for one in found if one.balance_timestamp is not None]
-    return max(changed, default=None), [
-        balance_json(one.account_id, one.balance, one.tokens) for one in found
-    ]
+    changed = [row.balance_timestamp for row in rows if row.balance_timestamp is not None]
+    return max(changed, default=None), [balance_json(row.account_id, row.balance, row.tokens) for row in rows]
 
 
 def balances_at(
@@ -121,17 +119,17 @@ def balances_at(
 ) -> "tuple[int | None, list[AccountBalanceJson]]":
     """Return the time of the snapshot, and a page of it. Operators of the public key are ignored here."""
     window = snapshots.window(parameters.timestamp, now=now_ns())
-    wanted = {key for _, key in parameters.account_publickey}
-    if window is None or len(wanted) > 1:
+    public_keys = {key for _, key in parameters.account_publickey}
+    if window is None or len(public_keys) > 1:
         return None, []
-    public_key = wanted.pop() if wanted else None
-    found = snapshots.balances_at(
+    public_key = public_keys.pop() if public_keys else None
+    rows = snapshots.balances_at(
         snapshots.Selection(accounts, parameters.account_balance, public_key),
         window,
         query,
         tokens=_most_tokens(),
     )
-    return window.snapshot if found else None, [balance_json(*one) for one in found]
+    return window.snapshot if rows else None, [balance_json(*row) for row in rows]
 
 
 def _most_tokens() -> int:

@@ -134,10 +134,10 @@ class Schedule(ReadView):
     def read(self, parameters: NoParameters, schedule_id: str) -> ScheduleJson:
         try:
             # Clients may write 0x before the number.
-            found = queries.schedule(read_numeric_id(schedule_id.removeprefix("0x")))
+            schedule = queries.schedule(read_numeric_id(schedule_id.removeprefix("0x")))
         except (NotAnEntityId, InvalidEntityId):
             raise InvalidParameter("scheduleid") from None
-        if found is None:
+        if schedule is None:
             raise NotFound
-        self.max_age = 3600 if is_finished(found, now_ns()) else 1
-        return schedule_json(found)
+        self.max_age = 3600 if is_finished(schedule, now_ns()) else 1
+        return schedule_json(schedule)

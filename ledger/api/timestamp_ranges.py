@@ -1,6 +1,4 @@
-"""Ranges of consensus timestamps: a closed one where a search must not run on, and the configured window
-where the operator wants every search to end.
-"""
+"""Ranges of consensus timestamps: closed ones that some searches need, and the configured longest range."""
 
 from collections.abc import Sequence
 
@@ -62,7 +60,7 @@ def _duration_text(length: int) -> str:
 def bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
     """Return the range to search, cut to the configured length if there is one.
 
-    With it comes its cut end, from where the next page goes on; None if nothing was cut off.
+    Also return its cut end, where the next page continues; None if nothing was cut off.
     """
     if not config.value("rest.query.bindTimestampRange") or timestamps.equal:
         return timestamps, None
@@ -72,10 +70,10 @@ def bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
     if upper - lower < longest:
         return timestamps.between(lower, upper), None
     if descending:
-        lower = goes_on = upper - longest + 1
+        lower = continue_at = upper - longest + 1
     else:
-        upper = goes_on = lower + longest - 1
-    return timestamps.between(lower, upper), goes_on
+        upper = continue_at = lower + longest - 1
+    return timestamps.between(lower, upper), continue_at
 
 
 def nanoseconds(setting: str) -> int:

@@ -73,10 +73,10 @@ def partition_times(topic_id: int, parameters: MessageParameters) -> list[Compar
     numbers, times = _span(parameters.sequence_number, 1), _span(parameters.timestamp, 0)
     if numbers.empty or times.empty:
         return None
-    found = queries.partitions(topic_id, numbers, times)
+    partitions = queries.partitions(topic_id, numbers, times)
     if parameters.descending:
-        found.reverse()
-    needed = _first_with(found, parameters.limit, numbers, times)
+        partitions.reverse()
+    needed = _first_with(partitions, parameters.limit, numbers, times)
     if not needed:
         return None
     first, last = (needed[-1], needed[0]) if parameters.descending else (needed[0], needed[-1])
@@ -242,10 +242,10 @@ class MessageOfNumber(ReadView):
         if invalid:
             raise BadRequest(*invalid)
         topic = read_numeric_id(topic_id)
-        found = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
-        if found is None:
+        message = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
+        if message is None:
             raise NotFound
-        return message_json(found)
+        return message_json(message)
 
 
 class MessageAt(ReadView):
@@ -254,10 +254,10 @@ class MessageAt(ReadView):
     max_age, answers = 600, TopicMessageJson
 
     def read(self, parameters: NoParameters, timestamp: str) -> TopicMessageJson:
-        found = queries.message_at(read_timestamp(timestamp))
-        if found is None:
+        message = queries.message_at(read_timestamp(timestamp))
+        if message is None:
             raise NotFound
-        return message_json(found)
+        return message_json(message)
 
 
 def read_timestamp(text: str) -> int:

@@ -99,11 +99,11 @@ class Topic(NewerReadView):
             topic_id = entity_id.parse(id, config.value("common.shard"), config.value("common.realm"))
         except entity_id.InvalidEntityId:
             raise not_converted("id") from None
-        found = queries.topic(topic_id)
-        if found is None:
+        topic = queries.topic(topic_id)
+        if topic is None:
             raise NotFound("Topic not found")
-        if not found.has_entity:
+        if not topic.has_entity:
             raise NotFound("Entity not found")
-        if not found.has_custom_fee:
+        if not topic.has_custom_fee:
             raise NotFound("Custom fee for entity not found")
-        return topic_json(found)
+        return topic_json(topic)

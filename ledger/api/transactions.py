@@ -103,7 +103,7 @@ def transaction_rows(
     timestamps = Bounds.of(parameters.timestamp)
     if len(set(credits)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
         return [], None
-    timestamps, goes_on = bound(timestamps, descending=query.descending)
+    timestamps, continue_at = bound(timestamps, descending=query.descending)
     if timestamps.empty:
         return [], None
     preceding = config.value("rest.query.transactions.precedingTransactionTypes")
@@ -115,40 +115,44 @@ def transaction_rows(
         types=parameters.transaction_type,
         preceding=[int(number) for number in preceding],
     )
-    return queries.transactions(selection, query), goes_on
+    return queries.transactions(selection, query), continue_at
 
 
 def transactions_of_id(
     payer: int, valid_start: int, scheduled: bool | None, query: Query
 ) -> list[FullTransaction]:
     """Return all transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
-    known = queries.transactions_of_id(payer, valid_start, query)
-    found = _between(known, valid_start, valid_start + nanoseconds(_SOON))
-    if _execution_may_be_later(found, scheduled):
+    candidates = queries.transactions_of_id(payer, valid_start, query)
+    transactions = _between(candidates, valid_start, valid_start + nanoseconds(_SOON))
+    if _execution_may_be_later(transactions, scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
-        found = _between(known, valid_start, valid_start - nanoseconds(_DRIFT) + nanoseconds(_LATER))
-    if not found:
+        transactions = _between(
+            candidates, valid_start, valid_start - nanoseconds(_DRIFT) + nanoseconds(_LATER)
+        )
+    if not transactions:
         raise NotFound
-    pairs = [number for transaction in found for number in transaction.inner_transactions or ()]
+    pairs = [number for transaction in transactions for number in transaction.inner_transactions or ()]
     if pairs:
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
         starts = [start for _, start in ids]
         inner = queries.transactions_of_ids(ids, query)
-        found += _between(inner, min(starts), max(starts) + nanoseconds(_SOON))
-    return found
+        transactions += _between(inner, min(starts), max(starts) + nanoseconds(_SOON))
+    return transactions
 
 
-def _between(found: Sequence[FullTransaction], valid_start: int, end: int) -> list[FullTransaction]:
+def _between(transactions: Sequence[FullTransaction], valid_start: int, end: int) -> list[FullTransaction]:
     """Return those that reached consensus between the valid start, less the drift of clocks, and the end."""
     first = valid_start - nanoseconds(_DRIFT)
-    return [one for one in found if first <= one.consensus_timestamp <= end]
+    return [transaction for transaction in transactions if first <= transaction.consensus_timestamp <= end]
 
 
-def _execution_may_be_later(found: Sequence[FullTransaction], scheduled: bool | None) -> bool:
+def _execution_may_be_later(transactions: Sequence[FullTransaction], scheduled: bool | None) -> bool:
     if scheduled is not None:
-        return scheduled and not found
-    created = any(one.type == _SCHEDULE_CREATE and one.successful for one in found)
-    return created and not any(one.scheduled for one in found)
+        return scheduled and not transactions
+    created = any(
+        transaction.type == _SCHEDULE_CREATE and transaction.successful for transaction in transactions
+    )
+    return created and not any(transaction.scheduled for transaction in transactions)
 
 
 # JSON
@@ -227,26 +231,29 @@ class TransactionsOfIdJson(TypedDict):
     transactions: list[TransactionJson]
 
 
-def transactions_json(found: Sequence[FullTransaction]) -> list[Answer]:
+def transactions_json(transactions: Sequence[FullTransaction]) -> list[Answer]:
     """Return the transactions, with the staking rewards of those that pay any."""
     source = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _REWARD_ACCOUNT_NUM)
     paying = [
-        one.consensus_timestamp
-        for one in found
-        if one.transfers and any(transfer[0] == source for transfer in one.transfers)
+        transaction.consensus_timestamp
+        for transaction in transactions
+        if transaction.transfers and any(transfer[0] == source for transfer in transaction.transfers)
     ]
     if not paying:
-        return [transaction_json(one, []) for one in found]
+        return [transaction_json(transaction, []) for transaction in transactions]
     rewards = defaultdict(list)
     for at, account, amount in queries.staking_reward_transfers(paying):
         rewards[at].append({"account": entity_id.text(account), "amount": amount})
-    return [transaction_json(one, rewards.get(one.consensus_timestamp, [])) for one in found]
+    return [
+        transaction_json(transaction, rewards.get(transaction.consensus_timestamp, []))
+        for transaction in transactions
+    ]
 
 
-def transaction_json(one: FullTransaction, rewards: list[Answer]) -> Answer:
+def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Answer:
     text = entity_id.text
     record: Answer = {}
-    if one.assessed_custom_fees:
+    if transaction.assessed_custom_fees:
         record["assessed_custom_fees"] = [
             {
                 "amount": amount,
@@ -254,37 +261,37 @@ def transaction_json(one: FullTransaction, rewards: list[Answer]) -> Answer:
                 "token_id": text(token),
                 "effective_payer_account_ids": [text(payer) for payer in payers],
             }
-            for amount, collector, token, payers in one.assessed_custom_fees
+            for amount, collector, token, payers in transaction.assessed_custom_fees
         ]
-    record["batch_key"] = hexes.text(one.batch_key)
-    record["bytes"] = _base64(one.transaction_bytes)
-    record["charged_tx_fee"] = one.charged_tx_fee
-    record["consensus_timestamp"] = timestamp.text(one.consensus_timestamp)
-    record["entity_id"] = text(one.entity_id)
-    record["max_fee"] = None if one.max_fee is None else str(one.max_fee)
-    record["max_custom_fees"] = _max_custom_fees_json(one.max_custom_fees or ())
-    record["memo_base64"] = _base64(one.memo)
-    record["name"] = transaction_types.name(one.type)
-    record["nft_transfers"] = [_nft_transfer_json(transfer) for transfer in one.nft_transfer or ()]
-    record["node"] = text(one.node_account_id)
-    record["nonce"] = one.nonce
-    record["parent_consensus_timestamp"] = timestamp.text(one.parent_consensus_timestamp)
-    record["result"] = result_codes.name(one.result)
-    record["scheduled"] = one.scheduled
+    record["batch_key"] = hexes.text(transaction.batch_key)
+    record["bytes"] = _base64(transaction.transaction_bytes)
+    record["charged_tx_fee"] = transaction.charged_tx_fee
+    record["consensus_timestamp"] = timestamp.text(transaction.consensus_timestamp)
+    record["entity_id"] = text(transaction.entity_id)
+    record["max_fee"] = None if transaction.max_fee is None else str(transaction.max_fee)
+    record["max_custom_fees"] = _max_custom_fees_json(transaction.max_custom_fees or ())
+    record["memo_base64"] = _base64(transaction.memo)
+    record["name"] = transaction_types.name(transaction.type)
+    record["nft_transfers"] = [_nft_transfer_json(transfer) for transfer in transaction.nft_transfer or ()]
+    record["node"] = text(transaction.node_account_id)
+    record["nonce"] = transaction.nonce
+    record["parent_consensus_timestamp"] = timestamp.text(transaction.parent_consensus_timestamp)
+    record["result"] = result_codes.name(transaction.result)
+    record["scheduled"] = transaction.scheduled
     record["staking_reward_transfers"] = rewards
     record["token_transfers"] = [
         {"token_id": text(token), "account": text(account), "amount": amount, "is_approval": approval == 1}
-        for token, account, amount, approval in one.token_transfers or ()
+        for token, account, amount, approval in transaction.token_transfers or ()
     ]
-    record["transaction_hash"] = _base64(one.transaction_hash)
-    record["transaction_id"] = transaction_id.text(one.payer_account_id, one.valid_start_ns)
+    record["transaction_hash"] = _base64(transaction.transaction_hash)
+    record["transaction_id"] = transaction_id.text(transaction.payer_account_id, transaction.valid_start_ns)
     record["transfers"] = [
         {"account": text(account), "amount": amount, "is_approval": approval == 1}
-        for account, amount, approval in one.transfers or ()
+        for account, amount, approval in transaction.transfers or ()
     ]
-    duration = one.valid_duration_seconds
+    duration = transaction.valid_duration_seconds
     record["valid_duration_seconds"] = None if duration is None else str(duration)
-    record["valid_start_timestamp"] = timestamp.text(one.valid_start_ns)
+    record["valid_start_timestamp"] = timestamp.text(transaction.valid_start_ns)
     return record
 
 
@@ -325,16 +332,16 @@ class Transactions(ReadView):
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, parameters: TransactionParameters) -> Response:
-        found, goes_on = transaction_rows(
+        transactions, continue_at = transaction_rows(
             parameters,
             self.query,
             parameters.account_id,
             credits=parameters.type,
             succeeded=parameters.result,
         )
-        if goes_on is not None and len(found) < self.query.limit:
-            self.continue_after(timestamp=timestamp.text(goes_on))
-        return self.page("transactions", transactions_json(found))
+        if continue_at is not None and len(transactions) < self.query.limit:
+            self.continue_after(timestamp=timestamp.text(continue_at))
+        return self.page("transactions", transactions_json(transactions))
 
 
 class TransactionsOfIdOrHash(ReadView):
@@ -345,22 +352,26 @@ class TransactionsOfIdOrHash(ReadView):
     def read(self, parameters: TransactionIdParameters, transaction_id_or_hash: str) -> Answer:
         digest = _hash(transaction_id_or_hash)
         if digest is not None:
-            found = queries.transactions_of_hash(digest, self.query)
-            if not found:
+            transactions = queries.transactions_of_hash(digest, self.query)
+            if not transactions:
                 raise NotFound
         else:
             payer, valid_start = read_transaction_id(transaction_id_or_hash)
-            found = transactions_of_id(payer, valid_start, parameters.scheduled, self.query)
-            if parameters.scheduled is None and _is_waiting(found):
+            transactions = transactions_of_id(payer, valid_start, parameters.scheduled, self.query)
+            if parameters.scheduled is None and _is_waiting(transactions):
                 self.max_age = 5
-        return {"transactions": transactions_json(found)}
+        return {"transactions": transactions_json(transactions)}
 
 
-def _is_waiting(found: Sequence[FullTransaction]) -> bool:
+def _is_waiting(transactions: Sequence[FullTransaction]) -> bool:
     """Return whether the execution of a schedule created here may still come."""
-    created = [one for one in found if one.type == _SCHEDULE_CREATE and one.successful]
-    recent = any(one.consensus_timestamp > now_ns() - nanoseconds(_LATER) for one in created)
-    return recent and not any(one.scheduled for one in found)
+    created = [
+        transaction
+        for transaction in transactions
+        if transaction.type == _SCHEDULE_CREATE and transaction.successful
+    ]
+    recent = any(transaction.consensus_timestamp > now_ns() - nanoseconds(_LATER) for transaction in created)
+    return recent and not any(transaction.scheduled for transaction in transactions)
 
 
 def _hash(text: str) -> bytes | None:

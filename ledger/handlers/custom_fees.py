@@ -23,7 +23,7 @@ def replace_token_fees(item: RecordItem, batch: Batch, token: int, fees: Any) ->
     for fee in fees:
         kind = fee.WhichOneof("fee")
         if kind is None:
-            batch.recoverable(item, "a custom fee is of no known kind")
+            batch.recoverable(item, "a custom fee is of an unknown kind")
             continue
         collector = entity_id.of_account(fee.fee_collector_account_id)
         common = {

@@ -89,8 +89,8 @@ def _columns(body: Any) -> dict[str, Any]:
 
 def _store_content(item: RecordItem, batch: Batch, contents: bytes) -> None:
     num = entity_id.decode(item.entity_id)[2]
-    wanted = batch.persist.files or (batch.persist.system_files and num <= LAST_SYSTEM_FILE)
-    if wanted or num in ADDRESS_BOOKS:
+    persisted = batch.persist.files or (batch.persist.system_files and num <= LAST_SYSTEM_FILE)
+    if persisted or num in ADDRESS_BOOKS:
         batch.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
         batch.insert(
             FileData,

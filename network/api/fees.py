@@ -30,7 +30,7 @@ from mirror.values.hapi import (
     Transaction,
 )
 from mirror.values.shapes import Int32, Int64, Timestamp
-from network.api.exchangerate import no_file
+from network.api.exchange_rate import no_file
 from network.queries import files
 
 # The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
@@ -81,10 +81,10 @@ class EstimateParameters(NewerParameterSet):
 # QUERY
 def current(num: int, times: Bounds, message_class: Any) -> tuple[Any, int]:
     """Return a system file as a message, and its time. Errors: NotFound."""
-    found = files.system_file(num, times, message_class.FromString)
-    if found is None:
+    version = files.system_file(num, times, message_class.FromString)
+    if version is None:
         raise no_file(num)
-    return found
+    return version
 
 
 # JSON

@@ -32,12 +32,12 @@ class AddressBookParameter(EntityIdParameter):
 
     def read(self, text: str) -> int:
         try:
-            found = super().read(text)
+            file_id = super().read(text)
         except InvalidEntityId:
             raise InvalidValue(text) from None
-        if found is None or found not in map(system_id, _ADDRESS_BOOKS):
+        if file_id is None or file_id not in map(system_id, _ADDRESS_BOOKS):
             raise InvalidValue(text)
-        return found
+        return file_id
 
 
 class NodeParameters(ParameterSet):
@@ -85,8 +85,8 @@ class NodesJson(Page):
 
 
 def node_json(node: Node, *, with_admin_key: bool) -> Answer:
-    found = {"admin_key": key_json(node.admin_key)} if with_admin_key else {}
-    return found | {
+    admin_key = {"admin_key": key_json(node.admin_key)} if with_admin_key else {}
+    return admin_key | {
         "decline_reward": node.decline_reward,
         "description": node.description,
         "file_id": entity_id.text(node.file_id),

@@ -119,7 +119,7 @@ class Stake(NewerReadView):
     parameters, max_age, answers = StakeParameters, 60, StakeJson
 
     def read(self, parameters: StakeParameters) -> StakeJson:
-        found = latest()
-        if found is None:
+        stake = latest()
+        if stake is None:
             raise NotFound("No network stake data found")
-        return stake_json(found)
+        return stake_json(stake)

@@ -64,10 +64,10 @@ class SupplyJson(TypedDict):
 _HBARS = Annotated[str, SchemaMetadata(pattern=r"^-?[0-9]+\.[0-9]{8}$")]
 
 
-def supply_json(found: Unreleased) -> SupplyJson:
+def supply_json(unreleased: Unreleased) -> SupplyJson:
     return {
-        "released_supply": str(TOTAL - found.balance),
-        "timestamp": timestamp.text(found.timestamp),
+        "released_supply": str(TOTAL - unreleased.balance),
+        "timestamp": timestamp.text(unreleased.timestamp),
         "total_supply": str(TOTAL),
     }
 

@@ -103,8 +103,8 @@ class OutstandingAirdrops(NewerOfAccount):
     paging = {"receiver.id": "receiver_id", "token.id": "token_id", "serialnumber": "serial_number"}
 
     def read(self, parameters: OutstandingParameters, account: AccountName) -> Response:
-        found = airdrops(parameters, self.query, account, "sender_account_id", "receiver_account_id")
-        return self.page("airdrops", [airdrop_json(one) for one in found])
+        rows = airdrops(parameters, self.query, account, "sender_account_id", "receiver_account_id")
+        return self.page("airdrops", [airdrop_json(row) for row in rows])
 
 
 class PendingAirdrops(NewerOfAccount):
@@ -114,5 +114,5 @@ class PendingAirdrops(NewerOfAccount):
     paging = {"sender.id": "sender_id", "token.id": "token_id", "serialnumber": "serial_number"}
 
     def read(self, parameters: PendingParameters, account: AccountName) -> Response:
-        found = airdrops(parameters, self.query, account, "receiver_account_id", "sender_account_id")
-        return self.page("airdrops", [airdrop_json(one) for one in found])
+        rows = airdrops(parameters, self.query, account, "receiver_account_id", "sender_account_id")
+        return self.page("airdrops", [airdrop_json(row) for row in rows])

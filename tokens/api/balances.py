@@ -46,18 +46,18 @@ def holders(
 ) -> tuple[int | None, list[Holding]]:
     """Return the time of the page's latest balance, or of the snapshot, and the page."""
     keys = parameters.account_publickey
-    wanted = Holders(
+    selection = Holders(
         token_id, parameters.account_id, parameters.account_balance, keys[-1].value if keys else None
     )
     if not parameters.timestamp:
-        found = holdings.holders_now(wanted, query)
-        changed = [one.balance_timestamp for one in found if one.balance_timestamp is not None]
-        return max(changed, default=None), found
+        rows = holdings.holders_now(selection, query)
+        changed = [holding.balance_timestamp for holding in rows if holding.balance_timestamp is not None]
+        return max(changed, default=None), rows
     window = snapshots.window(parameters.timestamp, now=now_ns())
     if window is None:
         return None, []
-    found = holdings.holders_at(wanted, window.rows, query)
-    return window.snapshot if found else None, found
+    rows = holdings.holders_at(selection, window.rows, query)
+    return window.snapshot if rows else None, rows
 
 
 # JSON
@@ -88,6 +88,6 @@ class TokenBalances(OfToken):
     paging = {"account.id": "account"}
 
     def read(self, parameters: TokenBalanceParameters, token_id: int) -> Response:
-        at, found = holders(token_id, parameters, self.query)
-        rows = [holding_json(holding) for holding in found]
+        at, holdings_page = holders(token_id, parameters, self.query)
+        rows = [holding_json(holding) for holding in holdings_page]
         return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

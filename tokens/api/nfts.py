@@ -66,9 +66,9 @@ def nft_transaction_json(transaction: Transaction, token_id: int, serial_number:
     """Without a transfer of the serial, as for an allowance, there is neither sender nor receiver."""
     transfer: dict[str, Any] = next(
         (
-            one
-            for one in transaction.nft_transfer or ()
-            if one.get("token_id") == token_id and one.get("serial_number") == serial_number
+            each
+            for each in transaction.nft_transfer or ()
+            if each.get("token_id") == token_id and each.get("serial_number") == serial_number
         ),
         {},
     )
@@ -99,9 +99,9 @@ class OfNft(OfToken):
     """An endpoint of one serial or below it; `read` gets `token_id` and `serial_number`."""
 
     def resolve(self, **path: str) -> dict[str, Any]:
-        found = super().resolve(**path)
+        parts = super().resolve(**path)
         try:
-            return {**found, "serial_number": read_number(path["serial_number"], 1)}
+            return {**parts, "serial_number": read_number(path["serial_number"], 1)}
         except InvalidValue:
             raise InvalidParameter("serialnumber") from None
 
@@ -125,6 +125,6 @@ class NftTransactions(OfNft):
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, parameters: NftTransactionParameters, token_id: int, serial_number: int) -> Response:
-        found = queries.transactions(token_id, serial_number, self.query)
-        rows = [nft_transaction_json(one, token_id, serial_number) for one in found]
+        transactions = queries.transactions(token_id, serial_number, self.query)
+        rows = [nft_transaction_json(transaction, token_id, serial_number) for transaction in transactions]
         return self.page("transactions", rows)

@@ -370,14 +370,14 @@ class Token(OfToken):
     parameters, max_age, answers = TokenAtParameters, 5, TokenJson
 
     def read(self, parameters: TokenAtParameters, token_id: int) -> TokenJson:
-        found = (
+        token = (
             queries.token_at(token_id, _until(parameters))
             if parameters.timestamp
             else queries.token(token_id)
         )
-        if found is None:
+        if token is None:
             raise NotFound
-        return token_json(found)
+        return token_json(token)
 
 
 def _until(parameters: TokenAtParameters) -> Comparison:

@@ -73,12 +73,12 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     """Return a page of tokens by name: the first ids have common names, the index finds rare ones."""
     # Index: the primary key (token_id).
     first = f"select token_id as id, * from token order by token_id {query.direction} limit {_SEARCHED_FIRST}"
-    found = _page(_Source(f"from ({first}) t", (), "t.id"), selection, query)
-    if len(found) == query.limit:
-        return found
+    page = _page(_Source(f"from ({first}) t", (), "t.id"), selection, query)
+    if len(page) == query.limit:
+        return page
     # Index: token__name, trigrams of the name.
-    named = _chosen("select token_id as id from token", _like("name", selection), query)
-    return _page(named, selection, query)
+    source = _chosen("select token_id as id from token", _like("name", selection), query)
+    return _page(source, selection, query)
 
 
 def _chosen(ids: str, where: Where, query: Query) -> _Source:

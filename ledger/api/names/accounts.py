@@ -43,10 +43,10 @@ def account_id(text: str) -> int:
         name = read_account(text)
     except (NotAnEntityId, InvalidEntityId):
         raise InvalidParameter("idOrAliasOrEvmAddress") from None
-    found = find_account(name)
-    if found is None:
+    account_id = find_account(name)
+    if account_id is None:
         raise NotFound(_NO_ALIAS) if isinstance(name, Alias) else NotFound()
-    return found
+    return account_id
 
 
 def find_account(name: AccountName) -> int | None:
@@ -64,10 +64,10 @@ def newer_account_id(name: AccountName) -> int:
     if isinstance(name, int):
         return name
     is_alias = isinstance(name, Alias)
-    found = _only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
-    if found is None:
+    account_id = _only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
+    if account_id is None:
         raise NotFound(_NO_ACCOUNT)
-    return found
+    return account_id
 
 
 def _only(ids: list[int]) -> int | None:

@@ -41,9 +41,9 @@ def read_contract(text: str) -> ContractName:
         address = bytes.fromhex(match[1])
         if entity_id.num_of_long_zero(address) is None:
             return ContractAddress(address, match[1])
-    found = read_entity_id(text)
-    assert isinstance(found, int)
-    return found
+    contract_id = read_entity_id(text)
+    assert isinstance(contract_id, int)
+    return contract_id
 
 
 def find_contract(text: str) -> int:
@@ -51,19 +51,19 @@ def find_contract(text: str) -> int:
 
     Errors: InvalidEntityId; NotFound for an address of no contract.
     """
-    (found,) = find_contracts([Comparison("eq", read_contract(text))])
-    return int(found.value)
+    (contract_id,) = find_contracts([Comparison("eq", read_contract(text))])
+    return int(contract_id.value)
 
 
 def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the comparisons with encoded ids in place of names. Errors: as find_contract."""
     typed = {name.evm_address: name for _, name in comparisons if isinstance(name, ContractAddress)}
-    known = entities.contracts_of_evm_addresses(list(typed)) if typed else {}
+    ids = entities.contracts_of_evm_addresses(list(typed)) if typed else {}
     for evm_address, name in typed.items():
-        if evm_address not in known:
+        if evm_address not in ids:
             raise NotFound(f"No contract with the given evm address 0x{name.digits} has been found.")
     return [
-        Comparison(operator, only(known[name.evm_address]) if isinstance(name, ContractAddress) else name)
+        Comparison(operator, only(ids[name.evm_address]) if isinstance(name, ContractAddress) else name)
         for operator, name in comparisons
     ]
 

@@ -18,12 +18,12 @@ _TOKEN = "tokenid"
 def token_id(text: str) -> int:
     """Return the encoded id of the token that a path names. Errors: InvalidParameter."""
     try:
-        found = find_account(read_entity_id(text.removeprefix("0x")))
+        token_id = find_account(read_entity_id(text.removeprefix("0x")))
     except (NotAnEntityId, InvalidEntityId):
         raise InvalidParameter(_TOKEN) from None
-    if found is None:
+    if token_id is None:
         raise InvalidParameter(_TOKEN)
-    return found
+    return token_id
 
 
 class OfToken(ReadView):

@@ -131,7 +131,7 @@ def blocks(seed: int) -> list[Block]:
 
 @pytest.mark.checklist("MRG-04", "MRG-11")
 @pytest.mark.parametrize("seed", range(3))
-def test_batches_make_no_difference(seed: int) -> None:
+def test_rows_do_not_depend_on_batches(seed: int) -> None:
     composed = blocks(seed)
     for block in composed:
         load(block)

@@ -65,7 +65,7 @@ def test_a_created_contract_is_an_entity_with_the_address_of_its_result() -> Non
 
 
 @pytest.mark.checklist("CON-01")
-def test_staking_of_a_new_contract_means_nothing_before_hapi_0_27() -> None:
+def test_staking_of_a_new_contract_is_not_read_before_hapi_0_27() -> None:
     stream = ContractStream(hapi_version=(0, 26, 0))
     stream.create(body={"staked_node_id": 3, "decline_reward": True})
     load(stream.block())
@@ -83,7 +83,7 @@ def test_a_contract_without_admin_key_is_its_own_key() -> None:
     assert entity("key, public_key") == (implicit, None)
 
 
-def test_an_auto_renew_account_of_zero_is_a_problem_of_a_creation(caplog: Any) -> None:
+def test_an_auto_renew_account_of_zero_is_a_recoverable_problem(caplog: Any) -> None:
     stream = ContractStream()
     stream.create(body={"auto_renew_account_id": account(0)})
     load(stream.block())
@@ -111,7 +111,7 @@ def test_init_code_of_the_body_comes_first() -> None:
 
 
 @pytest.mark.checklist("CON-03")
-def test_without_a_sidecar_the_file_is_all_that_is_known_of_the_code() -> None:
+def test_without_a_sidecar_only_the_file_of_the_code_is_known() -> None:
     stream = ContractStream()
     stream.create_file(contents=b"0x6001")
     stream.create(body={"fileID": file(FILE)})
@@ -202,7 +202,7 @@ def test_a_failed_creation_leaves_a_result_with_its_init_code(
 
 
 @pytest.mark.checklist("CON-07")
-def test_contracts_can_be_left_out() -> None:
+def test_contracts_are_left_out_if_configured() -> None:
     stream = ContractStream()
     stream.create(sidecars=[bytecode()])
     stream.call(ran=function_result(logInfo=[log()]))
@@ -303,7 +303,7 @@ def test_an_update_by_evm_address_finds_the_contract(in_receipt: bool) -> None:
     [{"transferAccountID": account(OTHER)}, {"transferContractID": evm_contract(ADDRESS)}],
     ids=["account", "contract"],
 )
-def test_a_deleted_contract_says_who_obtains_what_it_held(obtainer: Any) -> None:
+def test_a_deleted_contract_names_the_receiver_of_its_balance(obtainer: Any) -> None:
     stream = ContractStream()
     stream.create()
     stream.create(OTHER, created=function_result(OTHER, evm_address={"value": ADDRESS}))

@@ -107,7 +107,7 @@ def test_a_failed_transaction_is_stored_and_has_a_result_that_can_be_found() -> 
 
 @pytest.mark.checklist("ETH-08")
 @pytest.mark.parametrize("result", [DUPLICATE_TRANSACTION, WRONG_NONCE])
-def test_what_was_never_run_has_no_result(result: int) -> None:
+def test_a_transaction_that_was_never_run_has_no_result(result: int) -> None:
     stream = ContractStream()
     stream.ethereum(ethereum_data(), result=result)
     load(stream.block())
@@ -131,7 +131,7 @@ def test_a_wrong_nonce_with_a_function_result_has_its_result() -> None:
 
 
 @pytest.mark.checklist("ETH-06")
-def test_what_can_not_be_decoded_is_a_problem_but_no_loss(caplog: Any) -> None:
+def test_an_undecodable_transaction_is_a_problem_but_stored(caplog: Any) -> None:
     stream = ContractStream()
     stream.ethereum(b"\x02\xc0", function_result())
     stream.ethereum(b"\x02\xc0", result=INSUFFICIENT_PAYER_BALANCE)
@@ -144,7 +144,7 @@ def test_what_can_not_be_decoded_is_a_problem_but_no_loss(caplog: Any) -> None:
 
 
 @pytest.mark.checklist("ETH-05")
-def test_the_hash_of_the_record_comes_first_else_that_of_the_data() -> None:
+def test_the_hash_is_from_the_record_or_else_from_the_data() -> None:
     stream = ContractStream()
     data = ethereum_data(b"call")
     first = stream.ethereum(data, function_result())
@@ -252,7 +252,7 @@ def test_hashes_can_be_left_out() -> None:
         ((0, 46, 0), INSUFFICIENT_PAYER_BALANCE, {}, 3),
     ],
 )
-def test_the_nonce_of_the_sender(version: Any, result: int, told: Any, expected: int) -> None:
+def test_the_nonce_of_the_sender_is_stored(version: Any, result: int, told: Any, expected: int) -> None:
     stream = ContractStream(hapi_version=version)
     created = stream.crypto_create(CALLER).consensus_timestamp
     stream.ethereum(ethereum_data(nonce=2), with_sender(signer_nonce={"value": 3}))

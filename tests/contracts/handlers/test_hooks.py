@@ -88,7 +88,7 @@ def test_an_account_is_created_with_its_hooks() -> None:
 
 
 @pytest.mark.checklist("HOK-01")
-def test_the_contract_of_a_hook_may_be_given_by_its_address() -> None:
+def test_the_contract_of_a_hook_is_found_by_its_address() -> None:
     stream = ContractStream()
     stream.create(OTHER, created=function_result(OTHER, evm_address={"value": ADDRESS}))
     create(stream, details(1, runs=evm_contract(ADDRESS)), details(2, runs=evm_contract(b"\1" * 20)))
@@ -111,7 +111,7 @@ def test_contracts_have_hooks_too(kind: str) -> None:
 @pytest.mark.parametrize(
     "lacking", [{"hook_id": 1}, {"hook_id": 1, "evm_hook": {"spec": {}}}], ids=["no lambda", "no contract"]
 )
-def test_a_hook_that_runs_nothing_is_skipped(lacking: Any, caplog: Any) -> None:
+def test_a_hook_without_a_contract_is_skipped(lacking: Any, caplog: Any) -> None:
     stream = ContractStream()
     create(stream, lacking, details(2))
     load(stream.block())
@@ -121,7 +121,7 @@ def test_a_hook_that_runs_nothing_is_skipped(lacking: Any, caplog: Any) -> None:
 
 
 @pytest.mark.checklist("HOK-03")
-def test_a_deleted_hook_keeps_the_rest() -> None:
+def test_a_deleted_hook_keeps_its_other_columns() -> None:
     stream = ContractStream()
     created = create(stream, details(1, admin_key=KEY))
     block = stream.block()
@@ -133,7 +133,7 @@ def test_a_deleted_hook_keeps_the_rest() -> None:
 
 
 @pytest.mark.checklist("HOK-03", "MRG-07")
-def test_a_deleted_hook_never_seen_before_is_stored_as_far_as_known() -> None:
+def test_the_deletion_of_an_unknown_hook_makes_a_partial_row() -> None:
     stream = ContractStream()
     deleted = update(stream, delete=(1,))
     load(stream.block())
@@ -142,7 +142,7 @@ def test_a_deleted_hook_never_seen_before_is_stored_as_far_as_known() -> None:
 
 
 @pytest.mark.checklist("HOK-04", "HOK-05", "CRY-14", "MRG-11")
-def test_a_hook_deleted_and_created_at_once_was_deleted_for_a_nanosecond() -> None:
+def test_a_hook_replaced_in_one_transaction_was_deleted_for_a_nanosecond() -> None:
     stream = ContractStream()
     created = create(stream, details(1, admin_key=KEY))
     block = stream.block()
@@ -157,7 +157,7 @@ def test_a_hook_deleted_and_created_at_once_was_deleted_for_a_nanosecond() -> No
 
 
 @pytest.mark.checklist("HOK-05")
-def test_a_hook_created_again_has_nothing_of_the_old_one() -> None:
+def test_a_hook_created_again_takes_over_nothing() -> None:
     stream = ContractStream()
     first = create(stream, details(1, admin_key=KEY))
     blocks = [stream.block()]
@@ -218,7 +218,7 @@ def test_entries_of_a_mapping_are_stored_where_solidity_keeps_them() -> None:
 
 
 @pytest.mark.checklist("HOK-06")
-def test_an_update_that_says_nothing_is_a_problem(caplog: Any) -> None:
+def test_an_empty_update_is_a_recoverable_problem(caplog: Any) -> None:
     stream = ContractStream()
     store(stream, {}, set_slot(b"\1", b"a"))
     load(stream.block())
@@ -227,7 +227,7 @@ def test_an_update_that_says_nothing_is_a_problem(caplog: Any) -> None:
     assert "neither a slot nor a mapping's entries" in caplog.text
 
 
-def test_of_one_slot_set_twice_at_once_the_last_value_counts() -> None:
+def test_the_last_value_of_a_slot_set_twice_counts() -> None:
     stream = ContractStream()
     at = store(stream, set_slot(b"\1", b"a"), set_slot(slot(1), b"b"))
     load(stream.block())
@@ -236,7 +236,7 @@ def test_of_one_slot_set_twice_at_once_the_last_value_counts() -> None:
 
 
 @pytest.mark.checklist("HOK-08")
-def test_a_slot_starts_a_new_life_when_written_after_it_was_freed() -> None:
+def test_a_write_to_a_freed_slot_creates_it_anew() -> None:
     stream = ContractStream()
     writes = [b"a", b"b", b"", b"", b"c", b"d"]
     times, blocks = [], []
@@ -353,7 +353,7 @@ def test_two_transfers_of_a_block_do_not_mix_their_hooks() -> None:
 
 @pytest.mark.checklist("HOK-10")
 @pytest.mark.parametrize("calls", [0, 9])
-def test_storage_of_no_known_hook_is_a_problem(calls: int, caplog: Any) -> None:
+def test_storage_of_an_unknown_hook_is_a_recoverable_problem(calls: int, caplog: Any) -> None:
     stream = ContractStream()
     parent = transfer(stream) if calls else stream.crypto_transfer({CALLER: -1, 2: 1}).consensus_timestamp
     for nonce in range(1, max(calls, 1) + 1):
@@ -366,7 +366,7 @@ def test_storage_of_no_known_hook_is_a_problem(calls: int, caplog: Any) -> None:
 
 
 @pytest.mark.checklist("HOK-11", "HOK-07")
-def test_what_a_hook_only_read_leaves_its_storage() -> None:
+def test_a_read_does_not_change_the_storage_of_a_hook() -> None:
     stream = ContractStream()
     before = store(stream, set_slot(b"\1", b"a"), hook_id=11, owner={"account_id": account(2)})
     parent = transfer(stream)
@@ -386,7 +386,7 @@ def test_what_a_hook_only_read_leaves_its_storage() -> None:
     ]
 
 
-def test_state_of_other_contracts_in_a_call_of_a_hook_is_theirs() -> None:
+def test_state_of_other_contracts_in_a_hook_call_is_contract_state() -> None:
     stream = ContractStream()
     parent = transfer(stream)
     stream.call(

@@ -105,7 +105,7 @@ def test_a_failed_transfer_of_an_impossible_account_is_stored_with_its_fee(
     ]
 
 
-def test_an_ethereum_transaction_whose_call_data_is_in_no_possible_file_is_told_and_has_no_row(
+def test_call_data_in_an_impossible_file_is_a_recoverable_problem(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     stream = ContractStream()
@@ -137,7 +137,7 @@ def test_a_limit_of_custom_fees_that_names_an_impossible_id_is_left_out() -> Non
     ]
 
 
-def test_what_the_network_itself_refuses_or_does_as_a_rule_is_no_error(
+def test_ids_that_the_network_refuses_or_uses_itself_are_no_problem(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     stream = ContractStream()
@@ -158,7 +158,7 @@ def test_what_the_network_itself_refuses_or_does_as_a_rule_is_no_error(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_another_impossible_entity_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_another_impossible_entity_is_a_recoverable_problem(caplog: pytest.LogCaptureFixture) -> None:
     stream = ContractStream()
     stream.happen("consensusSubmitMessage", {"topicID": {"topicNum": -1}}, result=INVALID_TRANSACTION)
     with settings(importer__parser__haltOnError=False):
@@ -168,7 +168,7 @@ def test_another_impossible_entity_is_told(caplog: pytest.LogCaptureFixture) -> 
     assert "topic id 0.0.-1 is out of range" in caplog.text
 
 
-def test_a_payer_that_can_not_be_one_pays_nothing_and_stops_nothing() -> None:
+def test_an_impossible_payer_does_not_stop_the_stream() -> None:
     body = TransactionBody(cryptoTransfer={})
     body.transactionID.accountID.accountNum = -1
     stream = ContractStream()

@@ -45,7 +45,7 @@ TOP = {
 
 
 @pytest.mark.checklist("CON-11", "CON-12")
-def test_a_call_has_what_it_asked_for_and_what_came_of_it() -> None:
+def test_a_call_has_its_parameters_and_its_result() -> None:
     stream = ContractStream()
     ran = function_result(sender_id=account(OTHER), errorMessage="oh\0", amount=99, gas=98)
     at = stream.call(ran=ran, nonce=0)
@@ -61,7 +61,7 @@ def test_a_call_has_what_it_asked_for_and_what_came_of_it() -> None:
 
 
 @pytest.mark.checklist("CON-11", "CON-12")
-def test_a_call_without_function_result_has_what_it_asked_for() -> None:
+def test_a_call_without_function_result_has_its_parameters() -> None:
     stream = ContractStream()
     stream.crypto_transfer({1002: -1, 1003: 1}, payer=1002)
     at = stream.call(result=REVERTED, nonce=2)
@@ -76,7 +76,7 @@ def test_a_call_without_function_result_has_what_it_asked_for() -> None:
 
 
 @pytest.mark.checklist("CON-11", "ID-07")
-def test_the_receipt_tells_the_contract_before_the_body() -> None:
+def test_the_contract_of_the_receipt_comes_before_that_of_the_body() -> None:
     stream = ContractStream()
     at = stream.call(OTHER, function_result(), receipt={"contractID": contract(CONTRACT)})
     load(stream.block())
@@ -86,7 +86,7 @@ def test_the_receipt_tells_the_contract_before_the_body() -> None:
 
 
 @pytest.mark.checklist("CON-11")
-def test_a_creation_asks_with_its_initial_balance_and_constructor_parameters() -> None:
+def test_a_creation_has_its_initial_balance_and_constructor_parameters() -> None:
     stream = ContractStream()
     stream.create(body={"initialBalance": 5, "gas": 7, "constructorParameters": b"p"})
     load(stream.block())
@@ -98,7 +98,7 @@ def test_a_creation_asks_with_its_initial_balance_and_constructor_parameters() -
 
 @pytest.mark.checklist("CON-13")
 @pytest.mark.parametrize(("hash", "expected"), [(b"h" * 48, b"h" * 32), (b"short", b"short" + bytes(27))])
-def test_a_result_is_known_by_the_first_32_bytes_of_the_hash(hash: bytes, expected: bytes) -> None:
+def test_a_result_is_found_by_the_first_32_bytes_of_the_hash(hash: bytes, expected: bytes) -> None:
     stream = ContractStream()
     stream.call(ran=function_result(logInfo=[log()]), record={"transactionHash": hash})
     load(stream.block())
@@ -108,7 +108,7 @@ def test_a_result_is_known_by_the_first_32_bytes_of_the_hash(hash: bytes, expect
 
 
 @pytest.mark.checklist("CON-13")
-def test_an_ethereum_transaction_is_known_by_the_ethereum_hash() -> None:
+def test_a_result_is_found_by_the_ethereum_hash() -> None:
     stream = ContractStream()
     stream.ethereum(ethereum_data(), function_result(logInfo=[log()]))
     load(stream.block())
@@ -143,7 +143,7 @@ def test_any_transaction_with_a_function_result_has_a_result_row(contract_id: An
     ]
 
 
-def test_an_empty_function_result_is_none() -> None:
+def test_an_empty_function_result_is_no_result() -> None:
     stream = ContractStream()
     stream.happen("tokenAssociate", {"account": account(CALLER)}, record={"contractCallResult": {}})
     load(stream.block())
@@ -286,9 +286,7 @@ def opened_by(stream: ContractStream, how: str, parent: int) -> None:
 @pytest.mark.parametrize("how", ["contract", "account"])
 @pytest.mark.parametrize("payer", ["parent", "sibling", "anyone"])
 @pytest.mark.parametrize("was_there", [False, True], ids=["new", "completed"])
-def test_what_is_given_in_the_file_before_the_record_that_creates_is_kept(
-    was_there: bool, payer: str, how: str
-) -> None:
+def test_nonces_in_the_file_before_the_creation_are_kept(was_there: bool, payer: str, how: str) -> None:
     stream = ContractStream()
     stream.crypto_transfer({CALLER: -900, OTHER: 900})
     blocks = [stream.block()]
@@ -402,7 +400,7 @@ def test_without_results_only_state_and_failed_ethereum_transactions_leave_rows(
 
 
 @pytest.mark.checklist("CON-26")
-def test_a_contract_of_whose_state_nothing_is_told_takes_no_part() -> None:
+def test_a_contract_without_state_changes_takes_no_part() -> None:
     stream = ContractStream()
     stream.happen("tokenAssociate", {}, sidecars=[state(number=OTHER)])
     with settings(persist__entityTransactions=True):

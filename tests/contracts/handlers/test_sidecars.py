@@ -69,7 +69,7 @@ def test_the_state_is_the_last_write_of_each_slot_of_32_bytes() -> None:
 
 
 @pytest.mark.checklist("CON-23")
-def test_a_migration_tells_the_state_by_what_it_read() -> None:
+def test_the_state_after_a_migration_is_the_value_read() -> None:
     stream = ContractStream()
     at = stream.happen(
         "fileUpdate", {}, sidecars=[state(change(b"\1", b"r"), change(b"\2", b"r", b"w"), migration=True)]
@@ -99,7 +99,7 @@ def test_a_migration_tells_the_state_by_what_it_read() -> None:
     ],
     ids=["output", "revert reason", "error"],
 )
-def test_actions_tell_who_called_whom_and_what_came_back(given: dict[str, Any], stored_as: Any) -> None:
+def test_actions_have_caller_recipient_and_result(given: dict[str, Any], stored_as: Any) -> None:
     stream = ContractStream()
     stream.call(ran=function_result(), sidecars=[actions(oneofs(ACTION, given))])
     load(stream.block())
@@ -150,7 +150,7 @@ def test_actions_keep_their_order_depth_kind_and_gas() -> None:
     ],
     ids=["no caller", "no result", "impossible"],
 )
-def test_an_action_that_lacks_something_is_kept(action: dict[str, Any], problem: str, caplog: Any) -> None:
+def test_an_incomplete_action_is_stored(action: dict[str, Any], problem: str, caplog: Any) -> None:
     stream = ContractStream()
     stream.call(ran=function_result(), sidecars=[actions(action)])
     load(stream.block())
@@ -170,7 +170,7 @@ def test_sidecars_of_a_failed_transaction_count() -> None:
 
 
 @pytest.mark.checklist("CON-25")
-def test_bytecode_of_a_migration_makes_a_contract_of_what_was_an_account() -> None:
+def test_bytecode_of_a_migration_makes_an_account_a_contract() -> None:
     stream = ContractStream()
     created = stream.crypto_create(CONTRACT).consensus_timestamp
     update = {"accountIDToUpdate": account(CONTRACT), "memo": {"value": "changed"}}
@@ -207,7 +207,7 @@ def test_a_migration_completes_the_code_of_a_known_contract() -> None:
 
 
 @pytest.mark.checklist("CON-07")
-def test_nothing_of_sidecars_is_kept_without_contracts() -> None:
+def test_without_contracts_no_sidecar_is_stored() -> None:
     stream = ContractStream()
     sidecars = [state(change(b"\1", b"r", b"w")), actions(ACTION), bytecode(migration=True)]
     stream.call(ran=function_result(), sidecars=sidecars)

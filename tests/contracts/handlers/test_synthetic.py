@@ -38,7 +38,7 @@ def logs(columns: str = LOG) -> list[Any]:
         ("tokenWipe", -300, (T, b"")),
     ],
 )
-def test_units_made_or_destroyed_have_one_side(kind: str, amount: int, topics: Any) -> None:
+def test_minted_or_burnt_units_have_one_side(kind: str, amount: int, topics: Any) -> None:
     stream = TokenStream()
     stream.happen(kind, {}, units(TOKEN, {TREASURY: amount}), receipt={"newTotalSupply": 300})
     load(stream.block())
@@ -64,7 +64,7 @@ def test_units_moved_from_one_account_to_another() -> None:
     [{ALICE: -7, BOB: 4, CAROL: 3}, {ALICE: 0, BOB: 0}, {ALICE: -7}],
     ids=["three", "nothing", "one"],
 )
-def test_who_gave_to_whom_among_more_than_two_is_not_told(amounts: dict[int, int]) -> None:
+def test_transfers_among_more_than_two_accounts_are_not_logged(amounts: dict[int, int]) -> None:
     stream = TokenStream()
     stream.transfer(units(TOKEN, amounts))
     load(stream.block())
@@ -105,7 +105,7 @@ def approve(stream: TokenStream, nfts: Any = (), tokens: Any = (), **options: An
 
 
 @pytest.mark.checklist("SYN-05", "CRY-22")
-def test_approvals_are_logged_and_of_equal_ones_the_last() -> None:
+def test_the_last_of_equal_approvals_is_logged() -> None:
     stream = TokenStream()
     approve(
         stream,
@@ -148,7 +148,7 @@ def test_the_owner_of_an_approval_is_the_payer_unless_named_and_known() -> None:
 
 
 @pytest.mark.checklist("SYN-05", "CRY-25")
-def test_a_deleted_allowance_approves_no_one() -> None:
+def test_a_deleted_allowance_approves_nobody() -> None:
     stream = TokenStream()
     allowances = [
         {"token_id": token(NFT), "owner": account(ALICE), "serial_numbers": [1]},
@@ -264,7 +264,7 @@ def test_synthetic_logs_can_be_left_out() -> None:
 
 
 @pytest.mark.checklist("SYN-08")
-def test_synthetic_results_are_written_only_if_wanted() -> None:
+def test_synthetic_results_are_written_only_if_configured() -> None:
     stream = TokenStream()
     first = stream.transfer(units(TOKEN, {ALICE: -1, BOB: 1}), serials(NFT, (1, ALICE, BOB)))
     second = approve(stream, tokens=[grant(TOKEN, BOB, amount=1)], payer=ALICE)

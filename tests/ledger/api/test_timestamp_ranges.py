@@ -44,8 +44,8 @@ def test_without_transactions_it_begins_with_time(bounded, db):
 @pytest.mark.parametrize("descending", [True, False])
 def test_the_cut_end_is_where_the_next_page_goes_on(bounded, descending):
     lower, upper = LATEST - 3 * MINUTE, LATEST
-    found, goes_on = bound(Bounds(lower, upper), descending=descending)
+    found, continue_at = bound(Bounds(lower, upper), descending=descending)
     if descending:
-        assert (found, goes_on) == (Bounds(upper - MINUTE + 1, upper), upper - MINUTE + 1)
+        assert (found, continue_at) == (Bounds(upper - MINUTE + 1, upper), upper - MINUTE + 1)
     else:
-        assert (found, goes_on) == (Bounds(lower, lower + MINUTE - 1), lower + MINUTE - 1)
+        assert (found, continue_at) == (Bounds(lower, lower + MINUTE - 1), lower + MINUTE - 1)

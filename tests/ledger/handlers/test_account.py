@@ -133,7 +133,7 @@ def test_staking_is_read_from_hapi_0_27_on(version: tuple[int, int, int], staked
 
 @pytest.mark.checklist("CRY-28")
 @pytest.mark.parametrize("kind", ["cryptoCreateAccount", "cryptoUpdateAccount", "cryptoDelete"])
-def test_what_failed_changes_no_account(kind: str) -> None:
+def test_a_failed_transaction_changes_no_account(kind: str) -> None:
     bodies = {
         "cryptoCreateAccount": {},
         "cryptoUpdateAccount": {"accountIDToUpdate": num(1001)},
@@ -182,7 +182,7 @@ def test_an_update_changes_what_it_sets_and_keeps_the_version_before() -> None:
 
 
 @pytest.mark.checklist("CRY-09", "CRY-13")
-def test_what_an_update_leaves_out_stays() -> None:
+def test_an_update_keeps_what_it_leaves_out() -> None:
     stream = Stream()
     create(stream, {"key": KEY, "memo": "old", "receiverSigRequired": True, "proxyAccountID": num(4)})
     update(stream, {"proxyAccountID": num(0), "receiverSigRequired": False})
@@ -340,7 +340,7 @@ def test_without_history_updates_are_dropped_and_creations_kept() -> None:
 
 
 @pytest.mark.checklist("CRY-16")
-def test_a_deleted_account_names_who_got_the_rest() -> None:
+def test_a_deleted_account_names_the_receiver_of_its_balance() -> None:
     stream = Stream()
     stream.happen("cryptoCreateAccount", {"alias": KEY_BYTES}, receipt(accountID=num(1002)))
     create(stream, {"key": KEY})
@@ -356,7 +356,7 @@ def test_a_deleted_account_names_who_got_the_rest() -> None:
 
 
 @pytest.mark.checklist("CRY-16", "ID-06")
-def test_an_obtainer_that_is_not_known_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_receiver_of_the_balance_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     stream = Stream()
     stream.happen("cryptoDelete", {"deleteAccountID": num(1001), "transferAccountID": {"alias": KEY_BYTES}})
 
@@ -377,7 +377,7 @@ def test_a_transfer_has_no_entity() -> None:
 
 
 @pytest.mark.checklist("ENT-04")
-def test_only_accounts_and_contracts_start_to_have_a_balance() -> None:
+def test_only_accounts_and_contracts_get_a_balance() -> None:
     stream = Stream()
     stream.happen("fileCreate", {}, receipt(fileID={"fileNum": 1005}))
     stream.create(1001)
@@ -397,7 +397,7 @@ def test_only_accounts_and_contracts_start_to_have_a_balance() -> None:
 @pytest.mark.checklist("CRY-26")
 @pytest.mark.parametrize("wanted", [True, False])
 @pytest.mark.parametrize("result", [SUCCESS, INSUFFICIENT_PAYER_BALANCE])
-def test_a_live_hash_is_stored_if_wanted(wanted: bool, result: int) -> None:
+def test_a_live_hash_is_stored_if_configured(wanted: bool, result: int) -> None:
     stream = Stream()
     at = stream.happen(
         "cryptoAddLiveHash", {"liveHash": {"accountId": num(1001), "hash": b"hash"}}, result=result
@@ -412,7 +412,7 @@ def test_a_live_hash_is_stored_if_wanted(wanted: bool, result: int) -> None:
 
 
 @pytest.mark.checklist("CRY-27")
-def test_deleting_a_live_hash_is_only_a_transaction() -> None:
+def test_deleting_a_live_hash_writes_only_its_transaction() -> None:
     stream = Stream()
     stream.happen("cryptoDeleteLiveHash", {"accountOfLiveHash": num(1001), "liveHashToDelete": b"hash"})
 

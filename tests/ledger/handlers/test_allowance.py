@@ -35,7 +35,7 @@ def spend(stream: Stream, owner: dict[str, Any], amount: int, spender: int, **op
 
 
 @pytest.mark.checklist("CRY-20")
-def test_a_grant_closes_the_one_before() -> None:
+def test_a_grant_ends_the_previous_one() -> None:
     stream = Stream()
     first = approve(stream, (num(1001), 1002, 50), payer=1001)
     block = stream.block()
@@ -73,7 +73,7 @@ def test_no_owner_means_the_payer_and_an_unknown_one_is_skipped() -> None:
 
 
 @pytest.mark.checklist("CRY-21")
-def test_a_grant_of_nothing_keeps_the_row() -> None:
+def test_a_grant_of_zero_keeps_the_row() -> None:
     stream = Stream()
     approve(stream, (num(1001), 1002, 50))
     first = stream.block()
@@ -84,7 +84,7 @@ def test_a_grant_of_nothing_keeps_the_row() -> None:
     assert stored("crypto_allowance", "owner, spender, amount, amount_granted") == [(1001, 1002, 0, 0)]
 
 
-def test_a_failed_grant_is_none() -> None:
+def test_a_failed_grant_writes_nothing() -> None:
     stream = Stream()
     approve(stream, (num(1001), 1002, 50), result=INSUFFICIENT_PAYER_BALANCE)
 
@@ -109,7 +109,7 @@ def test_approved_debits_lower_the_allowance_of_the_payer() -> None:
     assert stored("crypto_allowance", COLUMNS) == [(1001, 1002, 20, 50, 1002, f"[{granted},)")]
 
 
-def test_what_was_spent_of_a_grant_is_in_its_history() -> None:
+def test_the_history_of_a_grant_has_the_amount_left() -> None:
     stream = Stream()
     granted = approve(stream, (num(1001), 1002, 50), payer=1001)
     first = stream.block()
@@ -134,7 +134,7 @@ def test_a_debit_without_an_allowance_is_dropped() -> None:
     assert stored("crypto_allowance_history", "owner") == []
 
 
-def test_an_owner_given_by_alias_is_found() -> None:
+def test_an_owner_is_found_by_alias() -> None:
     stream = Stream()
     stream.happen("cryptoCreateAccount", {"alias": ALIAS}, receipt(accountID=num(1001)))
     approve(stream, (num(1001), 1002, 50))
@@ -145,7 +145,7 @@ def test_an_owner_given_by_alias_is_found() -> None:
     assert stored("crypto_allowance", "amount") == [(30,)]
 
 
-def test_allowances_are_not_lowered_if_not_wanted() -> None:
+def test_allowances_are_not_lowered_if_not_configured() -> None:
     stream = Stream()
     approve(stream, (num(1001), 1002, 50))
     spend(stream, num(1001), 20, 1002)
@@ -159,7 +159,7 @@ def test_allowances_are_not_lowered_if_not_wanted() -> None:
 @pytest.mark.checklist("TX-17", "ENC-06")
 @pytest.mark.parametrize("wanted", [True, False])
 @pytest.mark.parametrize("result", [SUCCESS, INSUFFICIENT_PAYER_BALANCE])
-def test_requested_transfers_are_itemized_if_wanted(wanted: bool, result: int) -> None:
+def test_requested_transfers_are_itemized_if_configured(wanted: bool, result: int) -> None:
     stream = Stream()
     stream.happen("cryptoCreateAccount", {"alias": ALIAS}, receipt(accountID=num(1001)))
     requested = [

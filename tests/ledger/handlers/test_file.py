@@ -32,7 +32,7 @@ def update(stream: Stream, contents: bytes = b"", number: int = 1005, **body: An
 
 
 @pytest.mark.checklist("FIL-01", "FIL-07")
-def test_what_is_put_into_a_file_is_a_row_even_if_empty() -> None:
+def test_content_is_a_row_even_if_empty() -> None:
     stream = Stream()
     rows = [
         (create(stream), 1005, b"one", CREATE),
@@ -58,7 +58,7 @@ def test_what_is_put_into_a_file_is_a_row_even_if_empty() -> None:
         (False, False, [101, 102]),
     ],
 )
-def test_contents_can_be_left_out_but_never_address_books(
+def test_all_contents_but_address_books_can_be_left_out(
     files: bool, system_files: bool, kept: list[int]
 ) -> None:
     stream = Stream()
@@ -72,7 +72,7 @@ def test_contents_can_be_left_out_but_never_address_books(
 
 
 @pytest.mark.checklist("FIL-04")
-def test_a_new_file_has_a_list_of_keys_and_no_public_key() -> None:
+def test_a_new_file_has_a_key_list_and_no_public_key() -> None:
     stream = Stream()
     at = create(stream, keys={"keys": [KEY]}, memo="mine", expirationTime={"seconds": 9})
 
@@ -111,7 +111,7 @@ def test_an_update_changes_what_it_sets() -> None:
 
 
 @pytest.mark.checklist("FIL-06")
-def test_a_file_is_deleted_and_brought_back() -> None:
+def test_a_file_is_deleted_and_restored() -> None:
     stream = Stream()
     create(stream)
     stream.happen("fileDelete", {"fileID": file()})

@@ -76,7 +76,7 @@ def test_the_creator_is_the_sender_of_an_ethereum_transaction_that_scheduled(kin
 
 
 @pytest.mark.checklist("SCH-04")
-def test_an_identical_schedule_is_only_a_transaction() -> None:
+def test_an_identical_schedule_writes_only_its_transaction() -> None:
     stream = Stream()
     create(stream, result=IDENTICAL_SCHEDULE_ALREADY_CREATED)
 
@@ -111,7 +111,7 @@ def test_the_execution_of_an_unknown_schedule_is_dropped() -> None:
     assert stored("schedule", "schedule_id") == []
 
 
-def test_schedules_are_not_kept_if_not_wanted() -> None:
+def test_schedules_are_not_stored_if_not_configured() -> None:
     stream = Stream()
     create(stream)
     stream.happen("cryptoTransfer", record={"scheduleRef": SCHEDULE})
@@ -124,7 +124,7 @@ def test_schedules_are_not_kept_if_not_wanted() -> None:
 
 
 @pytest.mark.checklist("SCH-06")
-def test_a_deletion_is_in_the_entity_alone() -> None:
+def test_a_deletion_changes_only_the_entity() -> None:
     stream = Stream()
     created = create(stream)
     at = stream.happen("scheduleDelete", {"scheduleID": SCHEDULE})
@@ -136,7 +136,7 @@ def test_a_deletion_is_in_the_entity_alone() -> None:
 
 
 @pytest.mark.checklist("SCH-07", "ENC-08")
-def test_signatures_of_create_and_sign_are_rows_one_per_prefix() -> None:
+def test_signatures_of_create_and_sign_are_stored_once_per_prefix() -> None:
     pairs = [
         SignaturePair(pubKeyPrefix=b"a", ed25519=b"1"),
         SignaturePair(pubKeyPrefix=b"a", ed25519=b"again"),
@@ -168,7 +168,7 @@ def test_signatures_of_create_and_sign_are_rows_one_per_prefix() -> None:
 
 
 @pytest.mark.checklist("SCH-07", "SCH-08")
-def test_a_signature_of_no_known_type_hides_none_of_the_same_prefix() -> None:
+def test_a_signature_of_unknown_type_does_not_hide_another_of_its_prefix() -> None:
     pairs = [{"pubKeyPrefix": b"a"}, {"pubKeyPrefix": b"a", "ed25519": b"1"}]
     pairs.append({"pubKeyPrefix": b"a", "ed25519": b"again"})
     stream = Stream()
@@ -197,7 +197,7 @@ def test_a_signature_of_unknown_type_is_its_only_unknown_value(caplog: pytest.Lo
     assert caplog.text.count("is of an unknown type") == 3
 
 
-def test_signatures_of_other_types_are_kept_if_wanted() -> None:
+def test_signatures_of_other_types_are_stored_if_configured() -> None:
     stream = Stream()
     signatures = SignatureMap(sigPair=[SignaturePair(pubKeyPrefix=b"a", ed25519=b"1")])
     at = stream.happen("cryptoTransfer", signatures=signatures)

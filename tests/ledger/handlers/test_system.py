@@ -56,7 +56,7 @@ def test_a_freeze_by_hours_is_on_its_day(hours: tuple[int, ...], start: float, e
     ]
 
 
-def test_a_failed_freeze_is_none() -> None:
+def test_a_failed_freeze_writes_nothing() -> None:
     stream = Stream()
     stream.happen("freeze", result=INSUFFICIENT_PAYER_BALANCE)
 
@@ -74,7 +74,7 @@ def test_a_failed_freeze_is_none() -> None:
     ],
     ids=["file", "contract"],
 )
-def test_the_network_deletes_and_brings_back(body: dict[str, Any], entity: int, kind: str) -> None:
+def test_the_network_deletes_and_restores(body: dict[str, Any], entity: int, kind: str) -> None:
     stream = Stream()
     deleted = stream.happen("systemDelete", body)
     back = stream.happen("systemUndelete", body)
@@ -89,7 +89,7 @@ def test_the_network_deletes_and_brings_back(body: dict[str, Any], entity: int, 
 
 
 @pytest.mark.checklist("CON-28")
-def test_a_deletion_of_nothing_is_only_a_transaction() -> None:
+def test_a_deletion_without_target_writes_only_its_transaction() -> None:
     stream = Stream()
     stream.happen("systemDelete")
 
@@ -112,7 +112,7 @@ def test_a_deletion_of_nothing_is_only_a_transaction() -> None:
     ],
     ids=["unchecked submit", "atomic batch", "state signature", "hook dispatch", "newer", "unknown"],
 )
-def test_some_types_leave_transaction_and_transfers_alone(body: Any) -> None:
+def test_some_types_write_only_transaction_and_transfers(body: Any) -> None:
     stream = Stream()
     stream.transaction(
         body, TransactionRecord(transferList=transfer_list({1001: -1, 98: 1}), **receipt()), fee=0

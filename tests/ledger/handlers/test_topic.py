@@ -73,7 +73,7 @@ def test_a_new_topic_is_an_entity_without_key_and_a_topic_with_its_keys() -> Non
 
 @pytest.mark.checklist("HCS-02")
 @pytest.mark.parametrize("keys", [[], [KEY, OTHER_KEY]])
-def test_keys_exempt_from_fees_are_one_serialized_list(keys: list[dict[str, bytes]]) -> None:
+def test_fee_exempt_keys_are_stored_as_one_list(keys: list[dict[str, bytes]]) -> None:
     stream = Stream()
     create(stream, {"fee_exempt_key_list": keys})
 
@@ -94,7 +94,7 @@ def test_keys_exempt_from_fees_are_one_serialized_list(keys: list[dict[str, byte
     ],
     ids=["none", "hbar and tokens"],
 )
-def test_fees_of_a_new_topic_are_a_list(fees: list[Any], expected: list[Any]) -> None:
+def test_fees_of_a_new_topic_are_stored_as_a_list(fees: list[Any], expected: list[Any]) -> None:
     stream = Stream()
     at = create(stream, {"custom_fees": fees})
 
@@ -106,7 +106,7 @@ def test_fees_of_a_new_topic_are_a_list(fees: list[Any], expected: list[Any]) ->
 
 
 @pytest.mark.checklist("HCS-04", "HCS-05", "ENC-05")
-def test_an_update_replaces_given_keys_and_keeps_others() -> None:
+def test_an_update_replaces_the_keys_it_has_and_keeps_others() -> None:
     stream = Stream()
     created = create(stream, {"adminKey": KEY, "submitKey": KEY, "custom_fees": [fee(5, 1001)]})
     first = stream.block()
@@ -167,7 +167,7 @@ def test_an_update_clears_the_auto_renew_account_and_sets_memo_and_times() -> No
 
 
 @pytest.mark.checklist("HCS-06", "ID-06")
-def test_an_auto_renew_account_that_is_not_known_stays_as_it_was() -> None:
+def test_an_unknown_auto_renew_account_changes_nothing() -> None:
     stream = Stream()
     create(stream, {"autoRenewAccount": num(1001)})
     update(stream, {"autoRenewAccount": {"alias": KEY_BYTES}})
@@ -191,7 +191,7 @@ def test_an_update_of_an_unknown_topic_makes_partial_rows() -> None:
 
 
 @pytest.mark.checklist("HCS-08")
-def test_a_deletion_is_in_the_entity_alone() -> None:
+def test_a_deletion_changes_only_the_entity() -> None:
     stream = Stream()
     created = create(stream, {"adminKey": KEY})
     at = stream.happen("consensusDeleteTopic", {"topicID": TOPIC})
@@ -218,7 +218,7 @@ def test_a_message_is_a_row_even_of_an_unknown_topic() -> None:
 
 
 @pytest.mark.checklist("HCS-09", "HCS-12")
-def test_a_failed_message_is_none_but_its_transaction_names_the_topic() -> None:
+def test_a_failed_message_is_not_stored_but_its_transaction_names_the_topic() -> None:
     stream = Stream()
     stream.happen("consensusSubmitMessage", {"topicID": TOPIC}, result=INSUFFICIENT_PAYER_BALANCE)
 
@@ -229,7 +229,7 @@ def test_a_failed_message_is_none_but_its_transaction_names_the_topic() -> None:
 
 
 @pytest.mark.checklist("HCS-09")
-def test_messages_are_not_kept_if_not_wanted() -> None:
+def test_messages_are_not_stored_if_not_configured() -> None:
     stream = Stream()
     submit(stream)
 
@@ -267,7 +267,7 @@ def test_a_chunk_names_its_place_and_the_first_transaction() -> None:
 
 
 @pytest.mark.checklist("LUT-02")
-def test_the_topic_of_a_message_is_no_entity_of_its_transaction() -> None:
+def test_a_message_does_not_list_its_topic_among_its_entities() -> None:
     stream = Stream()
     submit(stream)
 

@@ -42,7 +42,7 @@ def test_every_transaction_is_a_row_whatever_its_result() -> None:
 
 
 @pytest.mark.checklist("TX-02", "TX-03", "TX-09", "TX-10", "TX-11", "TX-21")
-def test_the_row_says_what_body_and_record_say() -> None:
+def test_the_row_has_the_fields_of_body_and_record() -> None:
     stream = Stream()
     at = stream.happen(
         "cryptoTransfer",
@@ -68,7 +68,7 @@ def test_the_row_says_what_body_and_record_say() -> None:
 
 
 @pytest.mark.checklist("TX-10", "TX-21", "ENC-02")
-def test_what_is_not_given_is_null() -> None:
+def test_missing_fields_are_null() -> None:
     stream = Stream()
     body = TransactionBody(transactionID={"accountID": num(1001), "transactionValidStart": seconds(7)})
     body.uncheckedSubmit.SetInParent()
@@ -128,7 +128,7 @@ def test_a_child_has_its_parents_timestamp_and_a_scheduled_one_its_schedule() ->
     ("kind", "expected"),
     [("cryptoCreateAccount", 77), ("contractCreateInstance", 77), ("cryptoTransfer", 0)],
 )
-def test_the_initial_balance_is_kept_also_of_failures(kind: str, expected: int, result: int) -> None:
+def test_the_initial_balance_of_failed_creations_is_stored(kind: str, expected: int, result: int) -> None:
     stream = Stream()
     stream.happen(kind, {"initialBalance": 77} if expected else {}, result=result)
 
@@ -139,7 +139,7 @@ def test_the_initial_balance_is_kept_also_of_failures(kind: str, expected: int, 
 
 @pytest.mark.checklist("TX-12", "NOD-06")
 @pytest.mark.parametrize("result", [SUCCESS, INSUFFICIENT_PAYER_BALANCE])
-def test_raw_bytes_are_kept_of_node_transactions(result: int) -> None:
+def test_raw_bytes_of_node_transactions_are_stored(result: int) -> None:
     stream = Stream()
     for kind in ("nodeCreate", "nodeUpdate", "nodeDelete", "cryptoTransfer"):
         stream.happen(kind, result=result)
@@ -154,7 +154,7 @@ def test_raw_bytes_are_kept_of_node_transactions(result: int) -> None:
 
 
 @pytest.mark.checklist("TX-12")
-def test_raw_bytes_of_other_transactions_are_kept_if_wanted() -> None:
+def test_raw_bytes_of_other_transactions_are_stored_if_configured() -> None:
     stream = Stream()
     stream.send({1001: -5, 1002: 5})
     block = stream.block()
@@ -215,7 +215,7 @@ def test_an_unknown_type_is_stored_with_its_number() -> None:
 
 
 @pytest.mark.checklist("PARSE-06", "ENC-01", "FILE-16")
-def test_an_impossible_entity_is_none_and_the_transaction_is_stored() -> None:
+def test_an_impossible_entity_is_null_and_the_transaction_is_stored() -> None:
     stream = Stream()
     stream.happen("cryptoUpdateAccount", {"accountIDToUpdate": {"realmNum": 70_000, "accountNum": 5}})
 
@@ -229,7 +229,7 @@ def test_an_impossible_entity_is_none_and_the_transaction_is_stored() -> None:
 @pytest.mark.parametrize(
     ("result", "updated"), [(22, True), (104, True), (220, True), (23, False), (21, False)]
 )
-def test_three_results_are_success(result: int, updated: bool) -> None:
+def test_three_results_count_as_success(result: int, updated: bool) -> None:
     stream = Stream()
     stream.happen("cryptoUpdateAccount", {"accountIDToUpdate": num(1001)}, result=result)
 
@@ -256,7 +256,7 @@ def test_a_child_of_a_failed_parent_changes_nothing() -> None:
 
 
 @pytest.mark.checklist("LUT-01")
-def test_entities_of_a_transaction_are_rows_if_wanted() -> None:
+def test_entities_of_a_transaction_are_stored_if_configured() -> None:
     stream = Stream()
     at = stream.send({1001: -5, 98: 3, 800: 1, 801: 1}, payer=1001)
     block = stream.block()
@@ -272,7 +272,7 @@ def test_entities_of_a_transaction_are_rows_if_wanted() -> None:
 
 
 @pytest.mark.checklist("LUT-01")
-def test_entities_of_a_transaction_are_no_rows_by_default() -> None:
+def test_entities_of_a_transaction_are_not_stored_by_default() -> None:
     stream = Stream()
     stream.send({1001: -5, 1002: 5})
 
@@ -299,7 +299,7 @@ def test_a_transaction_is_found_by_the_two_parts_of_its_hash() -> None:
 
 
 @pytest.mark.checklist("LUT-03")
-def test_hashes_are_left_out_if_not_wanted() -> None:
+def test_hashes_are_left_out_if_not_configured() -> None:
     stream = Stream()
     stream.send({1001: -5, 1002: 5})
 

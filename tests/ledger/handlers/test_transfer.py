@@ -35,7 +35,7 @@ def test_hbar_transfers_are_stored_with_their_payer_whatever_the_result() -> Non
 
 
 @pytest.mark.checklist("XFER-02")
-def test_a_debit_is_by_approval_if_the_body_asks_for_this_account_and_amount() -> None:
+def test_a_debit_is_approved_if_the_body_requests_its_account_and_amount() -> None:
     requested = [
         {"accountID": num(1001), "amount": -5, "is_approval": True},
         {"accountID": num(1002), "amount": -5, "is_approval": True},
@@ -60,7 +60,7 @@ def test_a_debit_is_by_approval_if_the_body_asks_for_this_account_and_amount() -
 
 
 @pytest.mark.checklist("XFER-03", "ERR-03")
-def test_transfers_a_failed_transaction_of_2019_lists_are_marked_and_move_no_balance() -> None:
+def test_transfers_of_a_failed_transaction_of_2019_are_marked_and_move_no_balance() -> None:
     stream = Stream(start=1_570_000_000 * 10**9)
     stream.create(1001, 100)
     stream.happen(
@@ -112,7 +112,7 @@ def test_without_hbar_transfers_there_are_no_balances() -> None:
     assert stored("entity", "id, balance") == [(1001, 0)]
 
 
-def test_balances_are_not_kept_if_not_wanted() -> None:
+def test_balances_are_not_kept_if_not_configured() -> None:
     stream = Stream()
     stream.create(1001, 100)
 

@@ -70,7 +70,7 @@ def test_a_book_in_parts_is_read_once_it_is_complete(together: bool) -> None:
 
 
 @pytest.mark.checklist("ADB-02")
-def test_a_book_ends_the_one_before_of_the_same_file() -> None:
+def test_a_book_ends_the_previous_one_of_its_file() -> None:
     stream = Stream()
     first = put(stream, "fileUpdate", TWO_NODES)
     other = put(stream, "fileUpdate", TWO_NODES, file=101)
@@ -99,7 +99,7 @@ def test_failures_empty_updates_and_other_files_make_no_book() -> None:
 
 
 @pytest.mark.checklist("ADB-01", "FIL-03")
-def test_books_are_read_though_files_are_not_kept() -> None:
+def test_books_are_read_if_files_are_not_stored() -> None:
     stream = Stream()
     at = put(stream, "fileUpdate", TWO_NODES)
 
@@ -123,7 +123,7 @@ def test_early_books_number_nodes_by_account_and_name_it_in_the_memo() -> None:
 
 
 @pytest.mark.checklist("ADB-03", "ADB-04")
-def test_entries_of_one_node_are_one_with_all_their_endpoints() -> None:
+def test_entries_of_one_node_become_one_with_all_endpoints() -> None:
     content = book(
         node(0, ipAddress=b"1.2.3.4", portno=50_211, description="one"),
         node(0, ipAddress=b"1.2.3.5", portno=50_212, description="other"),
@@ -152,7 +152,7 @@ def test_entries_of_one_node_are_one_with_all_their_endpoints() -> None:
 
 
 @pytest.mark.checklist("ADB-01")
-def test_a_book_with_a_node_of_no_account_is_passed_over() -> None:
+def test_a_book_with_a_node_without_account_is_skipped() -> None:
     stream = Stream()
     put(stream, "fileUpdate", book({"memo": b"nobody", "RSA_PubKey": "00"}))
 
@@ -191,7 +191,7 @@ def test_the_first_book_is_loaded_once_and_ended_by_the_next() -> None:
 
 
 @pytest.mark.checklist("ADB-06")
-def test_the_operator_may_give_the_first_book(tmp_path: Path) -> None:
+def test_the_operator_can_set_the_first_book(tmp_path: Path) -> None:
     given = tmp_path / "book.bin"
     given.write_bytes(TWO_NODES)
 
@@ -210,7 +210,7 @@ def test_a_first_book_that_can_not_be_read_is_named() -> None:
 
 
 @pytest.mark.checklist("ADB-05", "ADB-07")
-def test_contents_stored_before_without_their_book_are_read_at_start() -> None:
+def test_books_in_contents_stored_earlier_are_read_at_start() -> None:
     stream = Stream()
     at = put(stream, "fileUpdate", TWO_NODES)
     load(stream.block())

@@ -31,7 +31,7 @@ def update(stream: Stream, body: dict[str, Any], **options: Any) -> int:
 
 
 @pytest.mark.checklist("NOD-01", "ENC-06")
-def test_a_new_node_is_the_one_of_the_receipt() -> None:
+def test_a_new_node_has_the_id_of_the_receipt() -> None:
     stream = Stream()
     at = create(stream)
 
@@ -55,7 +55,7 @@ def test_an_endpoint_without_an_ipv4_address_has_none(address: bytes) -> None:
 
 
 @pytest.mark.checklist("NOD-01", "NOD-06")
-def test_a_failed_creation_is_none() -> None:
+def test_a_failed_creation_writes_nothing() -> None:
     stream = Stream()
     create(stream, result=INSUFFICIENT_PAYER_BALANCE)
 
@@ -107,7 +107,7 @@ def test_an_update_by_the_network_itself_is_the_creation_of_older_nodes(nonce: i
 
 
 @pytest.mark.checklist("NOD-05")
-def test_a_deleted_node_keeps_what_it_was() -> None:
+def test_a_deleted_node_keeps_its_other_columns() -> None:
     stream = Stream()
     created = create(stream)
     at = stream.happen("nodeDelete", {"node_id": 7})

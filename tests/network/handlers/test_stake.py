@@ -50,7 +50,7 @@ def update(stream: Stream, nodes: list[dict[str, Any]], **options: Any) -> int:
 
 
 @pytest.mark.checklist("STK-01", "STK-02")
-def test_the_figures_of_network_and_nodes_are_of_the_day_before() -> None:
+def test_stakes_are_of_the_day_before() -> None:
     stream = Stream()
     at = update(stream, NODES)
 
@@ -68,7 +68,7 @@ def test_the_figures_of_network_and_nodes_are_of_the_day_before() -> None:
 
 
 @pytest.mark.checklist("STK-02")
-def test_without_nodes_there_are_figures_of_the_network_alone() -> None:
+def test_without_nodes_only_the_network_has_a_stake() -> None:
     stream = Stream()
     update(stream, [])
 

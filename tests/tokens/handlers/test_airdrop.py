@@ -143,7 +143,7 @@ def test_a_claim_leaves_an_association_as_it_is(frozen: bool) -> None:
 
 
 @pytest.mark.checklist("TOK-40")
-def test_a_claim_associates_again_who_was_associated_once() -> None:
+def test_a_claim_associates_a_dissociated_receiver_again() -> None:
     stream = TokenStream()
     stream.create(TOKEN, supply=100)
     began = stream.associate(1001, TOKEN)
@@ -189,7 +189,7 @@ def test_a_claim_after_a_dissociation_in_the_same_batch_associates() -> None:
 
 
 @pytest.mark.checklist("TOK-40", "MRG-01")
-def test_a_transfer_to_an_unknown_relationship_does_not_stand_for_one() -> None:
+def test_a_transfer_to_an_unknown_relationship_is_no_association() -> None:
     stream = TokenStream()
     stream.transfer(units(TOKEN, {TREASURY: -5, 1001: 5}))
     claimed = end(stream, "tokenClaimAirdrop", airdrop_id())
@@ -199,7 +199,7 @@ def test_a_transfer_to_an_unknown_relationship_does_not_stand_for_one() -> None:
 
 
 @pytest.mark.checklist("TOK-40", "XFER-09")
-def test_a_claim_by_who_was_dissociated_but_received_since_changes_nothing() -> None:
+def test_a_claim_after_a_transfer_to_a_dissociated_account_changes_nothing() -> None:
     stream = TokenStream()
     began = stream.associate(1001, TOKEN)
     ended = stream.happen("tokenDissociate", {"account": account(1001), "tokens": [token(TOKEN)]})
@@ -212,7 +212,7 @@ def test_a_claim_by_who_was_dissociated_but_received_since_changes_nothing() -> 
 
 
 @pytest.mark.checklist("TOK-37", "TOK-39")
-def test_failed_airdrops_are_none() -> None:
+def test_failed_airdrops_write_nothing() -> None:
     stream = TokenStream()
     airdrop(stream, (airdrop_id(), 5))
     end(stream, "tokenCancelAirdrop", airdrop_id(), result=7)

@@ -39,7 +39,7 @@ def approve(
 
 
 @pytest.mark.checklist("CRY-22", "MRG-02")
-def test_a_new_grant_replaces_the_one_before() -> None:
+def test_a_new_grant_replaces_the_previous_one() -> None:
     stream = TokenStream()
     first = approve(stream, fungible(10), payer=1001)
     block = stream.block()
@@ -53,7 +53,7 @@ def test_a_new_grant_replaces_the_one_before() -> None:
 
 
 @pytest.mark.checklist("CRY-21")
-def test_a_grant_of_nothing_revokes_and_is_kept() -> None:
+def test_a_grant_of_zero_revokes_and_is_stored() -> None:
     stream = TokenStream()
     approve(stream, fungible(10))
     revoked = approve(stream, fungible(0))
@@ -127,7 +127,7 @@ def test_a_spender_of_a_serial_starts_a_version_of_it() -> None:
 
 
 @pytest.mark.checklist("CRY-23")
-def test_a_spender_by_an_unknown_alias_leaves_the_one_before() -> None:
+def test_a_spender_by_an_unknown_alias_keeps_the_stored_one() -> None:
     stream = TokenStream()
     stream.create_nft(NFT, treasury=1001)
     stream.mint_serials(NFT, 1, treasury=1001)
@@ -140,7 +140,7 @@ def test_a_spender_by_an_unknown_alias_leaves_the_one_before() -> None:
 
 
 @pytest.mark.checklist("CRY-25")
-def test_who_deletes_an_allowance_becomes_no_owner() -> None:
+def test_deleting_an_allowance_does_not_change_the_owner() -> None:
     stream = TokenStream()
     stream.create_nft(NFT, treasury=1001)
     stream.mint_serials(NFT, 1, treasury=1001)
@@ -193,7 +193,7 @@ def test_a_deleted_allowance_clears_the_spenders() -> None:
 
 
 @pytest.mark.checklist("CRY-22", "CRY-23", "CRY-24", "CRY-25")
-def test_failed_allowances_are_none() -> None:
+def test_failed_allowances_write_nothing() -> None:
     stream = TokenStream()
     approve(stream, fungible(1), nfts=(serial_allowance(1, approved_for_all={"value": True}),), result=7)
     removals = [{"token_id": token(NFT), "serial_numbers": [2]}]
@@ -279,7 +279,7 @@ def test_a_failed_transfer_uses_no_allowance() -> None:
     assert stored("token_allowance", "amount") == [(100,)]
 
 
-def test_a_serial_taken_under_an_allowance_has_no_spender_any_more() -> None:
+def test_a_serial_transferred_by_its_spender_has_no_spender() -> None:
     stream = TokenStream()
     stream.create_nft(NFT, treasury=1001)
     stream.mint_serials(NFT, 1, treasury=1001)

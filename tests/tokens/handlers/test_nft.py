@@ -144,7 +144,7 @@ def test_new_metadata_leaves_owner_and_spenders(one_batch: bool) -> None:
 
 
 @pytest.mark.checklist("MRG-06", "MRG-07")
-def test_a_serial_first_seen_by_a_transfer_is_kept_in_part() -> None:
+def test_a_transfer_of_an_unknown_serial_makes_a_partial_row() -> None:
     stream = TokenStream()
     moved = stream.transfer(serials(TOKEN, (1, 1001, 1002)))
     load(stream.block())
@@ -163,7 +163,7 @@ def change_of_treasury(stream: TokenStream, *more: tuple[int, int, int]) -> int:
 
 
 @pytest.mark.checklist("XFER-14", "TOK-34", "FILE-17")
-def test_a_new_treasury_gets_every_serial_of_the_one_before() -> None:
+def test_a_new_treasury_gets_every_serial_of_the_previous_one() -> None:
     stream = TokenStream()
     stream.create_nft(TOKEN)
     minted = stream.mint_serials(TOKEN, 1, 2, 3)
@@ -200,7 +200,7 @@ def test_a_new_treasury_gets_every_serial_of_the_one_before() -> None:
 
 
 @pytest.mark.checklist("XFER-14")
-def test_what_a_record_lists_after_a_change_of_treasury_moves_no_balance() -> None:
+def test_transfers_after_a_change_of_treasury_move_no_balance() -> None:
     stream = TokenStream()
     stream.create_nft(TOKEN)
     stream.mint_serials(TOKEN, 1, 2)

@@ -40,7 +40,7 @@ def test_an_association_starts_a_relationship_with_the_tokens_own_statuses() -> 
 
 
 @pytest.mark.checklist("TOK-20", "TOK-23")
-def test_failed_relationship_changes_are_none() -> None:
+def test_failed_relationship_changes_write_nothing() -> None:
     stream = TokenStream()
     for kind in ("tokenAssociate", "tokenDissociate"):
         stream.happen(kind, {"account": account(1001), "tokens": [token(TOKEN)]}, result=7)
@@ -98,7 +98,7 @@ def test_an_association_listed_twice_counts_once() -> None:
 
 
 @pytest.mark.checklist("TOK-23")
-def test_a_dissociation_keeps_what_was_known() -> None:
+def test_a_dissociation_keeps_the_other_columns() -> None:
     stream = TokenStream()
     began = stream.associate(1001, TOKEN)
     known = status(stream, "tokenGrantKyc")
@@ -114,7 +114,7 @@ def test_a_dissociation_keeps_what_was_known() -> None:
 
 
 @pytest.mark.checklist("TOK-24", "TOK-43")
-def test_giving_up_a_deleted_token_lowers_its_supply() -> None:
+def test_dissociating_from_a_deleted_token_lowers_its_supply() -> None:
     stream = TokenStream()
     stream.create(TOKEN, supply=100)
     for holder in (1001, 1002):
@@ -141,7 +141,7 @@ def test_giving_up_a_deleted_token_lowers_its_supply() -> None:
 
 @pytest.mark.checklist("TOK-25")
 @pytest.mark.parametrize("one_block", [True, False])
-def test_giving_up_a_deleted_token_ends_its_serials(one_block: bool) -> None:
+def test_dissociating_from_a_deleted_token_deletes_its_serials(one_block: bool) -> None:
     stream = TokenStream()
     blocks = []
     for number in (TOKEN, TOKEN + 1):
@@ -237,7 +237,7 @@ def test_a_status_starts_a_version(kinds: tuple[str, str], statuses: tuple[Any, 
 
 
 @pytest.mark.checklist("MRG-07")
-def test_a_relationship_first_seen_by_a_status_is_kept_in_part() -> None:
+def test_a_status_of_an_unknown_relationship_makes_a_partial_row() -> None:
     stream = TokenStream()
     at = status(stream, "tokenFreeze")
     load(stream.block())

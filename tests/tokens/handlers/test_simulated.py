@@ -93,7 +93,7 @@ def versions_meet() -> None:
 
 @pytest.mark.checklist("MRG-03", "MRG-04", "MRG-05", "MRG-11", "PERF-01")
 @pytest.mark.parametrize("seed", range(3))
-def test_a_random_economy_is_stored_as_it_happened(seed: int) -> None:
+def test_a_random_economy_is_stored_as_simulated(seed: int) -> None:
     economy = Simulation(seed)
     blocks = []
     for _ in range(BLOCKS):

@@ -42,7 +42,7 @@ def test_versions_of_one_batch_carry_the_minted_supply() -> None:
 
 
 @pytest.mark.checklist("TOK-16", "TX-18")
-def test_minted_serials_belong_to_whom_the_record_gives_them() -> None:
+def test_minted_serials_belong_to_the_receivers_in_the_record() -> None:
     stream = TokenStream()
     stream.create_nft(TOKEN)
     at = stream.mint_serials(TOKEN, 1, 2)
@@ -167,7 +167,7 @@ def test_a_failed_mint_burn_or_wipe_changes_nothing() -> None:
 
 
 @pytest.mark.checklist("MRG-08")
-def test_the_supply_of_a_token_never_seen_whole_is_not_kept() -> None:
+def test_the_supply_of_an_unknown_token_is_not_stored() -> None:
     stream = TokenStream()
     stream.mint(TOKEN, 50, 150)
     load(stream.block())

@@ -75,7 +75,7 @@ def test_the_keys_of_a_token_decide_its_statuses(body: dict[str, Any], statuses:
 @pytest.mark.parametrize(
     ("keys", "statuses"), [({}, (0, 0)), ({"freezeKey": KEY, "freezeDefault": True, "kycKey": KEY}, (2, 1))]
 )
-def test_the_treasury_holds_a_new_token_unfrozen_and_known(
+def test_the_treasury_of_a_new_token_is_unfrozen_and_has_kyc(
     keys: dict[str, Any], statuses: tuple[int, int]
 ) -> None:
     stream = TokenStream()
@@ -109,7 +109,7 @@ def royalty(collector: int, **fallback: Any) -> dict[str, Any]:
 
 
 @pytest.mark.checklist("TOK-04", "TOK-09")
-def test_collectors_of_fees_in_the_new_token_itself_hold_it() -> None:
+def test_collectors_of_fees_in_the_new_token_are_associated() -> None:
     stream = TokenStream()
     stream.create(
         TOKEN,
@@ -164,7 +164,7 @@ def test_a_token_without_fees_has_an_empty_fee_schedule() -> None:
     ],
     ids=["too early", "given", "not given"],
 )
-def test_tokens_have_metadata_since_a_version(
+def test_tokens_have_metadata_since_hapi_0_49(
     version: tuple[int, int, int], body: dict[str, Any], stored_metadata: tuple[Any, ...]
 ) -> None:
     stream = TokenStream(hapi_version=version)
@@ -219,7 +219,7 @@ def test_the_auto_renew_account_is_found_by_alias_or_left_out() -> None:
 
 
 @pytest.mark.checklist("TOK-10", "TOK-12", "MRG-06")
-def test_an_update_sets_what_it_gives_and_keeps_the_rest() -> None:
+def test_an_update_changes_what_it_sets_and_keeps_the_rest() -> None:
     stream = TokenStream()
     created = stream.create(TOKEN, treasury=1001, decimals=3, wipeKey=KEY, freezeKey=KEY)
     first = stream.block()
@@ -287,7 +287,7 @@ def test_a_key_removed_by_an_empty_list_is_stored_as_that_list() -> None:
 
 
 @pytest.mark.checklist("TOK-13", "MRG-07", "MRG-08")
-def test_an_update_of_a_token_never_seen_whole_leaves_only_an_entity() -> None:
+def test_an_update_of_an_unknown_token_writes_only_the_entity() -> None:
     stream = TokenStream()
     at = stream.happen("tokenUpdate", {"token": token(TOKEN), "name": "New"})
     stream.happen("token_pause", {"token": token(TOKEN)})
@@ -326,7 +326,7 @@ def test_pausing_starts_a_version() -> None:
 
 
 @pytest.mark.checklist("TOK-30", "TOK-31", "TOK-09", "ENC-06", "MRG-02")
-def test_a_fee_schedule_replaces_the_one_before() -> None:
+def test_a_fee_schedule_replaces_the_previous_one() -> None:
     stream = TokenStream()
     created = stream.create(TOKEN, custom_fees=[fixed(1002)])
     first = stream.block()
@@ -384,7 +384,7 @@ def test_a_fee_schedule_replaces_the_one_before() -> None:
 
 
 @pytest.mark.checklist("TOK-32")
-def test_a_fee_of_no_known_kind_is_passed_over() -> None:
+def test_a_fee_of_an_unknown_kind_is_left_out() -> None:
     unknown = {"fee_collector_account_id": account(1002)}
     stream = TokenStream()
     stream.create(TOKEN, custom_fees=[fixed(1002)])
@@ -401,7 +401,7 @@ def test_a_fee_of_no_known_kind_is_passed_over() -> None:
 
 
 @pytest.mark.checklist("TOK-42", "CFG-01")
-def test_without_the_setting_no_token_state_is_kept() -> None:
+def test_tokens_are_not_stored_if_not_configured() -> None:
     stream = TokenStream()
     stream.create(TOKEN, treasury=1001, supply=5)
     stream.associate(1002, TOKEN)

@@ -49,7 +49,7 @@ def test_token_transfers_are_rows_and_move_balances() -> None:
 
 @pytest.mark.checklist("XFER-07", "XFER-15", "XFER-16")
 @pytest.mark.parametrize(("result", "kept"), [(FAIL_INVALID, True), (7, False)])
-def test_what_moved_before_an_internal_failure_counts(result: int, kept: bool) -> None:
+def test_transfers_before_an_internal_failure_count(result: int, kept: bool) -> None:
     stream = TokenStream()
     stream.create(TOKEN, supply=100)
     stream.create_nft(TOKEN + 1)
@@ -128,7 +128,7 @@ def test_a_balance_of_an_unknown_relationship_is_dropped() -> None:
 
 
 @pytest.mark.checklist("XFER-09")
-def test_who_receives_a_token_is_associated() -> None:
+def test_the_receiver_of_a_token_is_associated() -> None:
     stream = TokenStream()
     began = stream.associate(1001, TOKEN)
     block = stream.block()
@@ -177,7 +177,7 @@ def test_assessed_fees_are_rows() -> None:
 
 
 @pytest.mark.checklist("LUT-01", "XFER-15", "XFER-16")
-def test_whoever_takes_part_is_mentioned() -> None:
+def test_all_participants_are_entities_of_the_transaction() -> None:
     stream = TokenStream()
     stream.transfer(
         units(TOKEN, {1001: -30, 1002: 30}),

@@ -55,10 +55,10 @@ class ExchangeRate(NewerReadView):
 
     def read(self, parameters: ExchangeRateParameters) -> ExchangeRateJson:
         times = time_window(parameters.timestamp)
-        found = files.system_file(files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
-        if found is None:
+        version = files.system_file(files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
+        if version is None:
             raise no_file(files.EXCHANGE_RATES)
-        rates, at = found
+        rates, at = version
         return {
             "current_rate": rate_json(rates, "currentRate"),
             "next_rate": rate_json(rates, "nextRate"),
