@@ -1,4 +1,4 @@
-"""What the API says of accounts and their hbars: now, at the time of a snapshot, and at any time."""
+"""Accounts and their hbars in the API: now, at the time of a snapshot, and at any time."""
 
 from random import Random
 from typing import Any
@@ -34,7 +34,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    """Accounts and balances at random times of the first `blocks` blocks."""
+    """Check accounts and balances at random times of the first `blocks` blocks."""
     moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 6)):
         _check_accounts_at(rest, life, blocks, moment, choose)
@@ -132,14 +132,14 @@ def holdings_now(account: Account, held: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _stake_period_start(account: Account) -> int | None:
-    """The start of the day, where a node is staked to."""
+    """Return the start of the day, if the account stakes to a node."""
     if account.staked_node_id is None or account.stake_period_start is None:
         return None
     return account.stake_period_start * NANOS_PER_DAY
 
 
 def tokens_held(world: World) -> dict[int, list[dict[str, Any]]]:
-    """By account, in the order of the tokens."""
+    """Return token balances by account, in the order of the tokens."""
     return {
         account: [{"token_id": entity(token.number), "balance": one.balance} for token, one in held]
         for account, held in relationships(world).items()
@@ -164,7 +164,7 @@ def same_holdings(found: list[dict[str, Any]], expected: dict[int, int], *about:
 
 
 def any_id(account: Account, choose: Random) -> str:
-    """The account as a client may name it; what is deleted has its number alone."""
+    """Return a name that a client may use for an account; a deleted one only has its number."""
     ids = [numbered(account.number), str(account.number)]
     if not account.deleted:
         ids += [known for known in (hexed(account.evm_address), base_32(account.alias)) if known]

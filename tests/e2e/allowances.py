@@ -1,4 +1,4 @@
-"""What the API says of what others may take of an account, and of airdrops that wait for it."""
+"""Allowances and pending airdrops in the API."""
 
 from collections.abc import Iterable
 from random import Random
@@ -51,7 +51,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def _grouped(rows: Iterable[tuple[int, Any, dict[str, Any]]]) -> dict[int, list[dict[str, Any]]]:
-    """Rows of (account, order within the account, JSON), by account in that order."""
+    """Group rows of (account, order within the account, JSON) by account, in that order."""
     grouped: dict[int, list[dict[str, Any]]] = {}
     for account, _, shown in sorted(rows, key=lambda row: row[:2]):
         grouped.setdefault(account, []).append(shown)

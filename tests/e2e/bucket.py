@@ -1,4 +1,4 @@
-"""The signed files that the nodes of a network publish, and loaders that load some of them, or try to."""
+"""The bucket of a simulated network, and loaders of some of its files, which may be interrupted."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _TABLES = ("crypto_transfer", "record_file", "transaction")
 
 
 class Bucket:
-    """Blocks are loaded by place: `count` of them from the one numbered `first`."""
+    """A bucket folder, from which `count` blocks from number `first` on can be loaded."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class Bucket:
         assert done.verified == done.files == len(files)
 
     def load_and_kill(self, first: int, count: int, choose: Random) -> bool:
-        """Load in a process of its own and kill it at a random moment; whether it was still loading."""
+        """Load in another process and kill it at a random moment. Return True if it was still loading."""
         loader = forking.begun(self.load, first, count)
         time.sleep(choose.uniform(0.01, 0.06 + 0.02 * count))
         return forking.kill(loader)

@@ -1,4 +1,4 @@
-"""What the API says of contracts: what they are, and what their storage holds."""
+"""Contracts and their storage in the API."""
 
 from random import Random
 from typing import Any
@@ -29,7 +29,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    """The storage of contracts at random times. What was only read by then is told, too: it is zero."""
+    """Check the storage of contracts at random times. Slots that were only read by then are 0."""
     moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 4)):
         world = moment.world
@@ -80,7 +80,7 @@ def record(world: World, contract: Contract) -> dict[str, Any]:
 
 
 def bytecode(world: World, contract: Contract) -> dict[str, Any]:
-    """The init code is what a file holds as text, where there is one; without constructor arguments then."""
+    """Return the init code: the text of the file if there is one, which has no constructor arguments."""
     initcode = hexed(contract.initcode)
     if contract.file is not None:
         initcode = f"0x{world.files[contract.file].contents.decode()}"
@@ -98,7 +98,7 @@ def slot_json(contract: Contract, slot: int, value: int, modified: int) -> dict[
 
 
 def any_id(world: World, contract: Contract, choose: Random) -> str:
-    """The contract as a client may name it; what is deleted has its number alone."""
+    """Return a name that a client may use for a contract; a deleted one only has its number."""
     ids = [f"0.0.{contract.number}"]
     if not world.accounts[contract.number].deleted:
         ids.append(f"0x{contract.address.hex()}")

@@ -1,4 +1,4 @@
-"""How the API writes values: ids, times, bytes and keys, as a client knows them."""
+"""The values of the API as clients know them: ids, times, bytes and keys."""
 
 import base64
 
@@ -25,7 +25,7 @@ def at(nanoseconds: int | None) -> str | None:
 
 
 def since(nanoseconds: int | None) -> dict[str, str | None]:
-    """The range of what holds since then."""
+    """Return the timestamp range of a state that holds since then."""
     return {"from": at(nanoseconds), "to": None}
 
 
@@ -50,7 +50,7 @@ def base_32(data: bytes | None) -> str | None:
 
 
 def key(serialized: bytes | None) -> dict[str, str] | None:
-    """The JSON of a serialized Key. A list or threshold of one simple key is shown as that key."""
+    """Return the JSON of a serialized Key. A list or threshold of one simple key is shown as that key."""
     if serialized is None or serialized == _EMPTY_KEY_LIST:
         return None
     plain = Key.FromString(serialized)

@@ -1,4 +1,4 @@
-"""What the API says of hooks, and of what their storage holds."""
+"""Hooks and their storage in the API."""
 
 from random import Random
 from typing import Any
@@ -35,7 +35,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    """Storage at random times. Of what was read since it was written, and no more, the value is not told."""
+    """Check storage at random times, except for slots that were only read since they were written."""
     moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 4)):
         hooks = list(moment.world.contracts.hooks.values())

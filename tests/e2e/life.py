@@ -1,4 +1,4 @@
-"""The life of a simulated network: its blocks, and what was true at many moments of it."""
+"""The life of a simulated network: its blocks, and its world at many moments."""
 
 import pickle
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from tests.e2e.forms import NANOS_PER_SECOND
 
 _MINUTE = 60 * NANOS_PER_SECOND
 _HOUR, _DAY = 60 * _MINUTE, 1440 * _MINUTE
-# How long nothing happens between two blocks: mostly not at all, now and then into the next month.
+# Pauses between two blocks: mostly none, now and then until the next month.
 _PAUSES = (0, 0, 0, 0, _MINUTE, 10 * _MINUTE, 20 * _MINUTE, 2 * _HOUR, _DAY, 9 * _DAY)
 _PAUSES_WEIGHTS = (6, 6, 6, 6, 4, 4, 4, 4, 2, 1)
 _PEOPLE = 30
 
-# When the mirror takes snapshots of balances: after a file, but not at once and not too often.
+# The mirror takes snapshots of balances after a file, but not at once and not too often.
 _FIRST_SNAPSHOT = 2 * _MINUTE
 _BETWEEN_SNAPSHOTS = 15 * _MINUTE
 
 
 @dataclass
 class Moment:
-    """The world as it was at `since` and until just before `until` (ns), the time of the next transaction.
+    """The world from `since` until just before `until` (ns), the time of the next transaction.
 
-    `supplies` is how much there was of each token.
+    `supplies` are the supplies of all tokens.
     """
 
     since: int
@@ -48,16 +48,16 @@ class Moment:
 
 @lru_cache(maxsize=16)
 def _world(kept: bytes) -> World:
-    # All of them would fill the memory.
+    # Not all of them fit into memory.
     world: World = pickle.loads(kept)
     return world
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the mirror knows of balances by a snapshot: of accounts, and by account and token.
+    """The balances that the mirror knows by a snapshot: by account, and by account and token.
 
-    Of accounts that are associated with a token no more it may know, too: that they have nothing.
+    It may also hold a balance of 0 for accounts that are no longer associated with a token.
     """
 
     at: int
@@ -66,9 +66,9 @@ class Snapshot:
 
 
 class Life:
-    """What becomes of a seed's network. `blocks[n]` ends at `ends[n]`; `moments` are these and others.
+    """The life of the network of a seed. `blocks[n]` ends at `ends[n]`; `moments` are these and others.
 
-    `snapshots` are those that the mirror takes of balances, at the ends of blocks.
+    `snapshots` are the snapshots of balances that the mirror takes at the ends of blocks.
     """
 
     def __init__(self, seed: int) -> None:
@@ -88,10 +88,10 @@ class Life:
         return sum(len(block.transactions) for block in self.blocks)
 
     def go_on(self, transactions: int) -> None:
-        """Live for one more block, after a pause; a long one takes some more."""
+        """Live for one more block after a pause; a long pause takes more blocks."""
         pause = self.choose.choices(_PAUSES, _PAUSES_WEIGHTS)[0]
         while pause > _DAY:
-            # The network ends every day by itself.
+            # The network ends every day with a block of its own.
             self._live(_DAY, 1)
             pause -= _DAY
         self._live(pause, transactions)
@@ -116,10 +116,10 @@ class Life:
         if self._snapshot_is_due():
             self.snapshots.append(self._snapshot())
 
-    # WHAT THE MIRROR KEEPS OF BALANCES
+    # SNAPSHOTS OF BALANCES
 
     def snapshot_at(self, upper: int, blocks: int) -> Snapshot | None:
-        """The last snapshot by a time, of those of the first blocks; none older than the month before."""
+        """Return the last snapshot of the first blocks by a time; None if it is older than a month before."""
         until = min(upper, self.ends[blocks - 1].since)
         taken = [one for one in self.snapshots if month(upper, before=1) <= one.at <= until]
         return taken[-1] if taken else None
@@ -129,7 +129,7 @@ class Life:
         return self.ends[-1].since - last >= _BETWEEN_SNAPSHOTS
 
     def _snapshot(self) -> Snapshot:
-        """The first of a month holds all; one after it what changed, beside what is known of the month."""
+        """Take a snapshot. The first of a month holds all balances, later ones those that changed as well."""
         now, world = self.ends[-1].since, self.network.world
         previous = self.snapshots[-1] if self.snapshots else None
         changed_since = previous.at if previous and now - previous.at < 30 * _DAY else 0
@@ -149,7 +149,7 @@ class Life:
     # MOMENTS
 
     def known(self, blocks: int) -> list[Moment]:
-        """The moments until the end of the first so many blocks."""
+        """Return the moments until the end of the first `blocks` blocks."""
         return [one for one in self.moments if one.since <= self.ends[blocks - 1].since]
 
     def _keep(self, since: int) -> None:
@@ -160,7 +160,7 @@ class Life:
 
 
 def month(nanoseconds: int, before: int = 0) -> int:
-    """The start (ns) of the month, or of that so many months before."""
+    """Return the start (ns) of the month, or of the month `before` months earlier."""
     day = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
     months = day.year * 12 + day.month - 1 - before
     start = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""What the API says of the network itself: its nodes and their stakes, exchange rates, and fees."""
+"""Nodes and their stakes, exchange rates and fees in the API."""
 
 from random import Random
 from typing import Any
@@ -81,7 +81,7 @@ def nodes(world: World) -> list[dict[str, Any]]:
 
 
 def staking_period(world: World) -> dict[str, Any]:
-    """Of the last day that began; the first one did when the network began."""
+    """Return the staking period: the last day that began, the first with the network."""
     began = world.files[NODE_DETAILS].created
     start = [began, *world.staking.updates][-1] // NANOS_PER_DAY * NANOS_PER_DAY
     return {"from": at(start), "to": at(start + NANOS_PER_DAY)}

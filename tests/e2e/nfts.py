@@ -1,4 +1,4 @@
-"""What the API says of serials: which there are of a token, who owns them, and how they came there."""
+"""Serials in the API: their list, their owners and their history."""
 
 from random import Random
 from typing import Any
@@ -28,7 +28,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    """The history of some serials leads to whoever owned them at some moments."""
+    """Check that the history of some serials leads to their owners at some moments."""
     *before, last = life.known(blocks)
     some = [*sorted(choose.sample(before, min(len(before), 8)), key=lambda one: one.since), last]
     worlds = [one.world.tokens.issued for one in some]
@@ -52,7 +52,7 @@ def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
 
 
 def _owners(steps: list[dict[str, Any]], time: str | None) -> list[str | None]:
-    """Who owned the serial by then, one after the other; None is nobody.
+    """Return the owners of the serial by then, one after the other; None is nobody.
 
     Empty when the last is not told: where a token's treasury changed, or a token was left that is deleted.
     """

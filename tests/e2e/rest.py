@@ -1,4 +1,4 @@
-"""Reading the API as a client does: whole lists, by their links, in pages of any size."""
+"""A client of the API: it reads whole lists by their links, in pages of any size."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _SHOWN = 8
 
 
 class Rest:
-    """`choose` decides the sizes of pages."""
+    """A client; `choose` decides the sizes of pages."""
 
     def __init__(self, choose: Random) -> None:
         self.requests = 0
@@ -23,7 +23,7 @@ class Rest:
         self._api = Api()
 
     def answer(self, path: str, **query: object) -> Answer:
-        """`query` with double underscores for dots: `account__id="gt:5"`."""
+        """Return the answer for a path. Double underscores in `query` stand for dots: `account__id="gt:5"`."""
         names = urlencode({name.replace("__", "."): str(text) for name, text in query.items()}, safe=":")
         return self._request(f"/api/v1/{path}{'?' * bool(names)}{names}")
 
@@ -33,7 +33,7 @@ class Rest:
         return answer.json()
 
     def all(self, path: str, name: str, **query: object) -> list[Any]:
-        """All rows of a list."""
+        """Return all rows of a list."""
         body = self.get(path, **query, limit=self._limit())
         rows: list[Any] = body[name]
         while link := body["links"]["next"]:
@@ -55,7 +55,7 @@ class Rest:
 
 
 def same(actual: Any, expected: Any, *about: object) -> None:
-    """Errors: AssertionError that says where they differ."""
+    """Compare two values. Errors: AssertionError that says where they differ."""
     if actual != expected:
         found = list(_differences(actual, expected, ""))
         told = "\n".join(found[:_SHOWN]) + (f"\n... {len(found)} in all" if len(found) > _SHOWN else "")

@@ -1,4 +1,4 @@
-"""What the API says came of calling and creating contracts, and of the logs that they left."""
+"""Contract results and logs in the API."""
 
 from random import Random
 from typing import Any
@@ -13,7 +13,7 @@ _SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
-    """The latest results."""
+    """Check the latest results."""
     latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
     if not latest:
         return
@@ -22,7 +22,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
     expected = [record(world, one) for one in latest]
     same([_of(row, expected[0]) for row in shown], expected, "/contracts/results", since)
     _check_logs(rest, world, latest, since)
-    # Without a contract a result is in lists alone.
+    # A result without a contract is only in lists.
     found = [one for one in latest if one.contract]
     for one in choose.sample(found, min(len(found), 3)):
         expected_one = record(world, one)
@@ -39,7 +39,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def _check_logs(rest: Rest, world: World, latest: list[Result], since: str) -> None:
-    """The logs of contracts; tokens have some, too, of what was never called."""
+    """Check the logs of contracts. Tokens have logs as well, without a call."""
     shown = rest.all("contracts/results/logs", "logs", timestamp=since)
     of_contracts = [
         log for log in shown if int(log["contract_id"].rpartition(".")[2]) in world.contracts.deployed
@@ -91,6 +91,6 @@ def logs(world: World, one: Result) -> list[dict[str, Any]]:
 
 
 def evm_address(world: World, number: int) -> str | None:
-    """The address of an account or contract; that of a system contract follows from its number."""
+    """Return the address of an account or contract; a system contract has its long-zero form."""
     known = world.accounts.get(number)
     return hexed(known.address) if known else address(number)

@@ -1,4 +1,4 @@
-"""What the API says of schedules: who asked for what, who signed it, and what became of it."""
+"""Schedules, their signatures and their ends in the API."""
 
 import base64
 from random import Random
@@ -52,5 +52,5 @@ def signature_json(signature: Signature) -> dict[str, Any]:
 
 
 def in_lines(data: bytes) -> str:
-    """Base64 as it is written to mail."""
+    """Return Base64 with the line breaks of MIME."""
     return "\n".join(wrap(base64.b64encode(data).decode(), _LINE))

@@ -1,4 +1,4 @@
-"""What the API says of the stream itself: its last block, and the transactions in it."""
+"""Blocks and transactions in the API."""
 
 from random import Random
 from typing import Any
@@ -33,7 +33,7 @@ def check(rest: Rest, block: Block, choose: Random) -> None:
 
 
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
-    """All that some accounts had to do with, the rewards they were paid, and transactions by their ids."""
+    """Check the transactions and rewards of some accounts, and transactions by their ids."""
     happened = [one for block in life.blocks[:blocks] for one in block.transactions]
     for account in choose.sample(list(life.ends[blocks - 1].world.accounts), 3):
         path = f"accounts/0.0.{account}/rewards"
@@ -59,7 +59,7 @@ def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
 
 
 def concerns(one: ComposedTransaction, account: int) -> bool:
-    """Whether a transaction is among those of an account: it paid for it, or something was moved."""
+    """Tell whether a transaction is among those of an account, which paid for it or sent or received."""
     body, record = one.body, one.record
     is_own = (
         body.transactionID.nonce == 0

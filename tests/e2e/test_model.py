@@ -1,7 +1,7 @@
-"""What the API answers after every block is what is true in the simulated network's own model.
+"""After every block the API answers with the state of the simulated network's own model.
 
-`MIRROR_TEST_SEEDS=20` lets so many networks live, each for 2,000 transactions or more
-(`MIRROR_TEST_TRANSACTIONS`), and asks for transactions of every type in each.
+`MIRROR_TEST_SEEDS=20` runs that many networks, each for 2,000 transactions or more
+(`MIRROR_TEST_TRANSACTIONS`), and checks that each has transactions of every type.
 """
 
 import os
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 LONG = "MIRROR_TEST_SEEDS" in os.environ
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "2"))
 TRANSACTIONS = int(os.environ.get("MIRROR_TEST_TRANSACTIONS", "2000" if LONG else "300"))
-# In so many transactions there are some of every type.
+# This many transactions include some of every type.
 ENOUGH_FOR_ALL = 2_000
 TYPICAL_BLOCK = 60 if LONG else 30
 
@@ -68,7 +68,7 @@ CHECKS_OF_THE_PAST: tuple[Callable[[Rest, Life, int, Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
-def test_rest_answers_what_the_network_knows_to_be_true(seed: int, tmp_path: Path) -> None:
+def test_rest_answers_match_the_network(seed: int, tmp_path: Path) -> None:
     began = time.monotonic()
     life, choose = Life(seed), Random(seed)
     rest, bucket = Rest(choose), Bucket(tmp_path)
@@ -91,7 +91,7 @@ def test_rest_answers_what_the_network_knows_to_be_true(seed: int, tmp_path: Pat
 
 
 def live(rest: Rest, life: Life, bucket: Bucket, choose: Random) -> None:
-    """Let the network live, and compare after every block."""
+    """Let the network live, and compare it with the API after every block."""
     loaded = 0
     while loaded < len(life.blocks):
         bucket.publish(life.blocks[loaded : loaded + 1])
@@ -141,7 +141,7 @@ def agrees_of_the_past(rest: Rest, life: Life, blocks: int, choose: Random, shar
 def load_some(
     rest: Rest, bucket: Bucket, first: int, count: int, crashes: Counter[str], choose: Random
 ) -> int:
-    """Load some more blocks, in transactions of any size, or try to; how many are loaded by then."""
+    """Load some more blocks, or try to, in batches of any size. Return how many are loaded."""
     with settings(importer__parser__record__batch__maxItems=choose.choice((1, 50, 200, 60_000))):
         if crashes["aborted"] == 0 or choose.random() < 0.2:
             bucket.load_and_abort(first, count, choose)
@@ -159,6 +159,6 @@ def number_of_blocks(rest: Rest) -> int:
 
 
 def count(blocks: list[Block]) -> Counter[str]:
-    """How many transactions there are of each type."""
+    """Count the transactions of each type."""
     numbers = (stream.type_number(one) for block in blocks for one in block.transactions)
     return Counter(map(transaction_types.name, numbers))

@@ -1,4 +1,4 @@
-"""What the API says of tokens, and of who holds them."""
+"""Tokens and their holders in the API."""
 
 from random import Random
 from typing import Any
@@ -59,12 +59,12 @@ def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
 
 
 def same_balances(found: dict[str, int], expected: dict[str, int], *about: object) -> None:
-    """Those associated at a snapshot, and some that were but had nothing any more."""
+    """Compare balances at a snapshot; accounts that were associated before may have a balance of 0."""
     same({name: held for name, held in found.items() if held or name in expected}, expected, *about)
 
 
 def supplies_since(blocks: list[Block], token: Token, since: int) -> set[int]:
-    """How much of a token there was after each time that it became more or less."""
+    """Return the supply of a token after each change of it."""
     return {
         one.record.receipt.newTotalSupply
         for block in blocks
@@ -91,7 +91,7 @@ def _check_tokens_at(rest: Rest, life: Life, blocks: int, moment: Moment, choose
 
 
 def relationships(world: World) -> dict[int, list[tuple[Token, Relationship]]]:
-    """By account, in the order of the tokens."""
+    """Return relationships by account, in the order of the tokens."""
     held: dict[int, list[tuple[Token, Relationship]]] = {}
     for token in sorted(world.tokens.issued.values(), key=lambda one: one.number):
         for account, one in token.relationships.items():

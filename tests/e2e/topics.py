@@ -1,4 +1,4 @@
-"""What the API says of topics, and of every message in them."""
+"""Topics and their messages in the API."""
 
 from random import Random
 from typing import Any
@@ -23,7 +23,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def _check_one(rest: Rest, topic: Topic, choose: Random) -> None:
-    """A message by its number, by its time, and those around it."""
+    """Check a message by its number and by its time, and those around it."""
     one = choose.choice(topic.messages)
     expected, path = message_json(topic, one), f"topics/0.0.{topic.number}/messages"
     same(rest.get(f"{path}/{one.sequence_number}"), expected, path, one.sequence_number)
