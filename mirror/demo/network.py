@@ -56,6 +56,13 @@ class NotPossible(Exception):
     """Nothing of the kind can happen now: an action raises it before it changes anything."""
 
 
+def required(value: _First | None) -> _First:
+    """Return a value. Errors: NotPossible if it is missing."""
+    if value is None:
+        raise NotPossible
+    return value
+
+
 def both(first: _First | None, second: _Second | None) -> tuple[_First, _Second]:
     """Return two different parties. Errors: NotPossible if one of them is missing."""
     if first is None or second is None or first is second:
@@ -268,10 +275,7 @@ class Network:
 
     def person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account:
         """Return a random person as `find_person` does. Errors: NotPossible."""
-        person = self.find_person(at_least=at_least, settled=settled)
-        if person is None:
-            raise NotPossible
-        return person
+        return required(self.find_person(at_least=at_least, settled=settled))
 
     def can_pay(self, number: int, at_least: int = 100 * HBAR) -> bool:
         """Tell whether an account exists and can pay this much."""

@@ -80,10 +80,10 @@ class Maker:
         """Yield the files as they are made. Errors: OperatorError if they can't be made."""
         with suppress(EOFError):
             while True:
-                made: str | OperatorError = self._receiving.recv()
-                if isinstance(made, OperatorError):
-                    raise made
-                yield self._publisher.published(made)
+                name: str | OperatorError = self._receiving.recv()
+                if isinstance(name, OperatorError):
+                    raise name
+                yield self._publisher.published(name)
         self._process.join()
         if self._process.exitcode:
             raise OperatorError("The demo network could not be made; its output above says why.")

@@ -23,7 +23,7 @@ class Rest:
         self._api = Api()
 
     def answer(self, path: str, **query: object) -> Answer:
-        """Return the answer for a path. Double underscores in `query` stand for dots: `account__id="gt:5"`."""
+        """Return the answer for a path. In `query`, double underscores are dots: `account__id="gt:5"`."""
         names = urlencode({name.replace("__", "."): str(text) for name, text in query.items()}, safe=":")
         return self._request(f"/api/v1/{path}{'?' * bool(names)}{names}")
 

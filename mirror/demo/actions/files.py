@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from ledger.stream.record.compose import timestamp
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.network import Action, Network, NotPossible, required
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 from mirror.values.hapi import Key, KeyList
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
@@ -102,10 +102,7 @@ def _living(network: Network) -> list[File]:
 
 def some_file(network: Network) -> File:
     """Return a file whose owner can pay for a change. Errors: NotPossible."""
-    file = find_file(network)
-    if file is None:
-        raise NotPossible
-    return file
+    return required(find_file(network))
 
 
 def find_file(network: Network) -> File | None:

@@ -5,7 +5,7 @@ Each function raises NotPossible when it finds nothing.
 
 from collections.abc import Callable, Iterable
 
-from mirror.demo.network import Network, NotPossible
+from mirror.demo.network import Network, required
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.tokens import Token
 
@@ -30,10 +30,7 @@ def find_trader(network: Network, *, other_than: Iterable[int] = ()) -> int | No
 
 def trader(network: Network, *, other_than: Iterable[int] = ()) -> int:
     """Return somebody who may hold tokens and can pay."""
-    number = find_trader(network, other_than=other_than)
-    if number is None:
-        raise NotPossible
-    return number
+    return required(find_trader(network, other_than=other_than))
 
 
 def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
@@ -44,10 +41,7 @@ def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
 
 def one_of(network: Network, numbers: Iterable[int]) -> int:
     """Return one of the accounts that can pay."""
-    number = find_one_of(network, numbers)
-    if number is None:
-        raise NotPossible
-    return number
+    return required(find_one_of(network, numbers))
 
 
 def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Token | None:
@@ -60,10 +54,7 @@ def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Toke
 
 def token(network: Network, fits: Callable[[Token], object] = bool) -> Token:
     """Return a token that fits, is not deleted and whose treasury can pay."""
-    found = find_token(network, fits)
-    if found is None:
-        raise NotPossible
-    return found
+    return required(find_token(network, fits))
 
 
 def holder(network: Network, held: Token, *, other_than: Iterable[int] = ()) -> int:

@@ -4,7 +4,7 @@ from eth_abi.abi import encode
 
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
 from mirror.demo.actions.contracts.sending import call, use
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Action, Network, NotPossible, both, required
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.values.hashes import keccak256
@@ -61,9 +61,7 @@ def _mint(network: Network, coin: Contract) -> None:
 
 
 def _burn(network: Network, coin: Contract) -> None:
-    sender = _holder(network, coin)
-    if sender is None:
-        raise NotPossible
+    sender = required(_holder(network, coin))
     amount = 1 + coins_of(coin, sender) // 1_000
     call(network, sender, coin, 60_000, "burn(uint256)", amount)
 

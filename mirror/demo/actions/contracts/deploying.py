@@ -9,7 +9,7 @@ from mirror.demo.evm import hooks
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run, contract_id
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Action, Network, NotPossible, both, required
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.files import APPEND, CREATE, Change, File
@@ -91,8 +91,9 @@ def change(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a counter, whose hbars go to some person."""
-    found, obtainer = both(find_changeable(network, kind=_DELETABLE, unhooked=True), network.find_person())
-    contract, admin = found
+    (contract, admin), obtainer = both(
+        find_changeable(network, kind=_DELETABLE, unhooked=True), network.find_person()
+    )
     contracts = network.world.contracts
     if len(contracts.living[_DELETABLE]) < 2:
         raise NotPossible
@@ -240,10 +241,7 @@ def _deployed(network: Network, result: Result, kind: str, owner: Account, file:
 
 def changeable(network: Network) -> tuple[Contract, Account]:
     """Return a contract and the account that may change it. Errors: NotPossible."""
-    found = find_changeable(network)
-    if found is None:
-        raise NotPossible
-    return found
+    return required(find_changeable(network))
 
 
 def find_changeable(

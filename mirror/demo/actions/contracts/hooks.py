@@ -10,7 +10,7 @@ from mirror.demo.evm.hooks import CALLS, LIMIT
 from mirror.demo.evm.ledgers import HOOK_ADDRESS, HOOK_CONTRACT
 from mirror.demo.evm.run import NO_BLOOM, contract_id
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.network import Action, Network, NotPossible, both, required
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MOST_HOOKS_OF_ONE, Hook, Result
 
@@ -209,10 +209,7 @@ def _free(network: Network, owner: Account) -> int | None:
 
 def _some(network: Network) -> tuple[Hook, Account]:
     """Return a hook and the account that may change it. Errors: NotPossible."""
-    found = _find(network)
-    if found is None:
-        raise NotPossible
-    return found
+    return required(_find(network))
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:
