@@ -9,7 +9,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from mirror import config
-from mirror.config import redis
+from mirror.config.caches import caches
 from mirror.config.setting import InvalidSetting
 from mirror.node import access
 from mirror.node.postgres.place import place
@@ -172,7 +172,7 @@ def _database(url: str | None) -> dict[str, Any]:
 
 
 DATABASES = {"default": _database(config.value("db.url"))}
-CACHES = redis.caches() | {
+CACHES = caches() | {
     "logins": {
         "BACKEND": "mirror.admin.login.LoginFiles",
         "LOCATION": DATA_DIR / "logins",

@@ -12,7 +12,7 @@ from django_redis import get_redis_connection
 from redis import Redis
 
 from ledger.api.blocks import Blocks
-from mirror.config import redis
+from mirror.config import caches as configured
 from mirror.rest.answers import cache, memory_cache, redis_cache
 from mirror.rest.answers.circuit import Circuit
 from mirror.rest.answers.redis_cache import AnswerSerializer
@@ -46,7 +46,7 @@ def use_redis(server, settings, settings_of) -> Callable[..., None]:
 
     def use(address: str, **changes: float) -> None:
         settings_of({"rest.redis.uri": address} | {f"rest.redis.{name}": changes[name] for name in changes})
-        settings.CACHES = redis.caches()
+        settings.CACHES = configured.caches()
 
     return use
 

@@ -1,6 +1,6 @@
 """Django's caches: a Redis that several nodes may share, or the memory of each process.
 
-All that Redis holds can be had again from the database, so nobody waits for it.
+The database can give again everything that Redis holds, so nothing waits long for it.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ def caches() -> dict[str, Any]:
     """Return Django's CACHES: in the Redis of REDIS_URL, else in memory.
 
     `responses` holds answers (mirror.rest.answers.cache); `default` is the way to Redis for everything else.
-    Errors: InvalidSetting for an address that is none.
+    Errors: InvalidSetting for an address that is not Redis's.
     """
     address = config.value("rest.redis.uri")
     if address is None:
@@ -36,7 +36,7 @@ def caches() -> dict[str, Any]:
         "SOCKET_CONNECT_TIMEOUT": config.value("rest.redis.connectTimeout"),
         "SOCKET_TIMEOUT": config.value("rest.redis.commandTimeout"),
         "CONNECTION_POOL_KWARGS": {
-            # A connection that the server closed while it rested gets a second try at once.
+            # An idle connection that the server has closed gets a second try at once.
             "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
             "protocol": 2,
             "driver_info": None,
