@@ -42,7 +42,7 @@ ROUTES = Routes(
         route("blocks", blocks.Blocks),
         route("blocks/{hashOrNumber}", blocks.Block),
         route("contracts", contracts.Contracts),
-        # Of paths that two lines could mean the first one decides.
+        # The first matching line wins.
         route("contracts/call", call.ContractCall),
         route("contracts/logs", logs.Logs),
         route("contracts/results", results.Results),

@@ -1,7 +1,7 @@
 """One line per endpoint: its documented path and its view.
 
 Classic paths match in any case and with one trailing slash. Newer paths match exactly; `id="..."` narrows a
-part of the path to a pattern, and what does not match is an unknown route.
+part of the path to a pattern, and all other texts make it an unknown route.
 """
 
 import re
@@ -23,9 +23,7 @@ _ANY = "[^/]+"
 
 
 def route(path: str, view: type[ReadView], **patterns: str) -> URLPattern:
-    """`path` is written as documented, below /api/v1/: `blocks/{hashOrNumber}`; the view gets
-    `hash_or_number`.
-    """
+    """Route a documented path below /api/v1/. Of `blocks/{hashOrNumber}` the view gets `hash_or_number`."""
     pattern = ""
     for position, piece in enumerate(_PART.split(path)):
         if position % 2:
@@ -41,7 +39,7 @@ def route(path: str, view: type[ReadView], **patterns: str) -> URLPattern:
 
 
 class Routes(URLResolver):
-    """The routes of the API; only those that begin like the request are tried, as there are dozens."""
+    """The routes of the API. Only those with the same first part as the request are tried."""
 
     def __init__(self, routes: Iterable[URLPattern]) -> None:
         self.routes: list[Any] = list(routes)
@@ -60,7 +58,7 @@ class Routes(URLResolver):
         raise Resolver404({"path": path, "tried": []})
 
     def _populate(self) -> None:
-        """What `reverse` finds here: nothing. It would take each pattern apart, and these are beyond it."""
+        """Let `reverse` find nothing here: it can't take these patterns apart."""
         language = get_language()
         for found in (self._namespace_dict, self._app_dict):  # type: ignore[attr-defined]
             found[language] = {}
@@ -73,10 +71,10 @@ def snake_case(name: str) -> str:
 
 
 def unknown_route() -> URLPattern:
-    """The last line: all other paths."""
+    """Route all other paths: the last line."""
     return re_path("", UnknownRoute.as_view({"get": "answer"}))
 
 
 def newer_unknown_route(pattern: str) -> URLPattern:
-    """Paths that begin like this, below /api/v1/, and are none of the lines before."""
+    """Route the remaining paths that begin like this, below /api/v1/."""
     return re_path(rf"^{re.escape(PREFIX)}{pattern}", NewerUnknownRoute.as_view({"get": "answer"}))

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from mirror import config
 from mirror.rest.answers.errors import BadRequest, Unavailable, WrongMethod, failure_of
 from mirror.rest.answers.views import Posted
-from mirror.rest.parameters.bodies import body_of
+from mirror.rest.parameters.bodies import read_body
 from mirror.rest.parameters.parameter_set import NoParameters
 from mirror.values.shapes import Hex, Int64, SchemaMetadata
 from web3sim.api.view import ContractCallErrorJson, SimulationView, TooManyRequests, Unsuccessful
@@ -122,7 +122,7 @@ class ContractCall(SimulationView):
         """
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
-            answer = _answer(parse(body_of(request, _JSON_TYPES)), deadline)
+            answer = _answer(parse(read_body(request, _JSON_TYPES)), deadline)
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:

@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 
 class ResponseCache:
-    """Finds and keeps answers in a cache of Django's."""
+    """Finds and keeps answers in one of Django's caches."""
 
     def __init__(self, cache: BaseCache) -> None:
         self._cache = cache

@@ -1,9 +1,9 @@
-"""What a request can be told when it fails, and the JSON around it.
+"""The errors of the API, and the JSON that reports them.
 
 Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, one entry per problem, with
 `detail` where an error carries one. Newer endpoints answer the same envelope with entries
-`{"data":null,"detail":text,"message": <HTTP reason phrase>}`. Raise early, name the parameter; nothing of
-an unexpected failure reaches the client.
+`{"data":null,"detail":text,"message": <HTTP reason phrase>}`. Raise early, and name the parameter. No
+detail of an unexpected failure reaches the client.
 """
 
 import logging
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
 
 class Failure(Exception):
-    """A request ends with this status and these problems."""
+    """The end of a request, with this status and these problems."""
 
     status = HTTPStatus.BAD_REQUEST
 
@@ -43,7 +43,7 @@ class Failure(Exception):
 
 
 class BadRequest(Failure):
-    """400 with texts of their own."""
+    """400 with a text of its own."""
 
 
 class InvalidParameter(BadRequest):
@@ -61,7 +61,7 @@ class InvalidEntityId(BadRequest):
 
 
 class NotFound(Failure):
-    """404, for a thing that is not there."""
+    """404 for something that does not exist."""
 
     status = HTTPStatus.NOT_FOUND
 
@@ -70,7 +70,7 @@ class NotFound(Failure):
 
 
 class Unavailable(Failure):
-    """503, for a database that does not answer, or not in time."""
+    """503 for a database that does not answer in time."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -79,7 +79,7 @@ class Unavailable(Failure):
 
 
 class InternalError(Failure):
-    """500, for everything that should not happen. The reason is for the log."""
+    """500 for everything that should not happen. The reason goes to the log."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
 
@@ -89,7 +89,7 @@ class InternalError(Failure):
 
 
 class WrongMethod(Failure):
-    """405 of the newer endpoints; the classic ones know no such path for another method."""
+    """405 of the newer endpoints. Classic endpoints answer 404 to other methods."""
 
     status = HTTPStatus.METHOD_NOT_ALLOWED
 
@@ -98,7 +98,7 @@ class WrongMethod(Failure):
 
 
 class TooLarge(Failure):
-    """413, for a body of more bytes than are taken."""
+    """413 for a body that is larger than the operator allows."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
@@ -107,7 +107,7 @@ class TooLarge(Failure):
 
 
 class UnsupportedMediaType(Failure):
-    """415, for a body of another kind than the endpoint takes."""
+    """415 for a media type that the endpoint does not accept."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
@@ -135,7 +135,7 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def failure_of(error: Exception, request: HttpRequest) -> Failure:
-    """What the client is told of any exception; what it isn't told is logged."""
+    """Return what the client is told of an exception. The rest is logged."""
     if isinstance(error, Failure):
         if isinstance(error, InternalError):
             log.error(
@@ -158,12 +158,12 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
-    """The exception handler of all views."""
+    """Answer an exception: the exception handler of all views."""
     response: Response = context["view"].failed(failure_of(error, context["request"]))
     return response
 
 
-# Django's own error pages, for what happens outside of the views.
+# Django's own error handlers, for failures outside of the views.
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -175,7 +175,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Also what fails after the view, as in a renderer. Django's own line about it goes nowhere."""
+    """Answer a failure after the view, such as in a renderer. Django's own log line goes nowhere."""
     log.error("event=unexpected_error method=%s path=%s", request.method, request.path, exc_info=True)
     return _page(InternalError())
 

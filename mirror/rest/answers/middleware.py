@@ -67,7 +67,7 @@ class ApiMiddleware:
         if 200 <= response.status_code < 300 and etag.client_has(request, headers):
             return _unchanged(headers)
         body = response.content
-        if self._compresses and len(body) >= compression.THRESHOLD and "content-encoding" not in headers:
+        if self._compresses and len(body) >= compression.THRESHOLD:
             encoding = compression.preferred(request.META.get("HTTP_ACCEPT_ENCODING", ""))
             if encoding is not None:
                 if kept is not None and kept.gzipped and encoding == "gzip":
@@ -83,17 +83,15 @@ class ApiMiddleware:
         self, request: HttpRequest, response: StreamingHttpResponse
     ) -> StreamingHttpResponse:
         """Compress a body whose length nobody knows yet, and which therefore has no entity tag either."""
-        accepted = request.META.get("HTTP_ACCEPT_ENCODING", "")
-        headers = response.headers
-        if self._compresses and "content-encoding" not in headers and compression.accepts_gzip(accepted):
-            headers["content-encoding"] = "gzip"
+        if self._compresses and compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+            response.headers["content-encoding"] = "gzip"
             pieces = cast(Iterator[bytes], response.streaming_content)
             response.streaming_content = compression.gzip_pieces(pieces)
         return response
 
 
 def _from_cache(request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
-    """Clients that take gzip get what is kept as it is."""
+    """Return an answer from the cache. Clients that take gzip get it as it is stored."""
     headers = {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": _VARY}
     if etag.client_has(request, headers):
         return _unchanged(headers)

@@ -1,4 +1,4 @@
-"""Answers as bytes: compact JSON, members in the order given, whole numbers of 64 bits exact; plain text."""
+"""Renderers: compact JSON with exact 64-bit integers, members in the order of the dict; plain text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,9 @@ def render(data: Any) -> bytes:
 
 
 class JsonRenderer(BaseRenderer):
-    """`application/json; charset=utf-8`, of the classic endpoints."""
+    """`application/json; charset=utf-8`, for classic endpoints."""
 
     media_type = "application/json"
-    format = "json"
     charset: str | None = "utf-8"
 
     def render(
@@ -28,16 +27,15 @@ class JsonRenderer(BaseRenderer):
 
 
 class NewerJsonRenderer(JsonRenderer):
-    """`application/json` alone, of the newer endpoints."""
+    """`application/json` without charset, for newer endpoints."""
 
     charset = None
 
 
 class PlainTextRenderer(JsonRenderer):
-    """`text/plain; charset=utf-8`: text as it stands. Errors come as JSON all the same."""
+    """`text/plain; charset=utf-8`. Errors are JSON all the same."""
 
     media_type = "text/plain"
-    format = "text"
 
     def render(
         self,

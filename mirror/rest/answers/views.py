@@ -25,7 +25,6 @@ from rest_framework.viewsets import GenericViewSet
 
 from mirror.db.query import Query
 from mirror.rest.answers.errors import (
-    NOT_FOUND,
     Failure,
     NotFound,
     WrongMethod,
@@ -44,10 +43,10 @@ Record = Mapping[str, Any]
 
 
 class Posted(NamedTuple):
-    """What POST takes and gives, for the API description; `body`, `answers` and `error` are types.
+    """POST in the API description; `body`, `answers` and `error` are types.
 
-    `examples` are bodies by what they ask. `error` and `failures` stand where they are other than those of
-    the endpoint's family.
+    `examples` maps names to bodies. `error` and `failures` are set where they differ from those of the other
+    endpoints.
     """
 
     parameters: type[ParameterSet]
@@ -71,21 +70,20 @@ class ReadView(GenericViewSet[Any]):
     #: Whether problems of the path are reported before those of the query.
     path_first: ClassVar[bool] = False
 
-    #: What a successful answer to GET is, for the API description: a TypedDict of mirror.values.shapes, or
-    #: one type per media type.
+    #: The type of a successful answer to GET, for the API description: a TypedDict, or one per media type.
     answers: ClassVar[Any] = None
-    #: What GET answers when it fails, and with which statuses, where that is other than the family's.
+    #: The type and statuses of a failed GET, where they differ from those of the other endpoints.
     error: ClassVar[Any] = None
     failures: ClassVar[tuple[HTTPStatus, ...]] = ()
-    #: What POST takes and gives.
+    #: POST, for the API description.
     posted: ClassVar[Posted | None] = None
 
     #: HTTP method -> the method of the view that serves it.
     actions: ClassVar[Mapping[str, str]] = {"get": "answer"}
 
-    #: What the request's parameters narrow.
+    #: The query that the request's parameters narrow.
     queryset: Query = Query()  # type: ignore[assignment]
-    #: The query of this request.
+    #: The narrowed query.
     query: Query
 
     filter_backends: Sequence[type[ParameterBackend]] = [ParameterBackend]
@@ -98,11 +96,11 @@ class ReadView(GenericViewSet[Any]):
     read: Callable[..., Record | Response]
 
     def resolve(self, **path: str) -> dict[str, Any]:
-        """The parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
+        """Return the parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
         return path
 
     def answer(self, request: Request, **path: str) -> Response:
-        """GET and HEAD."""
+        """Answer GET and HEAD."""
         values = self.resolve(**path) if self.path_first else None
         self.query = self.filter_queryset(self.queryset)  # type: ignore[arg-type,assignment]
         if values is None:
@@ -110,7 +108,7 @@ class ReadView(GenericViewSet[Any]):
         return self.success(self.read(request.parameters, **values))  # type: ignore[attr-defined]
 
     def success(self, body: Record | Response) -> Response:
-        """The answer with the headers of all successful ones."""
+        """Add the headers of a successful answer."""
         response = body if isinstance(body, Response) else Response(body)
         self.headers["cache-control"] = f"public, max-age={self.max_age}"
         if link := self.paginator.next_link:
@@ -118,7 +116,7 @@ class ReadView(GenericViewSet[Any]):
         return response
 
     def page(self, name: str, rows: Sequence[Record], *, before: Record | None = None) -> Response:
-        """A page of a list, with the link to the next one; `before` are members that stand before it."""
+        """Answer a page of a list with the link to the next page. The members of `before` come first."""
         return self.get_paginated_response({**(before or {}), name: self.paginate_queryset(rows)})
 
     def continue_after(self, **values: Any) -> None:
@@ -126,12 +124,12 @@ class ReadView(GenericViewSet[Any]):
         self.paginator.continue_after(self.request, values)
 
     def failed(self, failure: Failure) -> Response:
-        """The answer to a request that failed."""
+        """Answer a request that failed."""
         if isinstance(failure, WrongMethod):
             failure = NotFound()
         return Response(classic_envelope(failure), failure.status)
 
-    # What DRF does around the handler.
+    # DRF's steps around the handler.
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None: ...
 
@@ -186,14 +184,14 @@ class NewerReadView(ReadView):
 
 
 class UnknownRoute(ReadView):
-    """Answers every path that is none of the API."""
+    """Answers all paths that are not in the API."""
 
     def answer(self, request: Request, **path: str) -> Response:
-        raise NotFound(NOT_FOUND)
+        raise NotFound
 
 
 class NewerUnknownRoute(NewerReadView):
-    """Answers the paths near newer endpoints that are none."""
+    """Answers unknown paths next to newer endpoints."""
 
     def answer(self, request: Request, **path: str) -> Response:
         raise NotFound(f"No static resource {request.path.removeprefix('/').removesuffix('/')}.")

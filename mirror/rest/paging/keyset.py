@@ -18,7 +18,7 @@ from mirror.rest.parameters.parameter_set import ParameterSet
 
 
 class KeysetPagination(BasePagination):
-    """The pagination class of classic endpoints. `next_link` is None until a full page has been seen."""
+    """Pagination of classic endpoints. `next_link` is set after a full page."""
 
     next_link: str | None = None
     link: Callable[..., str | None] = staticmethod(links.classic_link)
@@ -49,12 +49,12 @@ class KeysetPagination(BasePagination):
 
 
 class NewerPagination(KeysetPagination):
-    """The pagination class of newer endpoints."""
+    """Pagination of newer endpoints."""
 
     link = staticmethod(links.newer_link)
 
     def base(self, request: Request) -> str:
-        """Links begin with the path, whatever the operator wants of the classic endpoints."""
+        """Return nothing: the setting for hosts in links is for classic endpoints alone."""
         return ""
 
     def is_full(self, rows: int, limit: int) -> bool:

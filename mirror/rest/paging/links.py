@@ -21,17 +21,17 @@ _RANGE_OPERATORS = ("gt:", "gte:", "lt:", "lte:")
 
 
 def is_equality(text: str) -> bool:
-    """Whether a parameter's text asks for one value: it has no operator, or eq."""
+    """Return whether a parameter's text names one value: it has no operator, or eq."""
     operator, _ = split_last(text)
     return operator == "eq"
 
 
 def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_value: bool = True) -> str | None:
-    """The link of a classic endpoint to the rows after `values` (parameter name -> value of the last row).
+    """Link to the rows after `values` (parameter name -> value of the last row), for a classic endpoint.
 
-    None when the bounds of the request leave nothing, which only rows in the order of their values can tell
-    (`by_value`), and when no parameter can move on. A request for one value of a paging parameter keeps it,
-    so its link repeats the request.
+    There is no link when no parameter can move on, nor when the bounds of the request leave nothing; the
+    latter only if rows are in the order of their values (`by_value`). A request for one value of a paging
+    parameter keeps it, so its link repeats the request.
     """
     query: Texts = {name: list(texts) for name, texts in parameters.texts.items()}
     direction = "lt" if parameters.descending else "gt"
@@ -68,7 +68,7 @@ def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -
 
 
 def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
-    """The link of a newer endpoint: also given when the bounds leave nothing, and percent-encoded.
+    """Link to the rows after `values`, for a newer endpoint: percent-encoded, and even if nothing is left.
 
     A parameter whose value is None only loses its bounds in the direction of the page.
     """
@@ -94,7 +94,7 @@ def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | Non
 
 
 def _has_equality(texts: Sequence[str]) -> bool:
-    """Whether one of the values is no bound; here ne is none, either."""
+    """Return whether one of the values is not a bound. A value with ne is not a bound here."""
     return any(text.strip() and not text.lower().startswith(_RANGE_OPERATORS) for text in texts)
 
 
@@ -103,7 +103,7 @@ def _encoded(text: str) -> str:
 
 
 def base(request: HttpRequest) -> str:
-    """What stands before the path of a link: nothing, or `https://host:port`.
+    """Return what stands before the path of a link: nothing, or `https://host:port`.
 
     A proxy's X-Forwarded-Proto and X-Forwarded-Host are believed; the port is the configured one.
     """

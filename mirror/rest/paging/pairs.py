@@ -1,7 +1,7 @@
-"""The two paging parameters of a list ordered by a pair: what they may ask for together.
+"""The two paging parameters of a list ordered by a pair, such as a token and a serial number.
 
-Between the ends of a range of the first parameter the second one counts for nothing, so its bounds need the
-matching, inclusive bound of the first, or one value of it.
+The second parameter counts only at the ends of the first one's range. So its bounds need the matching
+inclusive bound of the first parameter, or one value of it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -23,9 +23,9 @@ def classic_pair(
     equal_within_equal: bool = False,
     given_once: Collection[str] = (),
 ) -> PairBounds:
-    """The range of pairs that a classic request asks for; the keys are attributes of `given`.
+    """Return the range of pairs of a classic request; the keys are attributes of `parameters`.
 
-    `equal_within_equal`: whether one value of the second parameter needs one value of the first.
+    `equal_within_equal`: one value of the second parameter needs one value of the first.
     `given_once`: names of other parameters that the request may not repeat.
     Errors: BadRequest, one message.
     """
@@ -63,7 +63,7 @@ def _check_classic(name: str, comparisons: Iterable[Comparison]) -> None:
 
 
 def newer_pair(parameters: ParameterSet, first_key: str, second_key: str) -> PairBounds:
-    """The range of pairs that a newer request asks for. Errors: BadRequest, one message."""
+    """Return the range of pairs of a newer request. Errors: BadRequest, one message."""
     first_name, second_name = parameters.declared[first_key].name, parameters.declared[second_key].name
     first: list[Comparison] = getattr(parameters, first_key)
     second: list[Comparison] = getattr(parameters, second_key)
@@ -82,7 +82,7 @@ def newer_pair(parameters: ParameterSet, first_key: str, second_key: str) -> Pai
 
 
 def check_newer_range(name: str, comparisons: Sequence[Comparison]) -> None:
-    """The lower end, which an equality is, too, and which else is 0, is not above the upper one.
+    """Refuse a lower end above the upper end. An equality is a lower end, and 0 is the default.
 
     Errors: BadRequest.
     """
@@ -92,7 +92,7 @@ def check_newer_range(name: str, comparisons: Sequence[Comparison]) -> None:
 
 
 def check_newer_bound(name: str, comparisons: Sequence[Comparison]) -> None:
-    """One equality, or at most one bound on each side. Errors: BadRequest."""
+    """Refuse anything but one equality or at most one bound on each side. Errors: BadRequest."""
     if _has(comparisons, ("ne",)):
         raise BadRequest(f"Unsupported range operator ne for {name}")
     for side in (("eq",), _LOWER, _UPPER):

@@ -33,19 +33,19 @@ class NotAnEntityId(ValueError):
 
 
 class EvmAddress(bytes):
-    """An address that is not long-zero: only the entity table knows whose it is."""
+    """An address that is not long-zero. Only the entity table knows whose it is."""
 
 
 class Alias(bytes):
-    """An account's alias: only the entity table knows whose it is."""
+    """An account's alias. Only the entity table knows whose it is."""
 
 
-#: What a request can call an account by.
+#: The names of an account in a request.
 AccountName = int | EvmAddress | Alias
 
 
 def read_entity_id(text: str) -> int | EvmAddress:
-    """The encoded id a text stands for; a long-zero address stands for its num.
+    """Return the encoded id that a text stands for; a long-zero address stands for its num.
 
     Errors: NotAnEntityId for another form; InvalidEntityId, a 400, for the right form with a part out of
     range or an EVM address of a foreign shard or realm.
@@ -70,17 +70,17 @@ def read_entity_id(text: str) -> int | EvmAddress:
 
 
 def is_entity_id(text: str) -> bool:
-    """Whether the text has a form of an entity id: its parts may still be out of range."""
+    """Return whether the text has a form of an entity id. Its parts may still be out of range."""
     return _FORM.fullmatch(text) is not None
 
 
 def is_numeric_id(text: str) -> bool:
-    """Whether the text is an id in numbers alone: its parts may still be out of range."""
+    """Return whether the text is an id in numbers alone. Its parts may still be out of range."""
     return _NUMERIC_FORM.fullmatch(text) is not None
 
 
 def read_numeric_id(text: str) -> int:
-    """The encoded id of a text without EVM address. Errors: NotAnEntityId, InvalidEntityId."""
+    """Return the encoded id of a text without EVM address. Errors: NotAnEntityId, InvalidEntityId."""
     if not is_numeric_id(text):
         raise NotAnEntityId(text)
     found = read_entity_id(text)
@@ -89,7 +89,7 @@ def read_numeric_id(text: str) -> int:
 
 
 def read_account(text: str) -> AccountName:
-    """What a path of a classic endpoint calls an account by: an entity id in any form, else an alias.
+    """Read the account in the path of a classic endpoint: an entity id in any form, else an alias.
 
     Errors: as read_entity_id; NotAnEntityId also for an alias of a foreign shard or realm.
     """
@@ -97,7 +97,7 @@ def read_account(text: str) -> AccountName:
 
 
 def read_alias(text: str) -> Alias:
-    """An alias in base32, with or without the configured shard and realm. Errors: NotAnEntityId."""
+    """Read an alias in base32, with or without the configured shard and realm. Errors: NotAnEntityId."""
     match = _ALIAS.fullmatch(text)
     if match is None:
         raise NotAnEntityId(text)
@@ -112,10 +112,10 @@ def read_alias(text: str) -> Alias:
 
 
 def read_newer_account(text: str) -> AccountName:
-    """What a path of a newer endpoint calls an account by.
+    """Read the account in the path of a newer endpoint.
 
-    Every EVM address is one to be looked up, long-zero or not; shard and realm before an address or alias
-    count for nothing; an alias has 40 to 70 characters, of which unused last bits are dropped.
+    Every EVM address is looked up, even a long-zero one. Shard and realm before an address or alias are
+    ignored. An alias has 40 to 70 characters; bits left over at its end are dropped.
     Errors: NotAnEntityId.
     """
     if _NEWER_NUM.fullmatch(text):

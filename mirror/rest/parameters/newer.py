@@ -1,9 +1,9 @@
 """Query parameters of the newer endpoints, whose rules differ from the classic ones in nearly every point.
 
-Unknown names are ignored; names are case-sensitive, operators are not; of a repeated single value the first
-counts; a list given once is split at commas; blank means absent. What can't be converted is reported alone,
-by the first parameter in order of declaration: `Failed to convert '<name>'`. Then all broken constraints are
-reported together. What several values of one parameter mean together is checked by the endpoint.
+Unknown names are ignored. Names are case-sensitive, operators are not. The first of several single values
+counts. A list that is sent once is split at commas. Blank means absent. The first parameter, in order of
+declaration, that can't be converted is reported alone: `Failed to convert '<name>'`. Otherwise all broken
+constraints are reported together. The endpoint checks what several values of one parameter mean together.
 """
 
 import re
@@ -43,7 +43,7 @@ def not_converted(name: str) -> BadRequest:
 
 
 class BrokenConstraints(BadRequest):
-    """All could be converted, but not all may be used; one text each."""
+    """400 for values that could be converted but break constraints; one text each."""
 
 
 class NewerParameter(Parameter[Any]):
@@ -53,7 +53,7 @@ class NewerParameter(Parameter[Any]):
         return super().comparison(text, split) if self.many else Comparison("eq", self.read(text))
 
     def violations(self, value: Any) -> list[str]:
-        """The constraints that the converted value breaks."""
+        """Return the constraints that the converted value breaks."""
         return []
 
 
@@ -85,7 +85,7 @@ class NewerParameterSet(ParameterSet):
 
 
 class NewerListParameter(NewerParameter):
-    """Up to `most` values, each with an operator; `variable` is how a violation calls them."""
+    """Up to `most` values, each with an operator. Violations call them `variable`."""
 
     def __init__(self, name: str, *, variable: str, most: int = 2, **keywords: Any) -> None:
         super().__init__(name, **keywords)
@@ -141,7 +141,7 @@ class NewerTimestampParameter(NewerListParameter):
 
 
 def time_window(comparisons: Iterable[Comparison]) -> Bounds:
-    """The range of times: of several bounds on one side the last, and a moment stands for all up to it."""
+    """Return the range of times: the last bound of each side counts, and a moment means all up to it."""
     return Ends.of(
         Comparison("lte" if operator == "eq" else operator, moment) for operator, moment in comparisons
     ).bounds
@@ -199,7 +199,7 @@ class NewerOrderParameter(NewerChoiceParameter):
 
 
 class NewerLimitParameter(NewerParameter):
-    """How many rows a page has; more than the configured maximum is an error."""
+    """The number of rows of a page. More than the configured maximum is an error."""
 
     many: ClassVar[bool] = False
 

@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 
 class InvalidValue(ValueError):
-    """A parameter's text is not acceptable: its value, or an operator it doesn't know."""
+    """The value of a parameter is not acceptable, or it does not know the operator."""
 
 
 class InvalidInWords(InvalidValue):
-    """The same, where a client is told so in the words of this error."""
+    """The same, reported to the client in the words of this error."""
 
 
 class Parameter(Filter, Generic[T]):
@@ -78,15 +78,15 @@ class Parameter(Filter, Generic[T]):
         def __get__(self, instance: object | None, owner: type) -> Any: ...
 
     def read(self, text: str) -> Any:
-        """The value of a text that stands after the operator.
+        """Return the value of the text after the operator.
 
-        Errors: InvalidValue; a Failure when the form is right but the value means nothing, which is
-        reported alone and only after everything else proved well-formed.
+        Errors: InvalidValue; a Failure when the form is right but the value means nothing. That is reported
+        alone, and only if everything else is well-formed.
         """
         raise NotImplementedError
 
     def absent(self) -> Any:
-        """What the instance holds when the request doesn't name the parameter."""
+        """Return what the instance holds when the request doesn't name the parameter."""
         return []
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
@@ -96,7 +96,7 @@ class Parameter(Filter, Generic[T]):
         return Comparison(operator, self.read(value))
 
     def combined(self, comparisons: list[Comparison]) -> Any:
-        """What the instance holds for the values of a request."""
+        """Return what the instance holds for the values of a request."""
         return comparisons if self.many else comparisons[-1].value
 
     def filter(self, query: Query, value: Any) -> Query:  # type: ignore[override]
@@ -108,11 +108,11 @@ class Parameter(Filter, Generic[T]):
 
     @property
     def most_values(self) -> int:
-        """How often the request may repeat a parameter of which all values count."""
+        """How often a request may repeat a parameter whose values all count."""
         return int(config.value("rest.query.maxRepeatedQueryParameters"))
 
     def described(self) -> dict[str, Any]:
-        """The parameter as OpenAPI describes it."""
+        """Describe the parameter for OpenAPI."""
         schema = dict(self.schema)
         if self.many:
             schema = {"type": "array", "items": self._with_operators(schema), "maxItems": self.most_values}
@@ -127,7 +127,7 @@ class Parameter(Filter, Generic[T]):
         }
 
     def default_value(self) -> Any:
-        """What an absent parameter stands for, as a request would write it."""
+        """Return the meaning of an absent parameter, as a request would write it."""
         return self.absent()
 
     def _with_operators(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -139,13 +139,13 @@ class Parameter(Filter, Generic[T]):
 
 
 def split_last(text: str) -> tuple[str, str]:
-    """(operator, value): the last two parts between colons; what stands before them counts for nothing."""
+    """Return (operator, value): the last two parts between colons. Anything before them is ignored."""
     head, colon, value = text.rpartition(":")
     return (head.rpartition(":")[2], value) if colon else ("eq", value)
 
 
 def split_two(text: str) -> tuple[str, str]:
-    """(operator, value): nothing but these two parts is accepted."""
+    """Return (operator, value). More than one colon is not accepted."""
     head, colon, value = text.rpartition(":")
     if ":" in head:
         raise InvalidValue(text)
@@ -153,7 +153,7 @@ def split_two(text: str) -> tuple[str, str]:
 
 
 def refuse_ne(comparisons: Iterable[Comparison], message: str) -> None:
-    """Errors: BadRequest with this message if one of the comparisons is ne."""
+    """Refuse the operator ne. Errors: BadRequest with this message."""
     if any(comparison.operator == "ne" for comparison in comparisons):
         raise BadRequest(message)
 
@@ -222,8 +222,10 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
                 try:
                     comparisons.append(parameter.comparison(text, split))
                 except InvalidValue as error:
-                    told = str(error) if isinstance(error, InvalidInWords) else f"Invalid parameter: {name}"
-                    (in_order if self.strict else invalid).append(told)
+                    message = (
+                        str(error) if isinstance(error, InvalidInWords) else f"Invalid parameter: {name}"
+                    )
+                    (in_order if self.strict else invalid).append(message)
                 except Failure as failure:
                     meaningless = meaningless or failure
             if len(comparisons) == len(texts):
@@ -235,7 +237,7 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
 
     @classmethod
     def described(cls) -> list[dict[str, Any]]:
-        """The parameters as OpenAPI describes them."""
+        """Describe the parameters for OpenAPI."""
         return [cls.by_name[name][1].described() for name in sorted(cls.by_name)]
 
     @property
@@ -250,6 +252,6 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
 
 
 class NoParameters(ParameterSet):
-    """Any query parameter is an unknown one."""
+    """No query parameters: any is unknown."""
 
     strict = True

@@ -1,6 +1,7 @@
 """The query string read as it was sent: names with all their values, in order of first appearance.
 
-Django's QueryDict forgets the order of names and repairs what is broken; both show in answers and links.
+Django's QueryDict forgets the order of names and repairs what is broken; both would show in answers and
+links.
 """
 
 import re
@@ -21,10 +22,9 @@ Texts = dict[str, list[str]]
 
 
 def classic_query(raw: str) -> Texts:
-    """Names in lower case; `name[]` and `name[0]` are `name`; the values of `order` and `result` in lower
-    case.
+    """Read the query string of a classic endpoint: names, and values of `order` and `result`, in lower case.
 
-    A name with any other brackets gets a value that nobody accepts.
+    `name[]` and `name[0]` are `name`. A name with any other brackets gets a value that no parameter accepts.
     """
     texts: Texts = {}
     for pair in _pairs(raw):
@@ -44,7 +44,7 @@ def classic_query(raw: str) -> Texts:
 
 
 def newer_query(raw: str) -> Texts:
-    """Names and values as they are."""
+    """Read the query string of a newer endpoint: names and values as they are."""
     texts: Texts = {}
     for pair in _pairs(raw):
         name, value = _split(pair)
@@ -68,7 +68,7 @@ def _split(pair: str) -> tuple[str, str]:
 
 
 def _decoded(text: str) -> str:
-    """Plus is a space; an escape that makes no sense leaves the whole text as it is."""
+    """Decode a name or value. Plus is a space; a text with a broken escape stays as it is."""
     text = text.replace("+", " ")
     if "%" not in text or _BROKEN_ESCAPE.search(text):
         return text

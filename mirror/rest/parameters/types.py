@@ -1,4 +1,4 @@
-"""The kinds of query parameters: what each accepts and what it becomes."""
+"""Kinds of query parameters: the texts that each accepts, and the values that they become."""
 
 import re
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from mirror.values.timestamp import InvalidTimestamp
 
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _PUBLIC_KEY = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{88})")
-# What stands before the 32 bytes of an Ed25519 key in its DER form (SubjectPublicKeyInfo, RFC 8410).
+# The bytes before the 32 of an Ed25519 key in its DER form (SubjectPublicKeyInfo, RFC 8410).
 _ED25519_DER = "302a300506032b6570032100"
 _DER_DIGITS = 88
 _HEX_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,64}")
@@ -22,7 +22,7 @@ _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 
 
 def read_number(text: str, low: int = 0, high: int = MAX_INT64) -> int:
-    """A whole number in decimal digits, leading zeros allowed. Errors: InvalidValue."""
+    """Read a whole number in decimal digits; leading zeros are allowed. Errors: InvalidValue."""
     if _DIGITS.fullmatch(text) is None or not low <= (number := int(text)) <= high:
         raise InvalidValue(text)
     return number
@@ -108,7 +108,7 @@ class TimestampParameter(Parameter[list[Comparison]]):
 class EntityIdParameter(Parameter[list[Comparison]]):
     """An entity id in any form; becomes the encoded id.
 
-    An EVM address that is not long-zero is accepted but not looked up: it is nobody, and matches nothing.
+    An EVM address that is not long-zero is accepted but not looked up, and matches nothing.
     """
 
     schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}(\d{1,12}|[0-9a-fA-F]{40})|0x[0-9a-fA-F]{40}$"}
@@ -138,7 +138,7 @@ class PublicKeyParameter(Parameter[list[Comparison]]):
 
 
 class TokenIdParameter(EntityIdParameter):
-    """A token's id in any form; no EVM address that is not long-zero, as tokens have no other."""
+    """A token's id in any form. Tokens have no EVM address but the long-zero one."""
 
     def read(self, text: str) -> int:
         found = super().read(text)
@@ -174,7 +174,7 @@ class ChoiceParameter(Parameter[Any]):
 
 
 class ChoicesParameter(ChoiceParameter):
-    """The same, for a parameter of which all values count: becomes a list of what the words stand for."""
+    """The same for a parameter whose values all count; becomes a list of what the words stand for."""
 
     many = True
 
@@ -225,7 +225,7 @@ class OrderParameter(ChoiceParameter):
 
 
 class LimitParameter(Parameter[int]):
-    """How many rows a page has, at least 1; more than the configured maximum gives the maximum."""
+    """The number of rows of a page, at least 1. More than the configured maximum becomes the maximum."""
 
     schema = {"type": "integer", "minimum": 1}
     many: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """The OpenAPI description of the API, by drf-spectacular.
 
-Parameters come from the parameter sets, answers from the TypedDicts that views declare as `answers`. Nothing
-here is needed to serve a request, so it is imported by whoever wants the description.
+Parameters come from the parameter sets, answers from the TypedDicts that views declare as `answers`. This
+module is imported only when the description is wanted: no other request needs it.
 """
 
 import json
@@ -69,8 +69,9 @@ def component_name(shape: type) -> str:
 
 
 def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
-    """The JSON schema of a type; those of TypedDicts are added to `components` and referred to.
+    """Return the JSON schema of a type. TypedDicts are added to `components`, and referred to.
 
+    drf-spectacular resolves plain types. It would write TypedDicts in place, and drop what Annotated adds.
     None stands for anything.
     """
     origin, arguments = get_origin(hint), get_args(hint)
@@ -85,7 +86,7 @@ def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
     if origin is dict:
         return {"type": "object", "additionalProperties": schema_of(arguments[1], components)}
     if origin in (Union, types.UnionType):
-        return _either([schema_of(one, components) for one in arguments])
+        return _either([schema_of(argument, components) for argument in arguments])
     if typing.is_typeddict(hint):
         return _object(hint, components)
     if hint is bytes:
@@ -104,27 +105,27 @@ def _members(metadata: SchemaMetadata) -> Schema:
 
 
 def _either(schemas: list[Schema]) -> Schema:
-    """A type or null is one schema; everything else a choice."""
+    """Return one schema for a type or null, and a choice for everything else."""
     null = {"type": "null"}
     others = [schema for schema in schemas if schema != null]
     if len(others) == 1 and isinstance(others[0].get("type"), str):
         (other,) = others
-        found = other | {"type": [other["type"], "null"]}
-        return found | ({"enum": [*other["enum"], None]} if "enum" in other else {})
+        nullable = other | {"type": [other["type"], "null"]}
+        return nullable | ({"enum": [*other["enum"], None]} if "enum" in other else {})
     return {"anyOf": schemas}
 
 
 def _object(shape: Any, components: dict[str, Schema]) -> Schema:
     name = component_name(shape)
     if name not in components:
-        found = components[name] = {"type": "object"}
+        schema = components[name] = {"type": "object"}
         if shape.__doc__ and not shape.__doc__.startswith("dict("):
-            found["description"] = shape.__doc__
+            schema["description"] = shape.__doc__
         hints = typing.get_type_hints(shape, include_extras=True)
         if "links" in hints:
             hints["links"] = hints.pop("links")
-        found["properties"] = {member: schema_of(hint, components) for member, hint in hints.items()}
-        found["required"] = [member for member in hints if member in shape.__required_keys__]
+        schema["properties"] = {member: schema_of(hint, components) for member, hint in hints.items()}
+        schema["required"] = [member for member in hints if member in shape.__required_keys__]
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -139,7 +140,7 @@ class EndpointSchema(AutoSchema):
 
     @property
     def _posted(self) -> Posted | None:
-        """What POST takes and gives, if that is what is described."""
+        """POST, if that is the method described."""
         return self._endpoint.posted if self.method == "POST" else None
 
     def get_operation_id(self) -> str:
@@ -201,15 +202,15 @@ class EndpointSchema(AutoSchema):
         return bodies
 
     def _component(self, shape: Any) -> Schema:
-        """The schema of a type, with the components it needs registered."""
+        """Return the schema of a type, and register the components that it needs."""
         components: dict[str, Schema] = {}
-        found = schema_of(shape, components)
+        resolved = schema_of(shape, components)
         for name, schema in components.items():
             component = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, name)  # type: ignore[no-untyped-call]
             self.registry.register_on_missing(component)
             if self.registry[component].schema != schema:
                 raise TypeError(f"Two answers are called {name}Json: give one of them another name.")
-        return found
+        return resolved
 
 
 class Generator(SchemaGenerator):
@@ -228,10 +229,10 @@ class Generator(SchemaGenerator):
 
 @cache
 def document() -> Schema:
-    """The whole description."""
-    made = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    found: Schema = json.loads(json.dumps(made))
-    return found
+    """Return the whole description."""
+    schema = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    plain: Schema = json.loads(json.dumps(schema))
+    return plain
 
 
 def as_json() -> bytes:

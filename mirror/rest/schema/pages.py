@@ -1,6 +1,6 @@
 """/api/v1/docs/: the description of the API, as a page (Swagger UI) and as a document in JSON or YAML.
 
-The document is made at the first request for it, and kept. All that the page loads is served from here.
+The document is made at the first request for it, and kept. All that the page loads comes from here.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _FOLDER = "/api/v1/docs/"
 
 
 class _Bytes(JsonRenderer):
-    """What a view gives is what a client gets."""
+    """Sends the bytes that a view returns as they are."""
 
     def render(
         self,
@@ -35,7 +35,6 @@ class _Bytes(JsonRenderer):
 
 class _Yaml(_Bytes):
     media_type = "text/yaml"
-    format = "yaml"
 
 
 class Document(ReadView):
@@ -49,7 +48,7 @@ class Document(ReadView):
         return Response(_document(self.form))
 
     def failed(self, failure: Failure) -> Response:
-        """Like the errors of classic endpoints; but the path is there for no other method, either."""
+        """Answer as classic endpoints do, except that another method is a 405."""
         self.renderer = JsonRenderer()
         response = Response(classic_envelope(failure), failure.status)
         if isinstance(failure, WrongMethod):
@@ -66,7 +65,7 @@ class YamlDocument(Document):
 
 @cache
 def _document(form: str) -> bytes:
-    # What makes the description is loaded only where someone asks for it.
+    # The description and its libraries are loaded only when someone asks for it.
     from mirror.rest.schema import description
 
     document: bytes = getattr(description, form)()
@@ -74,7 +73,7 @@ def _document(form: str) -> bytes:
 
 
 def page(request: HttpRequest) -> HttpResponseBase:
-    """Swagger UI."""
+    """Serve Swagger UI."""
     return _swagger()(request)
 
 

@@ -1,4 +1,4 @@
-"""The parts of documented paths: what each means and what it looks like."""
+"""The parts of documented paths: their meaning and their form."""
 
 import re
 from typing import Any, NamedTuple
@@ -52,12 +52,12 @@ _PARTS: dict[str | tuple[str, str], _Part] = {
 
 
 def names(path: str) -> list[str]:
-    """The names of the parts of `/api/v1/...`."""
+    """Return the names of the parts of `/api/v1/...`."""
     return _PART.findall(path)
 
 
 def parameter(path: str, name: str) -> dict[str, Any]:
-    """A part of the path as OpenAPI describes it."""
+    """Describe a part of the path for OpenAPI."""
     kind = path.split("/")[3]
     part = _PARTS.get((kind, name)) or _PARTS[name]
     return {
