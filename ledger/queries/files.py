@@ -1,6 +1,6 @@
 """Contents of files at a time."""
 
-from ledger.models.file import content_parts
+from ledger.file_content import content_parts
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, fetch
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
+from ledger.file_content import content_parts
 from ledger.handlers.columns import text
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import at_start, handles
-from ledger.models.file import content_parts
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cachetools import LRUCache
 from django.db import connection
 
-from ledger.models.file import content_parts
+from ledger.file_content import content_parts
 from mirror.values import entity_id, hexes
 from mirror.values.transaction_types import NUMBERS
 
