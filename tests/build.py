@@ -1,6 +1,6 @@
-"""Rows for reader tests: each method inserts one thing, with sensible values for what a test does not name.
+"""Rows for reader tests: each method inserts one thing, with sensible values where a test gives none.
 
-Times are int nanoseconds, ids encoded; what a row is known by is returned.
+Times are int nanoseconds, ids are encoded; most methods return the id of the row.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ def insert(table: str, **columns: Any) -> None:
 
 
 def time_range(since: int, until: int | None = None) -> str:
-    """A timestamp_range: from `since` to just before `until`."""
+    """Return a timestamp_range from `since` to just before `until`."""
     return f"[{since},{'' if until is None else until})"
 
 
 class Build:
-    """Inserts rows; times move on by a second, block numbers by one, unless a test names them."""
+    """A builder of rows; times advance by a second and block numbers by one, unless a test gives them."""
 
     def __init__(self) -> None:
         self._time = START
@@ -42,7 +42,7 @@ class Build:
         return self._time
 
     def block(self, number: int | None = None, *, end: int | None = None, **columns: Any) -> int:
-        """A record file; returns its number."""
+        """Insert a record file and return its number."""
         number = self._block if number is None else number
         self._block = number + 1
         end = self._next_time() if end is None else end
@@ -77,7 +77,7 @@ class Build:
         tokens: Iterable[tuple[int, int, int]] = (),
         **columns: Any,
     ) -> int:
-        """A successful crypto transfer; returns its consensus timestamp.
+        """Insert a successful crypto transfer and return its consensus timestamp.
 
         `transfers` are (account, amount), `tokens` (token, account, amount).
         """
@@ -127,7 +127,7 @@ class Build:
         )
 
     def transaction_hash(self, at: int, digest: bytes | None = None, *, payer: int | None = 1001) -> str:
-        """The lookup row of a hash, of the transaction at this time by default; returns the hash in hex."""
+        """Insert a transaction_hash row and return the hash in hex; `digest` may be left out."""
         digest = hashlib.sha384(b"%d" % at).digest() if digest is None else digest
         insert(
             "transaction_hash",
@@ -170,7 +170,7 @@ class Build:
         table: str = "entity",
         **columns: Any,
     ) -> int:
-        """An entity as it is from `since` on; returns its id."""
+        """Insert an entity, valid from `since` on, and return its id."""
         shard, realm, num = entity_ids.decode(entity_id)
         insert(
             table,
@@ -189,7 +189,7 @@ class Build:
         return entity_id
 
     def schedule(self, schedule_id: int, *, creator: int = 1001, payer: int = 1001, **columns: Any) -> int:
-        """A schedule that waits for signatures; returns its id."""
+        """Insert a schedule that waits for signatures and return its id."""
         insert(
             "schedule",
             **{
@@ -204,7 +204,7 @@ class Build:
         return schedule_id
 
     def signature(self, schedule_id: int, at: int, prefix: bytes, *, type: int | None = 3) -> None:
-        """A signature of 64 bytes that a schedule collected."""
+        """Insert a signature of 64 bytes that a schedule collected."""
         insert(
             "transaction_signature",
             consensus_timestamp=at,
@@ -215,7 +215,7 @@ class Build:
         )
 
     def topic(self, topic_id: int, *, since: int = START, **columns: Any) -> int:
-        """The keys of a topic, beside its entity; returns its id."""
+        """Insert the keys of a topic, without its entity, and return its id."""
         insert(
             "topic",
             **{"id": topic_id, "created_timestamp": since, "timestamp_range": time_range(since)} | columns,
@@ -231,14 +231,14 @@ class Build:
         table: str = "custom_fee",
         **columns: Any,
     ) -> None:
-        """The fee schedule of a token or topic."""
+        """Insert the fee schedule of a token or topic."""
         fees = {name: Jsonb(fees) for name, fees in columns.items() if name.endswith("_fees")}
         insert(
             table, **{"entity_id": entity_id, "timestamp_range": time_range(since, until)} | columns | fees
         )
 
     def message(self, topic_id: int, number: int, *, at: int | None = None, **columns: Any) -> int:
-        """A message of a topic; returns its consensus timestamp."""
+        """Insert a message of a topic and return its consensus timestamp."""
         at = self._next_time() if at is None else at
         insert(
             "topic_message",
@@ -264,7 +264,7 @@ class Build:
         table: str = "token",
         **columns: Any,
     ) -> int:
-        """A fungible token without keys, beside its entity; returns its id."""
+        """Insert a fungible token without keys and without its entity, and return its id."""
         insert(
             table,
             **{
@@ -286,7 +286,7 @@ class Build:
     def holding(
         self, token_id: int, *, account: int, balance: int = 0, since: int = START, **columns: Any
     ) -> None:
-        """An account's association with a token."""
+        """Insert an account's association with a token."""
         insert(
             "token_account",
             **{
@@ -312,7 +312,7 @@ class Build:
         table: str = "nft",
         **columns: Any,
     ) -> None:
-        """One serial of a token."""
+        """Insert one serial of a token."""
         insert(
             table,
             **{
@@ -328,7 +328,7 @@ class Build:
         )
 
     def allowance(self, kind: str, *, owner: int, spender: int, since: int = START, **columns: Any) -> None:
-        """An allowance of a `kind`: crypto, token or nft."""
+        """Insert an allowance of a `kind`: crypto, token or nft."""
         insert(
             f"{kind}_allowance",
             **{

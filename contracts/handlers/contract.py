@@ -7,13 +7,12 @@ A transaction is about the contract of its receipt, or else of its body. Results
 from typing import Any
 
 from contracts.models import Contract
-from ledger.handlers.columns import STAKING_SINCE, keys, staking, text
+from ledger.handlers.columns import changed_staking, keys, staking, text
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ContractID, Key
-from mirror.values.timestamp import NANOS_PER_DAY
 from mirror.values.transaction_types import NUMBERS
 
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
@@ -56,9 +55,7 @@ def contract_create(item: RecordItem, batch: Batch) -> None:
     created = item.record.contractCreateResult
     if created.HasField("evm_address"):
         columns["evm_address"] = created.evm_address.value
-    if item.hapi_version >= STAKING_SINCE:
-        columns["decline_reward"] = body.decline_reward
-        columns |= staking(item, body, batch)
+    columns |= staking(item, body, batch)
     # ROWS
     batch.change_entity(
         item, id=item.entity_id, type="CONTRACT", created_timestamp=at, deleted=False, **columns
@@ -78,7 +75,7 @@ def contract_update(item: RecordItem, batch: Batch) -> None:
     Source: body.contractUpdateInstance. Rows: entity version.
     """
     # BODY
-    body, at = item.body.contractUpdateInstance, item.consensus_timestamp
+    body = item.body.contractUpdateInstance
     columns = _common(item, body, batch)
     if body.HasField("adminKey"):
         columns |= keys(body.adminKey.SerializeToString())
@@ -90,11 +87,7 @@ def contract_update(item: RecordItem, batch: Batch) -> None:
         columns["memo"] = text(body.memoWrapper.value)
     elif body.memo:
         columns["memo"] = text(body.memo)
-    if item.hapi_version >= STAKING_SINCE:
-        if body.HasField("decline_reward"):
-            columns["decline_reward"] = body.decline_reward.value
-            columns["stake_period_start"] = at // NANOS_PER_DAY
-        columns |= staking(item, body, batch, replaces=True)
+    columns |= changed_staking(item, body, batch)
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="CONTRACT", deleted=False, **columns)
 

@@ -5,14 +5,13 @@ The hooks of accounts are in `contracts`.
 
 from typing import Any
 
-from ledger.handlers.columns import STAKING_SINCE, keys, staking, text
+from ledger.handlers.columns import changed_staking, keys, staking, text
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import LiveHash
 from ledger.stream.record.item import RecordItem
 from mirror.values import alias as aliases
 from mirror.values import entity_id, timestamp
-from mirror.values.timestamp import NANOS_PER_DAY
 
 
 @names_entity("CRYPTOCREATEACCOUNT")
@@ -51,9 +50,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     if body.HasField("proxyAccountID"):
         columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
         batch.mention(columns["proxy_account_id"] or 0)
-    if item.hapi_version >= STAKING_SINCE:
-        columns["decline_reward"] = body.decline_reward
-        columns |= staking(item, body, batch)
+    columns |= staking(item, body, batch)
     batch.change_entity(
         item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
     )
@@ -71,7 +68,7 @@ def crypto_update(item: RecordItem, batch: Batch) -> None:
     Source: body.cryptoUpdateAccount. Rows: entity version.
     """
     # BODY
-    body, at = item.body.cryptoUpdateAccount, item.consensus_timestamp
+    body = item.body.cryptoUpdateAccount
     columns: dict[str, Any] = {}
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
@@ -90,11 +87,7 @@ def crypto_update(item: RecordItem, batch: Batch) -> None:
         columns["receiver_sig_required"] = body.receiverSigRequiredWrapper.value
     elif body.receiverSigRequired:
         columns["receiver_sig_required"] = True
-    if item.hapi_version >= STAKING_SINCE:
-        if body.HasField("decline_reward"):
-            columns["decline_reward"] = body.decline_reward.value
-            columns["stake_period_start"] = at // NANOS_PER_DAY
-        columns |= staking(item, body, batch, replaces=True)
+    columns |= changed_staking(item, body, batch)
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="ACCOUNT", deleted=False, **columns)
 

@@ -1,4 +1,4 @@
-"""Columns of `entity` that bodies of several services fill by the same rules."""
+"""Columns of `entity` that bodies of several services set by the same rules."""
 
 from typing import Any
 
@@ -8,33 +8,50 @@ from mirror.values import entity_id
 from mirror.values.keys import public_key
 from mirror.values.timestamp import NANOS_PER_DAY
 
-# Staking (HIP-406) exists in records from this HAPI version on; earlier bodies carry zeros that mean nothing.
+# Records have staking (HIP-406) since this HAPI version; earlier bodies have zeros that mean nothing.
 STAKING_SINCE = (0, 27, 0)
 
 
 def keys(key: bytes) -> dict[str, Any]:
-    """`key` and the `public_key` found in it; an empty text clears the stored one."""
+    """Return the columns of a key; an empty `public_key` clears the stored one."""
     return {"key": key, "public_key": public_key(key) or ""}
 
 
-def staking(item: RecordItem, body: Any, batch: Batch, *, replaces: bool = False) -> dict[str, Any]:
-    """The columns of a body's staking choice; choosing a node drops the account and the other way round."""
-    chosen = body.WhichOneof("staked_id")
-    if chosen is None:
+def staking(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
+    """Return the staking columns of a creation."""
+    if item.hapi_version < STAKING_SINCE:
         return {}
-    columns: dict[str, Any] = {"stake_period_start": item.consensus_timestamp // NANOS_PER_DAY}
-    if chosen == "staked_node_id":
-        columns["staked_node_id"] = body.staked_node_id
-        if replaces:
-            columns["staked_account_id"] = 0
+    return {"decline_reward": body.decline_reward} | _staked_id(item, body, batch)
+
+
+def changed_staking(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
+    """Return the staking columns that an update sets; a chosen node replaces the account and vice versa."""
+    if item.hapi_version < STAKING_SINCE:
+        return {}
+    columns: dict[str, Any] = {}
+    if body.HasField("decline_reward"):
+        columns["decline_reward"] = body.decline_reward.value
+        columns["stake_period_start"] = item.consensus_timestamp // NANOS_PER_DAY
+    chosen = _staked_id(item, body, batch)
+    if "staked_node_id" in chosen:
+        chosen["staked_account_id"] = 0
+    elif chosen:
+        chosen["staked_node_id"] = -1
+    return columns | chosen
+
+
+def _staked_id(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
+    kind = body.WhichOneof("staked_id")
+    if kind is None:
+        return {}
+    if kind == "staked_node_id":
+        staked_id = body.staked_node_id
     else:
-        columns["staked_account_id"] = entity_id.of_account(body.staked_account_id)
-        batch.mention(columns["staked_account_id"])
-        if replaces:
-            columns["staked_node_id"] = -1
-    return columns
+        staked_id = entity_id.of_account(body.staked_account_id)
+        batch.mention(staked_id)
+    return {"stake_period_start": item.consensus_timestamp // NANOS_PER_DAY, kind: staked_id}
 
 
 def text(text: str) -> str:
-    """PostgreSQL's text holds no NUL character."""
+    """Return text without NUL characters, which PostgreSQL can't store."""
     return text.replace("\0", "\ufffd")

@@ -82,7 +82,7 @@ def _royalty(fee: Any, token: int) -> tuple[str, Fee]:
 
 
 def _fixed_terms(fee: Any, token: int) -> Fee:
-    """Without a denominating token the fee is in hbar; with 0.0.0, in the token that has the fee."""
+    """Return a fee in hbar, in the denominating token, or if that is 0.0.0 in the token itself."""
     denominating = None
     if fee.HasField("denominating_token_id"):
         denominating = entity_id.of_token(fee.denominating_token_id) or token

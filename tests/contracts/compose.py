@@ -1,4 +1,4 @@
-"""Contract transactions for tests: what bodies, records and sidecars say, as plain values."""
+"""Contract transactions for tests: bodies, records and sidecars from plain values."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ def file(number: int) -> Any:
 
 
 def function_result(number: int = CONTRACT, **more: Any) -> dict[str, Any]:
-    """A ContractFunctionResult that is never empty."""
-    given = {"gasUsed": 500, "contractCallResult": b"result", "bloom": bytes(255) + b"\1"}
-    return {"contractID": contract(number)} | given | more
+    """Return a ContractFunctionResult that is never empty."""
+    result = {"gasUsed": 500, "contractCallResult": b"result", "bloom": bytes(255) + b"\1"}
+    return {"contractID": contract(number)} | result | more
 
 
 def log(number: int = CONTRACT, *topics: bytes, data: bytes = b"data") -> dict[str, Any]:
@@ -44,7 +44,7 @@ def log(number: int = CONTRACT, *topics: bytes, data: bytes = b"data") -> dict[s
 
 
 def state(*changes: dict[str, Any], number: int = CONTRACT, migration: bool = False) -> Any:
-    """A sidecar of storage changes, each of `change`."""
+    """Return a sidecar of storage changes, each made by `change`."""
     of_contract = {"contract_id": contract(number), "storage_changes": changes}
     return TransactionSidecarRecord(
         migration=migration, state_changes=ContractStateChanges(contract_state_changes=[of_contract])
@@ -52,12 +52,12 @@ def state(*changes: dict[str, Any], number: int = CONTRACT, migration: bool = Fa
 
 
 def change(slot: bytes, read: bytes, written: bytes | None = None) -> dict[str, Any]:
-    given: dict[str, Any] = {"slot": slot, "value_read": read}
-    return given if written is None else given | {"value_written": {"value": written}}
+    storage_change: dict[str, Any] = {"slot": slot, "value_read": read}
+    return storage_change if written is None else storage_change | {"value_written": {"value": written}}
 
 
-def actions(*given: dict[str, Any]) -> Any:
-    return TransactionSidecarRecord(actions=ContractActions(contract_actions=given))
+def actions(*contract_actions: dict[str, Any]) -> Any:
+    return TransactionSidecarRecord(actions=ContractActions(contract_actions=contract_actions))
 
 
 def bytecode(
@@ -70,7 +70,7 @@ def bytecode(
 
 
 def ethereum_data(call_data: bytes = b"", *, nonce: int = 7, kind: int = 2) -> bytes:
-    """A raw transaction: gas limit 100,000, prices 71 and 7 tinybars, value 3 tinybars."""
+    """Return a raw transaction: gas limit 100,000, prices 71 and 7 tinybars, value 3 tinybars."""
     price, tip, value = (tinybars * 10**10 for tinybars in (71, 7, 3))
     chain, to, r, s = 298, b"\xaa" * 20, b"r" * 32, b"s" * 32
     prices = [tip, price] if kind == 2 else [price]
@@ -94,7 +94,7 @@ class ContractStream(Composer):
         nonce: int = 0,
         **options: Any,
     ) -> int:
-        """A transaction with the body of field `kind`; `parent` is the timestamp of what it is a child of."""
+        """Add a transaction with the body of field `kind`, a child of the one at `parent`."""
         complete = TransactionRecord(receipt=TransactionReceipt(**(receipt or {})), **(record or {}))
         if parent is not None:
             complete.parent_consensus_timestamp.CopyFrom(timestamp(parent))
@@ -104,7 +104,7 @@ class ContractStream(Composer):
         return self.transaction(filled, complete, **{"payer": CALLER} | options).consensus_timestamp
 
     def create(self, number: int = CONTRACT, body: dict[str, Any] | None = None, **options: Any) -> int:
-        """A new contract; `created` is its function result."""
+        """Add a creation of a contract; the option `created` is its function result."""
         created = options.pop("created", function_result(number))
         options.setdefault("receipt", {"contractID": contract(number)})
         record = {"contractCreateResult": created} | options.pop("record", {})
@@ -118,7 +118,7 @@ class ContractStream(Composer):
         called: Any = None,
         **options: Any,
     ) -> int:
-        """A call; without `ran`, its function result, the record has none."""
+        """Add a call; `ran` is its function result, or None."""
         body = {
             "contractID": called or contract(number),
             "gas": 1000,
@@ -137,7 +137,7 @@ class ContractStream(Composer):
         call_data: int = 0,
         **options: Any,
     ) -> int:
-        """An Ethereum transaction; `call_data` is the file of its call data."""
+        """Add an Ethereum transaction; `call_data` is the file of its call data."""
         body = {"ethereum_data": data, "max_gas_allowance": 5}
         if call_data:
             body["call_data"] = file(call_data)

@@ -13,24 +13,24 @@ def part(file_id: int, content: bytes | None, *, at: int = START, type: int = CR
 
 
 def rates(cents: int, hbars: int = 1, expires: int = 1_700_003_600) -> bytes:
-    """An exchange rate set: this rate now, and one cent more in the next hour."""
-    found = ExchangeRateSet()
-    for rate, more in ((found.currentRate, 0), (found.nextRate, 1)):
+    """Return an exchange rate set: this rate now, and one cent more in the next hour."""
+    rate_set = ExchangeRateSet()
+    for rate, more in ((rate_set.currentRate, 0), (rate_set.nextRate, 1)):
         rate.centEquiv, rate.hbarEquiv = cents + more, hbars
         rate.expirationTime.seconds = expires + more * 3600
-    return bytes(found.SerializeToString())
+    return bytes(rate_set.SerializeToString())
 
 
 def fee_schedule(*gas: tuple[int, int | None]) -> bytes:
-    """A fee schedule of pairs (functionality, price of gas), None without the part that has the price."""
-    found = CurrentAndNextFeeSchedule()
+    """Return a fee schedule of functionality and price of gas; None leaves out the part with the price."""
+    schedules = CurrentAndNextFeeSchedule()
     for functionality, price in gas:
-        each = found.currentFeeSchedule.transactionFeeSchedule.add(hederaFunctionality=functionality)
+        each = schedules.currentFeeSchedule.transactionFeeSchedule.add(hederaFunctionality=functionality)
         fees = each.fees.add()
         fees.nodedata.gas = 7
         if price is not None:
             fees.servicedata.gas = price
         each.fees.add().servicedata.gas = 1_000_000_000
-    nothing = found.nextFeeSchedule.transactionFeeSchedule.add(hederaFunctionality=6)
+    nothing = schedules.nextFeeSchedule.transactionFeeSchedule.add(hederaFunctionality=6)
     nothing.fees.add().servicedata.gas = 1
-    return bytes(found.SerializeToString())
+    return bytes(schedules.SerializeToString())

@@ -1,4 +1,4 @@
-"""Token transactions for tests: what a body and a record say, as plain values."""
+"""Token transactions for tests: bodies and records from plain values."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,7 +26,7 @@ def token(number: int) -> Any:
 
 
 def units(number: int, amounts: dict[int, int], *, approved: bool = False) -> Any:
-    """What accounts get of a fungible token; `approved` debits use an allowance."""
+    """Return a list of transfers of a fungible token; `approved` debits use an allowance."""
     return TokenTransferList(
         token=token(number),
         transfers=[
@@ -37,7 +37,7 @@ def units(number: int, amounts: dict[int, int], *, approved: bool = False) -> An
 
 
 def serials(number: int, *moves: Move, approved: bool = False) -> Any:
-    """Which serials of a token change hands."""
+    """Return a list of transfers of serials."""
     return TokenTransferList(
         token=token(number),
         nftTransfers=[
@@ -65,8 +65,9 @@ class TokenStream(Composer):
         associated: Iterable[tuple[int, int]] = (),
         **options: Any,
     ) -> int:
-        """A transaction with the body of field `kind`; its record lists what was `moved` (TokenTransferList)
-        and which (account, token) were associated with it.
+        """Add a transaction with the body of field `kind`; its record has the transfer lists `moved`.
+
+        `associated` are pairs of account and token that it associated automatically.
         """
         complete = TransactionRecord(
             receipt=TransactionReceipt(**(receipt or {})),
@@ -79,11 +80,11 @@ class TokenStream(Composer):
         return self.transaction(TransactionBody(**{kind: body}), complete, **options).consensus_timestamp
 
     def create(self, number: int, *, treasury: int = TREASURY, supply: int = 0, **body: Any) -> int:
-        """A new token; fungible unless `tokenType` says otherwise."""
-        given = {"name": f"Token {number}", "symbol": f"T{number}", "treasury": account(treasury)} | body
+        """Add a creation of a token, fungible unless the body has another `tokenType`."""
+        token_body = {"name": f"Token {number}", "symbol": f"T{number}", "treasury": account(treasury)} | body
         return self.happen(
             "tokenCreation",
-            {"initialSupply": supply} | given,
+            {"initialSupply": supply} | token_body,
             *([units(number, {treasury: supply})] if supply else []),
             receipt={"tokenID": token(number)},
         )
@@ -95,7 +96,7 @@ class TokenStream(Composer):
         return self.happen("tokenAssociate", {"account": account(holder), "tokens": [*map(token, numbers)]})
 
     def transfer(self, *moved: Any, **options: Any) -> int:
-        """A crypto transfer of tokens that moves what it asks for."""
+        """Add a crypto transfer whose record has the requested transfers."""
         return self.happen("cryptoTransfer", {"tokenTransfers": moved}, *map(_as_recorded, moved), **options)
 
     def mint(self, number: int, amount: int, total: int, *, treasury: int = TREASURY) -> int:
@@ -109,7 +110,7 @@ class TokenStream(Composer):
     def mint_serials(
         self, number: int, *minted: int, total: int | None = None, treasury: int = TREASURY
     ) -> int:
-        """New serials, each with the metadata `serial <n>`."""
+        """Add a mint of serials, each with the metadata `serial <n>`."""
         return self.happen(
             "tokenMint",
             {"token": token(number), "metadata": [f"serial {serial}".encode() for serial in minted]},
@@ -119,7 +120,7 @@ class TokenStream(Composer):
 
 
 def _as_recorded(moved: Any) -> Any:
-    """Records do not say what was approved."""
+    """Return transfers without approvals, as records have them."""
     recorded = TokenTransferList()
     recorded.CopyFrom(moved)
     for transfer in (*recorded.transfers, *recorded.nftTransfers):

@@ -1,6 +1,6 @@
-"""A small token economy that acts at random and knows what the tables should say of it.
+"""A small token economy that acts at random and knows the rows that should be stored.
 
-Only what a network would let happen happens, besides transactions that fail.
+Apart from transactions that fail, only what a network allows happens.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from tests.tokens.compose import ALL_SERIALS, KEY, TokenStream, serials, token, 
 
 PEOPLE = range(1001, 1006)
 FAILED = 7
-LATEST = 3  # tokens to which half of everything happens, so that they change often within a batch
+LATEST = 3  # half of all actions are on the latest tokens, so that they change often within a batch
 MOST_TOKENS, FEWEST_LIVING = 7, 3
 
 
 @dataclass
 class Relationship:
-    """What token_account should say."""
+    """A row that token_account should have."""
 
     automatic: bool
     freeze: int | None = None
@@ -30,7 +30,7 @@ class Relationship:
 
 @dataclass
 class Serial:
-    """What nft should say; without owner it is deleted."""
+    """A row that nft should have; without owner it is deleted."""
 
     owner: int | None
     metadata: bytes
@@ -39,7 +39,7 @@ class Serial:
 
 @dataclass
 class SimulatedToken:
-    """What token should say."""
+    """A row that token should have."""
 
     number: int
     fungible: bool
@@ -51,7 +51,7 @@ class SimulatedToken:
 
 
 class Simulation:
-    """`block` lets things happen and closes them into a block; the attributes are the state by then."""
+    """The economy: `block` makes a block of random transactions; the attributes are the state after it."""
 
     def __init__(self, seed: int) -> None:
         self.choose = Random(seed)
@@ -85,7 +85,7 @@ class Simulation:
             transactions -= self.choose.choice(self._actions)()
         return self.stream.block()
 
-    # WHO AND WHAT
+    # CHOICES
 
     def token(self, *, fungible: bool | None = None, over: bool = False) -> SimulatedToken | None:
         tokens = [
@@ -109,14 +109,14 @@ class Simulation:
         return relationship is not None and relationship.associated
 
     def receive(self, holder: int, number: int) -> list[tuple[int, int]]:
-        """Let a holder be associated automatically if need be; what the record lists then."""
+        """Associate a holder automatically if necessary, and return the record's associations."""
         if self.associated(holder, number):
             return []
         self.relationships[holder, number] = Relationship(automatic=True)
         return [(holder, number)]
 
     def move(self, t: SimulatedToken, sender: int, receiver: int) -> Any:
-        """Move some of what the sender has; the list of it."""
+        """Move some tokens of the sender, and return the list of transfers."""
         if t.fungible:
             amount = self.choose.randint(1, self.balance(sender, t.number))
             self.relationships[sender, t.number].balance -= amount
@@ -130,7 +130,7 @@ class Simulation:
         self.relationships[receiver, t.number].balance += len(moved)
         return serials(t.number, *((number, sender, receiver) for number in moved))
 
-    # WHAT HAPPENS: each gives whether it did
+    # ACTIONS: each returns whether it happened
 
     def create(self) -> bool:
         number = 5000 + len(self.tokens)
@@ -378,7 +378,7 @@ class Simulation:
         return True
 
     def finish(self) -> bool:
-        """A token is deleted, or (what no transaction says) expires; only dissociations follow."""
+        """Delete a token, or let it expire, which has no transaction; only dissociations follow."""
         t = self.token()
         if not t or sum(not each.over for each in self.tokens.values()) <= FEWEST_LIVING:
             return False
