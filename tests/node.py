@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
-from mirror.processes import listed
+from mirror.processes import running
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -125,7 +125,7 @@ class Node:
     def processes(self) -> list[int]:
         """Return every process of the node: those in the command's session, and PostgreSQL's."""
         assert self.process
-        ours = [pid for pid in listed.pids() if _session(pid) == self.process.pid]
+        ours = [pid for pid in running.pids() if _session(pid) == self.process.pid]
         return [*ours, *self.server.pids()]
 
     def web_server(self) -> int:
@@ -185,7 +185,7 @@ class LiveNode(Node):
     def backend(self) -> int:
         """Return a process of PostgreSQL that serves one connection."""
         postgres = children(self.server.pid() or 0)
-        return next((pid for pid in postgres if "mirror_node mirror_node" in listed.command(pid)), 0)
+        return next((pid for pid in postgres if "mirror_node mirror_node" in running.command(pid)), 0)
 
     def web_workers(self) -> list[int]:
         return children(self.web_server())
@@ -226,7 +226,7 @@ def _session(pid: int) -> int:
 def children(parent: int) -> list[int]:
     """Return the processes that `parent` has started and that have not ended."""
     family = []
-    for pid in listed.pids():
+    for pid in running.pids():
         with suppress(OSError):
             state, father, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             if int(father) == parent and state != "Z":

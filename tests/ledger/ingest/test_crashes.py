@@ -17,7 +17,7 @@ from ledger.stream.record.compose import Composer
 from ledger.stream.signature.node_key import signing_nodes
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
-from mirror.processes import listed
+from mirror.processes import running
 from tests.conftest import _FOLDER
 from tests.waiting import wait_until
 
@@ -81,7 +81,7 @@ class Database:
     def signal(self, number: signal.Signals, kind: str = "") -> None:
         """Send a signal to all its processes, or those of a kind, such as "walwriter"."""
         for pid in self.server.pids():
-            if kind in listed.command(pid):
+            if kind in running.command(pid):
                 os.kill(pid, number)
 
 

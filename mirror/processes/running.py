@@ -1,4 +1,4 @@
-"""The processes of this machine, as Linux lists them in /proc."""
+"""The processes that run on this machine, from /proc."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ def pids() -> list[int]:
 
 
 def command(pid: int) -> str:
-    """Return the command line a process shows; empty if it has ended, even if nobody has reaped it yet."""
+    """Return the command line of a process; empty if it has ended, even if not reaped yet."""
     try:
         shown = Path("/proc", str(pid), "cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
