@@ -7,12 +7,12 @@ month holds everything, later ones the changes since; the treasury is in each.
 
 import logging
 import time
-from datetime import UTC, datetime
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch
+from ledger.stream.record import names
 from mirror import config
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
@@ -135,13 +135,8 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
 
 
 def snapshot_name(at: int) -> str:
-    """Return the name of a balance file of this time, with a fraction of 0, 3, 6 or 9 digits."""
-    seconds, nanos = divmod(at, NANOS_PER_SECOND)
-    fraction = f"{nanos:09}"
-    while fraction.endswith("000"):
-        fraction = fraction[:-3]
-    text = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H_%M_%S}"
-    return f"{text}{'.' if fraction else ''}{fraction}Z_Balances.csv"
+    """Return the name that a balance file of this time would have."""
+    return f"{names.shortest_time(at)}_Balances.csv"
 
 
 def _last_of_treasury(cursor: CursorWrapper, treasury: int, since: int, before: int) -> int | None:

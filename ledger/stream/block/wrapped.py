@@ -6,7 +6,6 @@ added: in formats 2 and 5 the hash is over the amended file, in format 6 over th
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -119,15 +118,10 @@ def _unusable(block: BlockContent, cause: str) -> StreamFileError:
 
 
 def _name(creation_time: Any) -> names.StreamFileName:
-    """Return the file's name, with a fraction of 0, 3, 6 or 9 digits as nodes wrote it."""
     seconds, nanos = creation_time.seconds, creation_time.nanos
     if not 0 <= nanos < timestamp.NANOS_PER_SECOND:
         raise ValueError(f"{nanos} nanoseconds")
-    fraction = f".{nanos:09}" if nanos else ""
-    while fraction.endswith("000"):
-        fraction = fraction[:-3]
-    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    return names.parse(f"{date:%Y-%m-%dT%H_%M_%S}{fraction}Z.rcd")
+    return names.parse(f"{names.shortest_time(seconds * timestamp.NANOS_PER_SECOND + nanos)}.rcd")
 
 
 def _contents(serialized: bytes) -> _Contents:

@@ -104,6 +104,15 @@ def record_name(instant: int, version: int = 6) -> str:
     return f"{date:%Y-%m-%dT%H_%M_%S}.{nanos:09}Z.rcd{compressed}"
 
 
+def shortest_time(instant: int) -> str:
+    """Return a time as nodes wrote it into older names: a fraction of 0, 3, 6 or 9 digits."""
+    seconds, nanos = divmod(instant, NANOS_PER_SECOND)
+    fraction = f".{nanos:09}" if nanos else ""
+    while fraction.endswith("000"):
+        fraction = fraction[:-3]
+    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H_%M_%S}{fraction}Z"
+
+
 def sidecar_name(record_name: str, sidecar: int) -> str:
     """Return the name of a record file's sidecar: `_NN` before the extension."""
     time, dot, extension = record_name.partition(".rcd")

@@ -7,7 +7,8 @@ from ledger.stream.errors import StreamFileError
 from mirror.values import entity_id, hapi
 from mirror.values.hapi import DecodeError, NodeAddressBook
 
-_FIRST_NODE_ACCOUNT = 3
+# The account of node 0 when the network began; node ids and accounts ran in step from there.
+FIRST_NODE_ACCOUNT = 3
 # Books of the first years give every node the id 0; up to this account number the account tells the id.
 _LAST_EARLY_ACCOUNT = 20
 
@@ -71,6 +72,6 @@ def account_of(name: str, entry: Any) -> int:
 def node_id_of(node_id: int, account_id: int) -> int:
     """Return the id of a node, corrected for the first years; `account_id` is encoded."""
     num = entity_id.decode(account_id)[2]
-    if node_id == 0 and num < _LAST_EARLY_ACCOUNT and num != _FIRST_NODE_ACCOUNT:
-        return num - _FIRST_NODE_ACCOUNT
+    if node_id == 0 and num < _LAST_EARLY_ACCOUNT and num != FIRST_NODE_ACCOUNT:
+        return num - FIRST_NODE_ACCOUNT
     return node_id

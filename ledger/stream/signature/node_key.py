@@ -15,11 +15,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from ledger.stream.signature.address_book import AddressBookNode
+from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT, AddressBookNode
 
 _KEY_BITS = 3072
 _PUBLIC_EXPONENT = 65537
-_FIRST_NODE_ACCOUNT = 3
 
 
 def verify(public_key: str, signed_hash: bytes, signature: bytes) -> bool:
@@ -63,7 +62,7 @@ class SigningNode:
 
     @property
     def account_id(self) -> int:
-        return self.node_id + _FIRST_NODE_ACCOUNT
+        return self.node_id + FIRST_NODE_ACCOUNT
 
     @property
     def address_book_node(self) -> AddressBookNode:

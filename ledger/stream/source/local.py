@@ -19,13 +19,12 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, block_file, blocks_below
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, read_verified
 
 _ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
-# The account of node 0 when the network began; node ids and accounts ran in step from there.
-_FIRST_NODE_ACCOUNT = 3
 
 
 class SourceError(StreamFileError):
@@ -148,7 +147,7 @@ def _content(path: Path) -> bytes:
 def _node_id(path: Path) -> int:
     folder = path.parent
     if match := _ACCOUNT_FOLDER.fullmatch(folder.name):
-        return int(match[1]) - _FIRST_NODE_ACCOUNT
+        return int(match[1]) - FIRST_NODE_ACCOUNT
     if folder.name == "record" and folder.parent.name.isdecimal():
         return int(folder.parent.name)
     return UNKNOWN_NODE
