@@ -1,4 +1,4 @@
-"""What following a stream says of it."""
+"""Following a stream: the lines it prints."""
 
 import logging
 import threading
@@ -15,7 +15,7 @@ from mirror.node import following
 CLOSED = "http://127.0.0.1:1/streams"
 
 
-def test_the_last_block_is_told_with_its_date_and_age(
+def test_the_last_block_is_shown_with_its_date_and_age(
     settings_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings_of({"clock.now": 1_717_200_000.0 + 400 * 86_400})

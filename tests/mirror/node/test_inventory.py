@@ -1,4 +1,4 @@
-"""What `manage.py status` says below its sentence."""
+"""The inventory that `manage.py status` prints below its sentence."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def test_rows_are_estimated(build: Build) -> None:
     assert said()["Rows"][0].startswith("about 3 transactions")
 
 
-def test_who_signed_and_who_did_not_is_told_with_accounts(build: Build) -> None:
+def test_nodes_that_signed_and_did_not_sign_are_listed_with_accounts(build: Build) -> None:
     insert(
         "address_book",
         start_consensus_timestamp=START - 86_400 * 10**9,

@@ -62,7 +62,7 @@ def test_an_empty_node_says_how_to_begin() -> None:
     )
 
 
-def test_without_a_loader_the_last_block_is_told() -> None:
+def test_without_a_loader_the_last_block_is_named() -> None:
     last = block(5)
 
     assert status.read().sentence.startswith(f"{last}, and no loader runs: ")
@@ -83,7 +83,7 @@ def test_a_loader_that_does_not_report_is_known_by_its_lock() -> None:
 
 
 @pytest.mark.usefixtures("lock")
-def test_catching_up_tells_the_rate_and_the_time_left() -> None:
+def test_catching_up_shows_the_rate_and_the_time_left() -> None:
     last = block(3 * 86_400)
     loader("loading", transaction_rate=3100.4, stream_rate=73.0)
 
@@ -106,7 +106,7 @@ def test_a_stream_that_is_followed_as_it_appears_is_up_to_date(activity: str) ->
 
 
 @pytest.mark.usefixtures("lock")
-def test_a_source_without_newer_files_is_told() -> None:
+def test_a_source_without_newer_files_is_reported() -> None:
     last = block(3600)
     loader("waiting")
 
@@ -182,14 +182,14 @@ def test_a_loader_without_its_lock_was_killed(activity: str) -> None:
 
 
 @pytest.mark.usefixtures("lock")
-def test_a_loader_that_begins_has_its_lock_already() -> None:
+def test_a_loader_that_starts_has_its_lock_already() -> None:
     loader("starting", seconds_ago=20)
 
     assert status.read().sentence == "Starting to load from s3://streams. No block is loaded yet."
 
 
 @pytest.mark.usefixtures("lock")
-def test_a_loader_that_hangs_is_told() -> None:
+def test_a_loader_that_hangs_is_reported() -> None:
     loader("loading", seconds_ago=600)
 
     now = status.read()

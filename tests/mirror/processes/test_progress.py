@@ -16,5 +16,5 @@ from mirror.processes.progress import time_left
         (0, 0, 0, ""),
     ],
 )
-def test_the_time_left_is_told_from_a_tenth_on(done: int, total: int, seconds: float, told: str) -> None:
+def test_the_time_left_is_shown_from_a_tenth_on(done: int, total: int, seconds: float, told: str) -> None:
     assert time_left(done, total, seconds) == told

@@ -1,4 +1,4 @@
-"""`manage.py demo`: a stream in a folder, and what it says about it."""
+"""`manage.py demo`: a stream in a folder, and the output about it."""
 
 import re
 import shlex
@@ -80,20 +80,20 @@ def test_the_bundled_book_of_the_simulated_network_is_that_of_its_nodes():
     ],
     ids=lambda given: "=".join(given)[:20] if isinstance(given, tuple) else "",
 )
-def test_wrong_numbers_are_told(options, problem, tmp_path):
+def test_invalid_numbers_are_explained(options, problem, tmp_path):
     with pytest.raises(CommandError, match=problem.replace("(", r"\(")):
         call_command("demo", "--out", str(tmp_path / "stream"), *options)
     assert not (tmp_path / "stream").exists()
 
 
-def test_a_folder_that_holds_something_stays_as_it_is(tmp_path):
+def test_a_folder_that_is_not_empty_stays_as_it_is(tmp_path):
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(CommandError, match="is not an empty folder: name a new one by --out"):
         call_command("demo", "--out", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_place_where_nothing_can_be_written_is_told(tmp_path):
+def test_a_folder_that_can_not_be_written_is_explained(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(CommandError, match=r"file/stream.* can't be written \(Not a directory\)"):
         call_command("demo", "--out", str(tmp_path / "file" / "stream"), "--blocks", "1")

@@ -1,4 +1,4 @@
-"""What can go wrong around a command, and the one sentence that says so: never a traceback."""
+"""Faults around a command, each reported in one sentence and never by a traceback."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_a_database_of_another_encoding_is_refused(database: Callable[..., str],
     assert done.stderr.count("\n") == 1
 
 
-def test_a_role_without_rights_is_told_what_it_lacks(database: Callable[..., str], stream: Path) -> None:
+def test_a_role_without_rights_learns_what_it_lacks(database: Callable[..., str], stream: Path) -> None:
     url = database()
     with psycopg.connect(url) as owner:
         owner.execute("revoke create on schema public from pg_database_owner")
@@ -91,7 +91,7 @@ def test_tables_of_another_program_are_left_alone(database: Callable[..., str], 
         ("demo --out .", ". is not an empty folder: name a new one by --out."),
     ],
 )
-def test_wrong_use_is_told_without_the_name_of_an_exception(
+def test_wrong_use_is_explained_without_the_name_of_an_exception(
     command: str, sentence: str, data_folder: Path
 ) -> None:
     done = manage(*command.split(), SVC_MIRROR_DATA=str(data_folder))
@@ -100,7 +100,7 @@ def test_wrong_use_is_told_without_the_name_of_an_exception(
 
 
 @pytest.mark.parametrize("command", ["status", "ingest --follow", "serve", "up", "migrate", "verify ."])
-def test_a_database_that_is_down_is_told_in_a_sentence(command: str, node: Node) -> None:
+def test_a_database_that_is_down_ends_a_command_with_one_sentence(command: str, node: Node) -> None:
     done = node.run(*command.split(), DATABASE_URL=f"postgresql://me@127.0.0.1:{node.port}/mine")
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -108,7 +108,7 @@ def test_a_database_that_is_down_is_told_in_a_sentence(command: str, node: Node)
     assert done.stderr.count("\n") == 1
 
 
-def test_output_that_nobody_reads_any_more_ends_a_command_without_a_word(node: Node) -> None:
+def test_a_closed_output_ends_a_command_silently(node: Node) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -143,7 +143,7 @@ def imports(node: Node) -> bool:
     ],
     ids=["imports", "database", "initdb", "postgres", "tables", "demo", "web"],
 )
-def test_ctrl_c_at_any_moment_of_a_first_start_ends_it_with_a_word(
+def test_ctrl_c_at_any_moment_of_a_first_start_ends_it_in_order(
     node: Node, moment: Callable[[Node], bool]
 ) -> None:
     node.begin("up")
@@ -174,7 +174,7 @@ def test_serve_may_be_stopped_early(node: Node, moment: Callable[[Node], bool]) 
 
 
 @pytest.mark.parametrize("size", ["20m", "90m"])
-def test_a_full_disk_is_told_in_a_sentence(node: Node, size: str) -> None:
+def test_a_full_disk_ends_a_command_with_one_sentence(node: Node, size: str) -> None:
     disk = node.folder / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(disk)]

@@ -1,4 +1,4 @@
-"""manage.py ingest with --estimate and --filter; then status and verify of what it loaded."""
+"""`manage.py ingest` with --estimate and --filter; then status and verify of the result."""
 
 from pathlib import Path
 
@@ -64,14 +64,14 @@ def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> No
         (("--filter", "0.0.1001", "x"), "--filter: '0.0.1001' is not accounts=, tokens="),
     ],
 )
-def test_wrong_use_is_told(options: tuple[str, ...], problem: str, data_folder: Path) -> None:
+def test_wrong_use_is_explained(options: tuple[str, ...], problem: str, data_folder: Path) -> None:
     done = manage("ingest", *options, SVC_MIRROR_DATA=str(data_folder))
 
     assert done.returncode == 2
     assert problem in done.stderr
 
 
-def test_what_a_filter_keeps_is_said_loaded_and_verified(stream: Path, data_folder: Path) -> None:
+def test_a_filter_is_announced_and_decides_what_is_loaded_and_verified(stream: Path, data_folder: Path) -> None:
     kept = ("--filter", "accounts=0.0.1001")
     loaded = manage("ingest", stream, *kept, SVC_MIRROR_DATA=str(data_folder))
     status = manage("status", SVC_MIRROR_DATA=str(data_folder))

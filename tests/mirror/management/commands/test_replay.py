@@ -77,7 +77,7 @@ def test_blocks_contracts_and_engines_can_be_chosen(stream):
     assert {line.split()[0] for line in lines if line.startswith("0.0.")} == {f"0.0.{contract}"}
 
 
-def test_what_can_not_be_replayed_is_no_failure(stream):
+def test_transactions_that_can_not_be_replayed_are_no_failure(stream):
     with connection.cursor() as cursor:
         cursor.execute("delete from contract_action")
         cursor.execute("delete from contract_state_change")
@@ -100,6 +100,6 @@ def test_wrong_use_is_explained(options, said):
     assert (str(raised.value), raised.value.returncode) == (said, 2)
 
 
-def test_a_bound_that_is_none_is_explained():
+def test_an_invalid_bound_is_explained():
     with pytest.raises(InvalidRange, match="no block 7"):
         call_command("replay", "--from", "7", stdout=StringIO())

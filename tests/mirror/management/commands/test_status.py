@@ -43,7 +43,7 @@ def test_the_exit_code_is_1_when_someone_has_to_help(no_loader: None) -> None:
 
 
 @pytest.mark.parametrize("command", [("status",), ("verify", "/tmp")])
-def test_where_there_is_no_node_none_is_made(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_commands_that_only_read_make_no_node(command: tuple[str, ...], tmp_path: Path) -> None:
     done = manage(*command, SVC_MIRROR_DATA=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (1, "")

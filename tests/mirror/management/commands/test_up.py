@@ -143,7 +143,7 @@ def test_serve_runs_the_web_server_alone_on_any_database(node):
         assert server.pid() is not None
 
 
-def test_a_database_that_can_not_be_reached_is_told_in_a_sentence(node):
+def test_a_database_that_can_not_be_reached_ends_up_with_one_sentence(node):
     ran = node.run("up", DATABASE_URL=f"postgresql://mirror_node@127.0.0.1:{node.port}/mirror_node")
     assert ran.returncode == 1
     assert ran.stderr.startswith("The database of DATABASE_URL can't be used: ")

@@ -76,7 +76,7 @@ def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stre
     assert f"Loader (process {loader}) was killed by SIGKILL" in node.said
 
 
-def test_what_keeps_it_from_loading_is_said_while_the_node_serves(node: Node, stream: Published) -> None:
+def test_a_node_that_can_not_load_says_why_and_serves(node: Node, stream: Published) -> None:
     stream.block()
     node.start(
         **stream.settings | {"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": "", "SVC_MIRROR_NETWORK": "mine"}

@@ -88,7 +88,7 @@ def test_below_a_closed_folder_the_server_runs_from_copies_outside_and_a_note_sa
     assert place(data).home == at.home.with_name(f"{at.home.name}-2"), "a deleted data folder starts anew"
 
 
-def test_a_user_without_a_name_is_told_why_postgresql_does_not_run():
+def test_a_user_without_a_name_learns_why_postgresql_does_not_run():
     if os.geteuid() != 0:
         pytest.skip("only root can become a user without a name")
     ran = subprocess.run(

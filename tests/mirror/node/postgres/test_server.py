@@ -148,7 +148,7 @@ def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data
     assert server.pid() is None
 
 
-def test_blocks_inside_each_other_use_one_server(data_folder):
+def test_nested_blocks_use_one_server(data_folder):
     with server_of(data_folder).in_use() as outer:
         with server_of(data_folder).in_use():
             pass
@@ -248,7 +248,7 @@ def test_a_missing_library_is_named(data_folder):
     )
 
 
-def test_a_full_disk_is_told(data_folder):
+def test_a_full_disk_is_reported(data_folder):
     at = place(data_folder)
     printed = 'FATAL:  could not write to file "pg_wal/xlogtemp.51": No space left on device'
     assert cluster.explain(at, printed, "stopped while starting") == (
