@@ -8,7 +8,7 @@ from typing import Any
 
 import zstandard
 
-from ledger.stream import read_block_file
+from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.items import read_items
 from ledger.stream.record.compose import timestamp
 from mirror.values.hapi import (

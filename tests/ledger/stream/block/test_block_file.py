@@ -2,7 +2,8 @@
 
 import pytest
 
-from ledger.stream import StreamFileError, read_block_file
+from ledger.stream.block.block_file import read_block_file
+from ledger.stream.errors import StreamFileError
 from mirror.values.hapi import Block, Transaction
 from mirror.values.hashes import sha384
 from tests.ledger.stream.block.blocks import (

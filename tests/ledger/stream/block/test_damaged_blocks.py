@@ -7,8 +7,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError, content, read_block_file
+from ledger.stream import content
+from ledger.stream.block.block_file import read_block_file
 from ledger.stream.content import MAX_STORED
+from ledger.stream.errors import StreamFileError
 from tests.ledger.stream.block.blocks import NEWER, OLDER, OTHER, TOKEN, BlockFile, BlockStream, supply, topic
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError
+from ledger.stream.errors import StreamFileError
 from mirror.values import alias
 from mirror.values.entity_id import long_zero
 from mirror.values.hapi import Key, PendingAirdropId

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError
 from ledger.stream.block.names import is_block, parse
+from ledger.stream.errors import StreamFileError
 from ledger.stream.source.blocks import block_file, blocks_below
 from ledger.stream.source.local import find_record_files
 from tests.ledger.stream.block.blocks import OLDER, BlockStream

@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from ledger.stream import StreamFileError, read_block_file, read_record_file
+from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.wrapped import verify
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.node_key import signing_nodes

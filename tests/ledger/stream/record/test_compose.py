@@ -2,8 +2,9 @@ import gzip
 
 import pytest
 
-from ledger.stream import read_record_file, read_sidecar_file
 from ledger.stream.record.compose import Composer, Layout
+from ledger.stream.record.formats import read_record_file
+from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.node_key import SigningNode, signing_nodes, verify
 from ledger.stream.signature.signature_file import read_signature_file

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError, content, read_record_file
+from ledger.stream import content
 from ledger.stream.content import MAX_STORED
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.formats import read_record_file
 from ledger.stream.signature.address_book import read_address_book
 from mirror.values import wire
 from mirror.values.hapi import HashObject, RecordStreamFile

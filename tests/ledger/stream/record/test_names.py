@@ -2,8 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.stream import StreamFileError, read_record_file, read_sidecar_file
+from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
+from ledger.stream.record.formats import read_record_file
+from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.signature_file import read_signature_file
 
 SECOND = 1_567_188_600
