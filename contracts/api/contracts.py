@@ -75,7 +75,7 @@ class ContractsParameters(ParameterSet):
 
 
 class ContractParameters(ParameterSet):
-    timestamp = TimestampParameter("timestamp", help="When the contract was as it is shown.")
+    timestamp = TimestampParameter("timestamp", help="Time of the contract's state.")
 
 
 # QUERY

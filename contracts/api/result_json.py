@@ -59,7 +59,7 @@ class ResultJson(_From):
 
 
 class FullResultJson(ResultJson):
-    """What only Ethereum transactions have is null for others."""
+    """A contract result; members that only Ethereum transactions have are null for others."""
 
     block_hash: Hex
     block_number: Int64 | None
@@ -81,7 +81,7 @@ class FullResultJson(ResultJson):
 
 
 class ResultWithLogsJson(FullResultJson):
-    """The logs stand before the result's name, the state changes before its status."""
+    """A contract result with its logs and state changes."""
 
     logs: list[LogJson]
     state_changes: list[StateChangeJson]
@@ -121,7 +121,7 @@ def _sender(result: Result) -> str | None:
 
 
 class Details(NamedTuple):
-    """What only a single result shows: its logs and state changes, and the call data that a file holds."""
+    """The parts of a single result: its logs and state changes, and call data from a file."""
 
     logs: Iterable[Row]
     state_changes: Iterable[Row]

@@ -69,7 +69,7 @@ class SenderParameter(Parameter[list[Comparison]]):
 
 
 class HbarParameter(BooleanParameter):
-    """Whether amounts are in tinybars; otherwise they are in weibars, of which a tinybar has 10^10."""
+    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -89,10 +89,10 @@ class HbarAtParameter(HbarParameter):
 
 
 class InternalParameter(BooleanParameter):
-    """Whether to show the results of what other transactions caused, too."""
+    """The choice to show the results of child transactions too."""
 
     def __init__(self) -> None:
-        super().__init__("internal", False, help="Whether to show what other transactions caused, too.")
+        super().__init__("internal", False, help="Whether to show child transactions too.")
 
     def filter(self, query: Query, value: bool) -> Query:  # type: ignore[override]
         return query if value else query.filter(Where(("transaction_nonce = 0",)))
@@ -101,7 +101,7 @@ class InternalParameter(BooleanParameter):
 class ResultsOfContractParameters(ParameterSet):
     block_hash = HashParameter("block.hash", help="Hash of the block, or its first 32 bytes.")
     block_number = BlockNumberParameter("block.number", operators=ONLY_EQ, help="Number of the block.")
-    sender = SenderParameter("from", help="Who sent the call.")
+    sender = SenderParameter("from", help="Sender of the call.")
     internal = InternalParameter()
     limit = LimitParameter()
     order = OrderParameter("desc")

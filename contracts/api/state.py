@@ -31,7 +31,7 @@ class StateParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("asc")
     slot = WordParameter("slot", operators=WITHOUT_NE, help="Number of the storage slot.")
-    timestamp = TimestampParameter("timestamp", help="When the slots had these values.")
+    timestamp = TimestampParameter("timestamp", help="Time of the values.")
 
 
 # QUERY

@@ -46,7 +46,7 @@ _NO_PERIOD = -1
 
 # PARAMETERS
 class WithBalanceParameter(BooleanParameter):
-    """Whether to show balances; the stand-in for the treasury has one that is not its own."""
+    """The choice to show balances, which leaves out the stand-in of the treasury."""
 
     def __init__(self) -> None:
         super().__init__("balance", True, help="Whether to show balances.")

@@ -21,7 +21,7 @@ from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 class CryptoAllowanceParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("desc")
-    spender_id = EntityIdParameter("spender.id", column="spender", help="Who may spend.")
+    spender_id = EntityIdParameter("spender.id", column="spender", help="The spender.")
 
 
 # QUERY

@@ -22,7 +22,7 @@ from mirror.values.shapes import EntityId, Int64, Page, Timestamp
 class RewardParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("desc")
-    timestamp = TimestampParameter("timestamp", column="consensus_timestamp", help="When it was paid.")
+    timestamp = TimestampParameter("timestamp", column="consensus_timestamp", help="Time of the payment.")
 
 
 # QUERY

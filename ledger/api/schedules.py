@@ -32,7 +32,7 @@ _SIGNATURE_TYPES = {2: "CONTRACT", 3: "ED25519", 4: "RSA_3072", 5: "ECDSA_384", 
 # PARAMETERS
 class ScheduleParameters(ParameterSet):
     account_id = EntityIdParameter(
-        "account.id", column="creator_account_id", any_equal=False, help="Who created the schedule."
+        "account.id", column="creator_account_id", any_equal=False, help="Creator of the schedule."
     )
     limit = LimitParameter()
     order = OrderParameter("asc")

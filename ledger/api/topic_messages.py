@@ -43,7 +43,7 @@ class MessageParameters(ParameterSet):
         "encoding",
         {"base64": False, "utf-8": True, "utf8": True},
         False,
-        help="How message bytes become text.",
+        help="Encoding of the messages.",
     )
     limit = LimitParameter()
     order = OrderParameter("asc")
@@ -136,7 +136,7 @@ class ChunkJson(TypedDict):
 
 
 class TopicMessageJson(TypedDict):
-    """The message is base64, or text if the request wants it so."""
+    """A topic message; its content is base64, or text on request."""
 
     chunk_info: ChunkJson | None
     consensus_timestamp: Timestamp | None

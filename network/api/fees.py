@@ -74,7 +74,7 @@ class EstimateParameters(NewerParameterSet):
         "mode",
         ("intrinsic", "state"),
         "intrinsic",
-        help="What the estimate knows: the transaction alone, or the state of the network, too.",
+        help="Basis of the estimate: the transaction alone, or also the state of the network.",
     )
 
 

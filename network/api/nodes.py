@@ -57,7 +57,7 @@ class EndpointJson(TypedDict):
 
 
 class NodeJson(TypedDict):
-    """The admin key is shown only if the operator wants it so."""
+    """A consensus node; the admin key is shown only if configured."""
 
     admin_key: NotRequired[KeyJson | None]
     decline_reward: bool | None

@@ -32,7 +32,7 @@ class SupplyParameters(ParameterSet):
     q = ChoiceParameter(
         "q",
         {"circulating": "circulating", "totalcoins": "totalcoins"},
-        help="Answer with one number of hbars alone: those in circulation, or all.",
+        help="Answer with a single number of hbars: the circulating or the total supply.",
     )
     timestamp = TimestampParameter("timestamp", help="Time of the supply: the last snapshot counts.")
 

@@ -24,7 +24,7 @@ class NodeColumns(models.Model):
 
 
 class Node(NodeColumns):
-    """One consensus node as it is now, as far as transactions say.
+    """One consensus node as it is now, as far as transactions stated it.
 
     Written by NODECREATE, NODEUPDATE and NODEDELETE.
     """
@@ -34,7 +34,7 @@ class Node(NodeColumns):
         fixed=frozenset({"created_timestamp"}),
         defaults={"decline_reward": "false"},
         expressions={
-            # A port of -1 says that the node has no such endpoint any more.
+            # A port of -1 means that the node no longer has the endpoint.
             "grpc_proxy_endpoint": (
                 "case when s.grpc_proxy_endpoint ->> 'port' = '-1' then null"
                 " else coalesce(s.grpc_proxy_endpoint, e.grpc_proxy_endpoint) end"

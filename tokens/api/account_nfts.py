@@ -35,7 +35,7 @@ class AccountNftParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("desc")
     serial_number = NumberParameter("serialnumber", low=1, help="Serial number, within the range of tokens.")
-    spender_id = EntityIdParameter("spender.id", help="Who may transfer the serial for its owner.")
+    spender_id = EntityIdParameter("spender.id", help="The spender who may transfer the serial.")
     token_id = TokenIdParameter("token.id", help="Token of the serial.")
 
 

@@ -31,7 +31,7 @@ from tokens.queries.airdrops import Airdrop
 class OutstandingParameters(NewerParameterSet):
     limit = NewerLimitParameter()
     order = NewerOrderParameter()
-    other_id = NewerEntityIdParameter("receiver.id", variable="receiverIds", help="Who may claim.")
+    other_id = NewerEntityIdParameter("receiver.id", variable="receiverIds", help="The receiver.")
     serial_number = NewerNumberParameter(
         "serialnumber", variable="serialNumbers", help="Serial number, within those of tokens."
     )
@@ -43,7 +43,7 @@ class OutstandingParameters(NewerParameterSet):
 class PendingParameters(NewerParameterSet):
     limit = NewerLimitParameter()
     order = NewerOrderParameter()
-    other_id = NewerEntityIdParameter("sender.id", variable="senderIds", help="Who sent.")
+    other_id = NewerEntityIdParameter("sender.id", variable="senderIds", help="The sender.")
     serial_number = NewerNumberParameter(
         "serialnumber", variable="serialNumbers", help="Serial number, within those of tokens."
     )

@@ -34,7 +34,7 @@ from mirror.values.shapes import EntityId, Int64, Page, TimestampRangeJson
 class TokenAllowanceParameters(ParameterSet):
     limit = LimitParameter()
     order = OrderParameter("asc")
-    spender_id = EntityIdParameter("spender.id", help="Who may spend.")
+    spender_id = EntityIdParameter("spender.id", help="The spender.")
     token_id = TokenIdParameter("token.id", help="Token, within the range of spenders.")
 
 

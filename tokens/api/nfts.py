@@ -30,7 +30,7 @@ from tokens.queries.nfts import Transaction
 # PARAMETERS
 class NftParameters(ParameterSet):
     account_id = EntityIdParameter(
-        "account.id", column="account_id", any_equal=False, help="Who holds the serial."
+        "account.id", column="account_id", any_equal=False, help="Owner of the serial."
     )
     limit = LimitParameter()
     order = OrderParameter("desc")

@@ -77,7 +77,7 @@ class StorageChanges:
 def add_updates(item: RecordItem, batch: Batch, owner: int, hook_id: int, updates: Any) -> None:
     """Store the slots and entries of mappings that a transaction sets.
 
-    Source: EvmHookStorageUpdate messages. They don't say the value before, so the new one counts as read too.
+    Source: EvmHookStorageUpdate messages. They lack the old value, so the new one counts as read too.
     """
     slots: dict[bytes, bytes] = {}
     for update in updates:
