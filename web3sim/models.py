@@ -1,4 +1,4 @@
-"""What an operator keeps about contract calls."""
+"""The table that an operator keeps about contract calls."""
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -10,7 +10,7 @@ MOST_RATE = 10**9
 
 
 class ContractCallFilter(models.Model):
-    """What to do with contract calls of some kind: one filter, kept in the admin.
+    """A filter: what to do with contract calls of some kind. It is kept in the admin.
 
     The setting `web3.throttle.request` has others. Every web server process sees a change within two seconds.
     """

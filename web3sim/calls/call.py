@@ -35,12 +35,11 @@ from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, Unk
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
 from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
+from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts
 
 log = logging.getLogger("mirror.web3")
 
-_WORD = 32
-_REASON_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ESTIMATE_BYTES = 8
 
 _CODES = {
@@ -64,7 +63,7 @@ _CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
 
 
 class Call(NamedTuple):
-    """What is to be simulated. `deadline` is a time of `time.monotonic`, `engine` a name of the registry."""
+    """A call to simulate. `deadline` is a time of `time.monotonic`, `engine` a name of the registry."""
 
     block: BlockSelector
     data: bytes
@@ -85,7 +84,7 @@ class Problem(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a client is told: `result`, or for any other status than 200 what is wrong.
+    """The answer to a client: `result`, or for any other status than 200 the problems.
 
     `used` is the gas of the first run; None when it did not come to that.
     """
@@ -127,7 +126,7 @@ def answer(call: Call) -> Answer:
 
 
 def without_database(error: Exception) -> Answer:
-    """What is told when the database fails or takes too long; the next call gets a new connection."""
+    """Answer that the database failed or took too long; the next call gets a new connection."""
     if outage.is_outage(error):
         outage.report(error, request=True)
     else:
@@ -269,7 +268,7 @@ def _too_long(output: bytes) -> Problem | None:
 
 
 def _failure(result: CallResult) -> tuple[Problem, ...]:
-    """What went wrong, then the distinct failures of system contract calls, in order."""
+    """Return what went wrong, then the distinct failures of system contract calls, in order."""
     if result.status is Status.REVERT:
         main = Problem(response_code(result), reason(result.output), f"0x{result.output.hex()}")
     else:
@@ -279,7 +278,7 @@ def _failure(result: CallResult) -> tuple[Problem, ...]:
 
 
 def response_code(result: CallResult) -> str:
-    """The name of the response code that a transaction with this result has."""
+    """Return the name of the response code that a transaction with this result has."""
     if result.status is Status.SUCCESS:
         return "SUCCESS"
     if result.status is Status.REVERT:
@@ -288,15 +287,10 @@ def response_code(result: CallResult) -> str:
 
 
 def reason(output: bytes) -> str:
-    """The text of Error(string) in revert data; empty for custom errors, panics and what can't be decoded."""
-    selector, arguments = output[:4], output[4:]
-    if selector != _REASON_SELECTOR:
+    """Return the text of Error(string) in revert data; empty for everything else."""
+    if not output.startswith(ERROR_SELECTOR):
         return ""
-    offset = int.from_bytes(arguments[:_WORD], "big")
-    if len(arguments) < offset + _WORD:
+    try:
+        return bytes_at(output[len(ERROR_SELECTOR) :], 0).decode(errors="replace")
+    except InvalidArguments:
         return ""
-    begin = offset + _WORD
-    length = int.from_bytes(arguments[offset:begin], "big")
-    if len(arguments) < begin + length:
-        return ""
-    return arguments[begin : begin + length].decode(errors="replace")

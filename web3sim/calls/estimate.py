@@ -1,4 +1,4 @@
-"""How much gas a call needs: a limit that suffices, found by halving.
+"""The gas estimate of a call: a limit that suffices, found by halving.
 
 The search ends early, with a limit somewhat above the least one, where that saves attempts: each costs as
 much as the call itself.

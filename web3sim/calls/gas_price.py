@@ -1,4 +1,4 @@
-"""What a unit of gas costs now, whatever block a call is run in.
+"""The price of a unit of gas now, whatever block a call is run in.
 
 Source: the fee schedule 0.0.111 and the exchange rates 0.0.112.
 """

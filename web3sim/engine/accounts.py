@@ -77,8 +77,8 @@ class Accounts(AccountDatabaseAPI):
             self._load(address)
 
     def begin(self, sender: Address, warm: Iterable[Address]) -> int:
-        """What is true before the first frame, and so never undone: these accounts are warm, and the sender
-        has sent one more message. Gives the nonce of that one.
+        """Set what is true before the first frame and never undone: these accounts are warm, and the sender
+        has sent one more message. Return the nonce of that message.
         """
         self._know(sender)
         nonce = self._nonces[sender]
@@ -237,7 +237,7 @@ class Accounts(AccountDatabaseAPI):
         return changes
 
     def written_slots(self) -> dict[int, int]:
-        """What the call wrote so far, whichever contract's."""
+        """Return the slots that the call has written so far, of all contracts."""
         return {slot: self._slots[address].get(slot, 0) for address, slot in self._written}
 
     def balances(self) -> dict[bytes, int]:

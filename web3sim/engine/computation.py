@@ -205,7 +205,7 @@ class EngineComputation(CancunComputation):
         return interface.Status.HALT, halt_of(self.error)
 
     def result_data(self) -> bytes:
-        """What the frame returned or reverted with; nothing after a halt."""
+        """Return the data that the frame returned or reverted with; nothing after a halt."""
         return self.output
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:

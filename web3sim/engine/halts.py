@@ -1,4 +1,4 @@
-"""Exceptional halts: the library's errors in the seam's words, and the halts that rules of a ledger cause."""
+"""Exceptional halts: those of the library as the interface names them, and those that ledger rules cause."""
 
 from eth import exceptions
 from eth.exceptions import VMError
@@ -29,7 +29,7 @@ class RuleBroken(VMError):
 
 
 def halt_of(error: VMError) -> Halt:
-    """Why a frame halted. Errors: TypeError for a revert, which is no halt."""
+    """Return why a frame halted. Errors: TypeError for a revert, which is no halt."""
     if isinstance(error, exceptions.Revert):
         raise TypeError("A revert is not a halt.")
     if isinstance(error, RuleBroken):

@@ -1,4 +1,4 @@
-"""What an EVM engine is given and what it gives back.
+"""The input and the output of an EVM engine.
 
 An `Engine` runs one message on a state that it reads through a `StateReader` and never writes to. Amounts are
 tinybars where Ethereum has wei; addresses are 20 bytes.
@@ -26,7 +26,7 @@ class Status(Enum):
 
 
 class Halt(Enum):
-    """Why a frame ended exceptionally, and so used all of its gas."""
+    """The reason why a frame ended exceptionally, and so used all of its gas."""
 
     OUT_OF_GAS = "out_of_gas"
     STACK_UNDERFLOW = "stack_underflow"
@@ -71,13 +71,13 @@ class StateReader(Protocol):
     """The state before the call. What it raises, such as for a database's time limit, ends the whole call."""
 
     def account(self, address: Address) -> AccountRecord | None:
-        """What lives at an address; None when nothing does."""
+        """Return what lives at an address; None when nothing does."""
 
     def slot(self, address: Address, slot: int) -> int:
-        """A storage value; 0 when it was never written."""
+        """Return a storage value; 0 when it was never written."""
 
     def block_hash(self, number: int) -> bytes:
-        """32 bytes; zero bytes when the block is unknown."""
+        """Return 32 bytes; zero bytes when the block is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class SlotChange:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What came of a call.
+    """The outcome of a call.
 
     `gas_used` = intrinsic + execution - refund by the profile's rule; a halt uses the whole limit. `slots`
     are the storage slots that were read or written, `balances` the balances that differ from before.
@@ -171,7 +171,7 @@ class SystemCall:
 
 @dataclass(frozen=True, slots=True)
 class SystemAnswer:
-    """What a system contract says: output for `gas`; reverted, or halted with all gas used."""
+    """The answer of a system contract: output for `gas`; reverted, or halted with all gas used."""
 
     output: bytes = b""
     gas: int = 0
@@ -185,13 +185,13 @@ class SystemContracts(Protocol):
     """The network's own contracts (0x167 and on), as the engine sees them."""
 
     def at(self, address: Address) -> bool:
-        """Whether a system contract lives at an address."""
+        """Return whether a system contract lives at an address."""
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
 
     def tied_to_tokens(self, address: Address) -> bool:
-        """Whether a contract is a token's treasury or holds tokens: then it can't destroy itself."""
+        """Return whether a contract is a token's treasury or holds tokens: then it can't destroy itself."""
 
     def call(self, call: SystemCall) -> SystemAnswer:
         """Answer a call. Errors: NotSupported, which ends the whole call."""

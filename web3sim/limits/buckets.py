@@ -172,7 +172,7 @@ class RedisBuckets:
         return self._otherwise.count(name, most) if counted is None else counted
 
     def _asked(self, script: Any, name: str, *arguments: int) -> bool | None:
-        """What a script says; None when Redis does not answer."""
+        """Return the answer of a script; None when Redis does not answer."""
         if not self._circuit.closed():
             return None
         try:
@@ -232,7 +232,7 @@ class AdvanceBuckets:
 
 @cache
 def of_process() -> Buckets:
-    """Those that all requests to a process use."""
+    """Return the buckets that all requests to this process use."""
     return configured()
 
 

@@ -1,4 +1,4 @@
-"""What a filter of contract calls looks for: a text in one field of the request."""
+"""The conditions of a filter of contract calls: a text in one field of the request."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

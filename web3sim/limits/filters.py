@@ -1,4 +1,4 @@
-"""What an operator wants done with contract calls of some kind: log, refuse, slow, run by another engine.
+"""Filters of contract calls, by which an operator logs, refuses, slows or redirects calls of some kind.
 
 Filters come from the setting `web3.throttle.request` and from the admin; each that matches a request acts on
 it, in this order, until one refuses it.

@@ -1,4 +1,4 @@
-"""How much may be simulated: requests per second and gas per second, of all processes of the node together.
+"""The throttle of simulation: requests and gas per second, of all processes of the node together.
 
 Gas is counted in units of `web3.throttle.gasUnit`. A call takes its whole gas limit before it runs, and what
 it did not use is given back.
@@ -43,7 +43,7 @@ def restore(buckets: Buckets, gas: int) -> None:
 
 
 def unused(gas: int, used: int | None, succeeded: bool) -> int:
-    """How much of a call's gas limit to give back; `used` is None for a call that came to no result."""
+    """Return how much of a call's gas limit to give back; `used` is None for a call without a result."""
     most = gas * int(config.value("web3.throttle.gasLimitRefundPercent")) // 100
     if used is None or (used >= gas and not succeeded):
         return most
@@ -51,6 +51,6 @@ def unused(gas: int, used: int | None, succeeded: bool) -> int:
 
 
 def _units(gas: int) -> int:
-    """What a call of this gas limit takes from the bucket; nothing if that is no more than one unit."""
+    """Return the units that a call of this gas limit takes; a call of at most one unit takes none."""
     unit: int = config.value("web3.throttle.gasUnit")
     return gas // unit if gas > unit else 0

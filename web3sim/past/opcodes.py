@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 
 from mirror.values.result_codes import NAMES
 from web3sim.engine.interface import Address, FrameEnd, FrameStart, Status, Step
+from web3sim.system_contracts.abi import ERROR_SELECTOR, one_string
 
 _PIECE_BYTES = 64 * 1024
 # Operations that have another name by now than the library gives them.
 _RENAMED = {"SHA3": "KECCAK256"}
 
-_WORD = 32
 _CODE_BYTES = 4
-_ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 
 Emit = Callable[[bytes], None]
 
@@ -97,19 +96,14 @@ class OpcodeEntries:
 
 
 def readable(reason: bytes) -> bytes:
-    """What a system contract reverted with, as Error(string): the name of a response code, or its text."""
-    if reason.startswith(_ERROR_SELECTOR) or not any(reason):
+    """Return the revert data of a system contract as Error(string): the name of a response code, or text."""
+    if reason.startswith(ERROR_SELECTOR) or not any(reason):
         return reason.lstrip(b"\0")
     number = reason.lstrip(b"\0")
     if len(number) <= _CODE_BYTES and (name := NAMES.get(int.from_bytes(number, "big"))):
-        return _error(name.encode())
+        return ERROR_SELECTOR + one_string(name.encode())
     try:
         text = reason.decode()
     except UnicodeDecodeError:
         return reason
-    return _error(reason) if text.isprintable() else reason
-
-
-def _error(text: bytes) -> bytes:
-    padded = text.ljust(-(-len(text) // _WORD) * _WORD, b"\0")
-    return _ERROR_SELECTOR + _WORD.to_bytes(_WORD, "big") + len(text).to_bytes(_WORD, "big") + padded
+    return ERROR_SELECTOR + one_string(reason) if text.isprintable() else reason

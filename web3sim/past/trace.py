@@ -29,7 +29,7 @@ _SYSTEM, _REVERT_REASON = 4, 12
 
 
 class Trace(NamedTuple):
-    """What is asked: the transaction by its time (ns), and what to tell of each operation.
+    """A request for an opcode trace: the transaction by its time (ns), and what to show of each operation.
 
     `deadline` is until when the answer has to begin, a time of `time.monotonic`; `seconds` how long it may
     take from then on.
@@ -88,7 +88,7 @@ def _failed(status: HTTPStatus, detail: str = "") -> Answer:
 
 
 def _reasons(consensus_timestamp: int, reading: Reading) -> dict[int, bytes]:
-    """Why system contracts failed in a transaction, by the place of their call among all calls."""
+    """Return why system contracts failed in a transaction, by the place of their call among all calls."""
     # Index: the primary key (consensus_timestamp, index).
     return dict(
         reading.fetch(
@@ -102,7 +102,7 @@ def _reasons(consensus_timestamp: int, reading: Reading) -> dict[int, bytes]:
 
 
 def _head(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
-    """What comes before the operations, without its closing brace."""
+    """Return the members before the operations, without a closing brace."""
     address, entity = _NOBODY, None
     if result.status is Status.SUCCESS:
         to = rerun.request.to or rerun.request.new_contract_address

@@ -113,7 +113,7 @@ def first_of_hash(digest: bytes, reading: Reading) -> int | None:
 
 
 def first_of_id(payer_account_id: int, valid_start_ns: int, reading: Reading) -> int | None:
-    """The same of a transaction id."""
+    """Return when the first transaction with an id was agreed on."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     row = reading.fetch_one(
         """
@@ -171,7 +171,7 @@ def _of_row(row: Row) -> PastTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What an engine needs to run a past transaction. `ledger` is the state that `state` reads."""
+    """The input for running a past transaction again. `ledger` is the state that `state` reads."""
 
     request: CallRequest
     block: BlockEnvironment
@@ -208,7 +208,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
 
 
 def addresses_of(ids: Iterable[int], reading: Reading) -> dict[int, Address]:
-    """How the EVM names entities, also those deleted since; unknown ones by their number."""
+    """Return the EVM addresses of entities, also of those deleted since; long-zero ones of unknown ids."""
     wanted = list(dict.fromkeys(ids))
     if not wanted:
         return {}
@@ -222,7 +222,7 @@ def addresses_of(ids: Iterable[int], reading: Reading) -> dict[int, Address]:
 
 
 class _Addresses:
-    """Those a past transaction names, as they were then."""
+    """The addresses that a past transaction names, as they were then."""
 
     def __init__(self, past: PastTransaction, ledger: LedgerState, reading: Reading) -> None:
         self._past, self._ledger, self._reading = past, ledger, reading
@@ -277,7 +277,7 @@ def _data(past: PastTransaction) -> bytes:
 
 
 def _file(file_id: int, time: int) -> bytes:
-    """What a file holds in hex. Errors: CodeMissing."""
+    """Return the bytes that a file holds in hex. Errors: CodeMissing."""
     content = files.content(file_id, time)
     try:
         return bytes.fromhex((content or b"").decode("ascii").strip().removeprefix("0x"))

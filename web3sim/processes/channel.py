@@ -1,4 +1,7 @@
-"""Messages between the web server and the processes that run contract calls: their length, then they."""
+"""Messages between the web server and the processes that run contract calls.
+
+Each message is a 4-byte length and that many bytes.
+"""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Where contract calls run: in a few processes beside each web server process, which take what a call takes.
+"""The pool of processes that run contract calls: a few beside each web server process.
 
 A call can't take more than its process: one that passes its deadline and does not notice is killed a moment
 later, and one that dies is replaced. Calls that take long run at a lower priority, so that whatever else the
@@ -40,7 +40,7 @@ class Pool:
         self._turns: deque[threading.Condition] = deque()
 
     def run(self, asked: Any, deadline: float) -> Any:
-        """What `calls.call.answer` says; `deadline` is a time of `time.monotonic`. Errors: Unanswered."""
+        """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
         worker, answer, last = self._ask(asked, deadline)
         self.release(worker, usable=not last)
         return answer
@@ -94,7 +94,7 @@ class Pool:
 
     def _acquire(self, deadline: float) -> WorkerProcess:
         with self._lock:
-            # Nobody overtakes: whoever waits would wait for ever.
+            # Nobody overtakes, or those who wait could wait for ever.
             if self._turns or not self._is_free():
                 self._wait(deadline)
             if self._idle:
@@ -140,7 +140,7 @@ class Pool:
         self._turns.popleft()
 
     def _patience(self, turn: threading.Condition, deadline: float) -> float:
-        """How many seconds to wait before asking again. Errors: Unanswered."""
+        """Return how many seconds to wait before looking again. Errors: Unanswered."""
         left = deadline - time.monotonic()
         if left <= 0:
             raise Unanswered("no process was free in time")
@@ -197,7 +197,7 @@ class Pieces:
         raise StopIteration
 
     def close(self) -> None:
-        """Whoever reads has had enough."""
+        """End the process: the reader wants no more pieces."""
         self._end(usable=False)
 
     def _end(self, *, usable: bool) -> None:
@@ -212,7 +212,7 @@ _making = threading.Lock()
 
 
 def pool() -> Pool:
-    """That for calls of this web server process."""
+    """Return the pool for the calls of this web server process."""
     size: int = config.value("web3.workers")
     # One thread is left for other requests.
     return _made("calls", size, max(config.value("web.threads") - 1 - size, 0))
@@ -226,7 +226,7 @@ def warm_up_soon() -> None:
 
 
 def trace_pool() -> Pool:
-    """That for traces: one at a time, so that they leave the processes for calls alone."""
+    """Return the pool for opcode traces: one at a time, which leaves the processes for calls alone."""
     return _made("traces", 1, 0)
 
 

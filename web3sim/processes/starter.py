@@ -67,7 +67,7 @@ class WorkerProcess:
 
     @property
     def is_long(self) -> bool:
-        """Whether its call has taken much of what others need."""
+        """Return whether its call has taken much of what others need."""
         return (
             self._processor_seconds() - self._spent > _LONG_PROCESSOR_SECONDS
             or time.monotonic() - self._began > _LONG_SECONDS
@@ -126,7 +126,11 @@ def _timeval(seconds: float) -> bytes:
 
 
 class Starter:
-    """The process that makes the others, started with the first of them."""
+    """The process that makes the others, started with the first of them.
+
+    Not multiprocessing's fork server: that one only preloads modules, and can't be given the settings and the
+    database of this process before them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -49,7 +49,7 @@ class UnknownBlock(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BlockSelector:
-    """What a `block` asks for: a number, the beginning of a hash in lower case, the earliest, or the latest.
+    """The block that a `block` selects: by number or beginning of a hash (lower case), earliest or latest.
 
     `text` is as it was given.
     """
@@ -92,7 +92,7 @@ class SelectedBlock:
 
 
 def parse_block(text: str | None) -> BlockSelector:
-    """What the text of a `block` asks for. Errors: InvalidBlock.
+    """Read the text of a `block`. Errors: InvalidBlock.
 
     Names in any case, decimal or 0x numbers of at most 63 bits, hashes of 32 or 48 bytes; nothing and None
     are the latest.

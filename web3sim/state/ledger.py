@@ -1,4 +1,4 @@
-"""What the EVM sees of the ledger: addresses, accounts, code, storage, tokens."""
+"""The ledger as the EVM sees it: addresses, accounts, code, storage, tokens."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ _ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
 
 
 class LedgerState:
-    """A StateReader of the seam, and what the system contracts ask beyond it. It serves one request.
+    """The StateReader of engines, and what system contracts ask beyond it. It serves one request.
 
     Errors of all methods: DeadlinePassed, DatabaseUnavailable; of `block_hash` also NotSupported.
     """
@@ -44,10 +44,10 @@ class LedgerState:
         """Read together what a call to an address needs, and what such calls used lately."""
         self._tables.begin(self._key(to), [self._key(address) for address in others])
 
-    # THE SEAM
+    # THE ENGINE INTERFACE
 
     def account(self, address: Address) -> AccountRecord | None:
-        """What lives at an address. A long-zero address of what has an address of its own names nothing."""
+        """Return what lives at an address. The long-zero one names nothing that has an address of its own."""
         if address in self._accounts:
             return self._accounts[address]
         entity = self.entity_at(address)
@@ -62,7 +62,7 @@ class LedgerState:
         return self._tables.slot(entity.id, slot)
 
     def block_hash(self, number: int) -> bytes:
-        """That of any stored block up to the call's own; none in block 0."""
+        """Return the hash of any stored block up to the call's own; zeros in block 0."""
         if not 0 < self.block.number >= number:
             return blocks.NO_HASH
         return self._block_hashes.of(number)
@@ -106,11 +106,11 @@ class LedgerState:
         return self._tables.entity(encoded)
 
     def entity_of_any_address(self, address: Address) -> Entity | None:
-        """The same as `entity_at`, but a long-zero address always names its entity."""
+        """Return the same as `entity_at`, but a long-zero address always names its entity."""
         return self._tables.entity(self._key(address))
 
     def address_of(self, encoded: int) -> Address:
-        """How the EVM names an entity, also one that is not known."""
+        """Return the EVM address of an entity, also of one that is not known."""
         entity = self._tables.entity(encoded)
         return entity_id.long_zero(encoded) if entity is None else entity.address
 
@@ -144,12 +144,12 @@ class LedgerState:
         return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))
 
     def token_balance(self, token: Token, account_id: int) -> int:
-        """What an account holds of it, for a unique token the number of serials; 0 without a relationship."""
+        """Return what an account holds, of a unique token the number of serials; 0 without a relationship."""
         key = ("balance", token.id, account_id)
         return self._tables.other(key, lambda tables: tables.token_balance(token, account_id))
 
     def tied_to_tokens(self, account_id: int) -> bool:
-        """Whether an account is a token's treasury, or holds tokens."""
+        """Return whether an account is a token's treasury, or holds tokens."""
         return self._tables.other(("tied", account_id), lambda tables: tables.tied_to_tokens(account_id))
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:

@@ -1,4 +1,4 @@
-"""Who pays for a call: facts about its sender, from which follows whether the call may begin."""
+"""The payer of a call: facts about its sender that decide whether the call may begin."""
 
 from dataclasses import dataclass
 

@@ -1,20 +1,24 @@
-"""Contract ABI, as much of it as system contracts use: words, addresses, one dynamic part at the end.
+"""Contract ABI, as far as system contracts use it: words, addresses, one dynamic part at the end.
 
 Decoding is strict where a caller could mean something else: unused leading bytes of a value are zero, parts
-lie within the data. What follows the last part is ignored.
+lie within the data. What follows the last part is ignored. eth_abi either demands padding too, which callers
+leave out, or cuts short what is not all there; and it takes 10 microseconds where a whole view takes 5.
 """
+
+from eth_abi.abi import encode
 
 WORD = 32
 SELECTOR_LENGTH = 4
+ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ADDRESS_PADDING = bytes(12)
 
 
 class InvalidArguments(ValueError):
-    """Call data that is no arguments of the function it names."""
+    """Call data that does not hold the arguments of the function it names."""
 
 
 def address_at(arguments: bytes, index: int) -> bytes:
-    """The address in a word. Errors: InvalidArguments."""
+    """Return the address in a word. Errors: InvalidArguments."""
     word = _word(arguments, index)
     if not word.startswith(_ADDRESS_PADDING):
         raise InvalidArguments(f"argument {index} is no address: its first 12 bytes are not zero")
@@ -22,12 +26,12 @@ def address_at(arguments: bytes, index: int) -> bytes:
 
 
 def number_at(arguments: bytes, index: int) -> int:
-    """The uint256 in a word. Errors: InvalidArguments."""
+    """Return the uint256 in a word. Errors: InvalidArguments."""
     return int.from_bytes(_word(arguments, index), "big")
 
 
 def bytes_at(arguments: bytes, index: int) -> bytes:
-    """The `bytes` whose offset is in a word. Errors: InvalidArguments."""
+    """Return the `bytes` whose offset is in a word. Errors: InvalidArguments."""
     start = number_at(arguments, index)
     if start + WORD > len(arguments):
         raise InvalidArguments(f"argument {index} lies beyond the call data")
@@ -38,7 +42,7 @@ def bytes_at(arguments: bytes, index: int) -> bytes:
 
 
 def word_of(number: int) -> bytes:
-    """A uint256."""
+    """Encode a uint256."""
     return number.to_bytes(WORD, "big")
 
 
@@ -47,9 +51,8 @@ def word_of_address(address: bytes) -> bytes:
 
 
 def one_string(text: bytes) -> bytes:
-    """A single string, of its UTF-8 bytes."""
-    padded = text.ljust((len(text) + WORD - 1) // WORD * WORD, b"\0")
-    return word_of(WORD) + word_of(len(text)) + padded
+    """Encode a single string, given as its UTF-8 bytes."""
+    return encode(("bytes",), (text,))
 
 
 def _word(arguments: bytes, index: int) -> bytes:

@@ -52,7 +52,7 @@ _SERVICES = {
 
 
 class NetworkContracts:
-    """The SystemContracts of the seam, on one state."""
+    """The SystemContracts of the engine interface, on one state."""
 
     def __init__(self, state: LedgerState) -> None:
         self._state = state
@@ -91,7 +91,7 @@ class NetworkContracts:
         raise NotSupported(f"{signature} of {number:#x} is not simulated yet")
 
     def _redirected(self, call: SystemCall, service: _Service) -> tuple[Address, bytes] | None:
-        """Whom a call through a proxy is for, and its own call data. Errors: InvalidArguments."""
+        """Return whom a call through a proxy is for, and its own call data. Errors: InvalidArguments."""
         if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
             return None
         arguments = call.data[SELECTOR_LENGTH:]

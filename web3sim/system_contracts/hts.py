@@ -65,7 +65,7 @@ View = Callable[[Question], bytes]
 def answer_view(
     state: LedgerState, token: Address, signature: str, arguments: bytes, static: bool
 ) -> SystemAnswer:
-    """What the token at an address answers to one of VIEWS. Errors: InvalidArguments, WrongType."""
+    """Answer one of VIEWS for the token at an address. Errors: InvalidArguments, WrongType."""
     try:
         found = state.token_at(token)
         if found is None:

@@ -123,7 +123,7 @@ class LedgerComputation(EngineComputation):
 
 
 def _why_not_sent(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
-    """The rule that forbids a message to carry its value; None when it has none, or may."""
+    """Return the rule that forbids a message to carry its value; None when it has none, or may."""
     if not (message.should_transfer_value and message.value):
         return None
     if state.system is not None and state.system.at(message.code_address):
@@ -142,7 +142,7 @@ def _why_not_sent(state: LedgerEngineState, message: MessageAPI) -> Halt | None:
 
 
 def _may_delegate(state: LedgerEngineState, message: MessageAPI) -> bool:
-    """Whether a system contract answers: to plain calls, and to delegate calls of proxy code."""
+    """Return whether a system contract answers: to plain calls, and to delegate calls of proxy code."""
     if message.storage_address == message.code_address:
         return True
     caller = state.before(message.storage_address)

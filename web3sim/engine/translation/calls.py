@@ -133,7 +133,7 @@ def _handed_on(wanted: int, price: int, gas: int) -> tuple[int, int]:
 
 
 def _impossible(value: int, frame: Frame) -> bool:
-    """Whether a call fails before it begins: too little to send, or too deep."""
+    """Return whether a call fails before it begins: too little to send, or too deep."""
     poor = value and frame.accounts.get_balance(frame.storage_address) < value
     if not poor and frame.message.depth < STACK_DEPTH_LIMIT:
         return False

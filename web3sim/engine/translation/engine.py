@@ -37,7 +37,7 @@ class TranslatedComputation(EngineComputation):
 
 
 class TranslatedLedgerComputation(TranslatedComputation, LedgerComputation):
-    """The same by a ledger's rules."""
+    """A frame by a ledger's rules that runs a program."""
 
 
 class TranslatedEngine(PlainEngine):

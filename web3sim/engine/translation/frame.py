@@ -148,7 +148,7 @@ def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
 
 
 def ask(operation: int, frame: Frame) -> int:
-    """What an operation without arguments pushes; its price has been charged."""
+    """Return the value that an operation without arguments pushes; its price has been charged."""
     frame.share()
     frame.program.instructions.functions[operation].logic_fn(frame.computation)
     return frame.stack.pop()

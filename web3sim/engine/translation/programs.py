@@ -81,7 +81,7 @@ class Program(dict[int, Trace]):
         return trace(stack, memory, gas, frame)
 
     def due(self, position: int, state: EngineState) -> bool:
-        """Whether the trace of a position should be made, which has none; otherwise note the arrival."""
+        """Return whether a position without a trace should get one; otherwise note the arrival."""
         if self.characters < 0:
             return False
         arrived = self.arrivals.get(position, 0)
@@ -127,6 +127,7 @@ class Programs:
         self, instructions: Instructions, arrivals: int = ARRIVALS, limit: int = WEIGHT, most: int = PROGRAMS
     ):
         self.instructions, self.arrivals, self.limit, self.most = instructions, arrivals, limit, most
+        # Not cachetools: programs grow while they are kept, and each frame looks one up.
         self.kept: OrderedDict[bytes, Program] = OrderedDict()
         self.weight = 0
 

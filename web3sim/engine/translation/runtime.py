@@ -63,7 +63,7 @@ def store(slot: int, value: int, gas: int, frame: Frame) -> int:
 
 
 def storage_price(original: int, current: int, value: int) -> tuple[int, int]:
-    """What writing a warm slot costs, and what is given back."""
+    """Return the price of writing a warm slot, and the refund."""
     schedule = GAS_SCHEDULE_EIP3529
     if current == value:
         return schedule.sload_gas, 0

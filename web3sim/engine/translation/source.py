@@ -49,7 +49,7 @@ _COPIES = {op.CALLDATACOPY: "CD", op.CODECOPY: "CC", op.RETURNDATACOPY: "CR", op
 
 @dataclass
 class CodeProfile:
-    """What there is to know of a code: `taken` says which way a conditional jump went last.
+    """The facts about a code that translation uses: `taken` says which way a conditional jump went last.
 
     Jumps back to positions in `traced` end a trace, since others begin there; with `short` it ends at all of
     them, and at conditional jumps, so that hardly anything is translated twice.

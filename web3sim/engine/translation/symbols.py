@@ -1,7 +1,7 @@
 """Values of the stack while a trace is translated, and the Python expressions of pure operations on them.
 
 Expressions hold only numbers, names of locals that are assigned once, and the names that
-`translation_runtime` provides: M (2**256 - 1), N (2**255), W (2**256) and a few functions. A symbol's `high`
+`translation.runtime` provides: M (2**256 - 1), N (2**255), W (2**256) and a few functions. A symbol's `high`
 is the largest value it can have; where a result can't leave 256 bits it isn't masked.
 """
 

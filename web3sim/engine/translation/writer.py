@@ -8,7 +8,7 @@ from web3sim.engine.translation.symbols import MASK, Expression, Result, Symbol,
 
 @dataclass(frozen=True)
 class Loop:
-    """How deep a trace that repeats looks into the stack, and which places (from the top, 1) it changes."""
+    """A trace that repeats: how deep it reads the stack, and which places (from the top, 1) it changes."""
 
     depth: int
     changed: frozenset[int]
@@ -100,7 +100,7 @@ class Writer:
         return [f"s[-{drop - place}] = {values[place]}" for place in places]
 
     def _stands(self, symbols: list[Symbol], index: int) -> bool:
-        """Whether the stack itself already holds the symbol at this index."""
+        """Return whether the stack itself already holds the symbol at this index."""
         place = self.depth - index
         changed = self.repeats.changed if self.repeats else frozenset()
         return symbols[index] is self.entries[place - 1] and place not in changed

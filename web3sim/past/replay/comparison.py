@@ -118,11 +118,11 @@ class Replay:
 
     @property
     def knows_all(self) -> bool:
-        """Whether what is not stored was not there."""
+        """Return whether everything is stored since the network began."""
         return self._beginning is None
 
     def precedes(self, contract_id: int) -> bool:
-        """Whether a contract is older than what is stored, so that its first state is not known."""
+        """Return whether a contract is older than the first stored block: its first state is unknown."""
         if self._beginning is None:
             return False
         if contract_id not in self._precedes:

@@ -1,4 +1,4 @@
-"""What was recorded of contract transactions beyond their results: logs, storage, and whether sidecars came.
+"""The record of contract transactions beyond their results: logs, storage, and whether sidecars came.
 
 Contracts are named by the address the EVM knows them by; numbers and topics lack leading zeros in the tables.
 """

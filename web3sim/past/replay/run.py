@@ -53,7 +53,7 @@ class Totals:
 
 
 def count(range: Range) -> int:
-    """How many results there are. Errors: DatabaseUnavailable."""
+    """Count the results of a range. Errors: DatabaseUnavailable."""
     # Index: the primary key (consensus_timestamp), or contract_result__id_timestamp of a contract.
     of_contract = "" if range.contract_id is None else "and contract_id = %(contract)s"
     row = Reading().fetch_one(

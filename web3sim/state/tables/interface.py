@@ -39,7 +39,7 @@ class Entity:
 
     @property
     def address(self) -> Address:
-        """How the EVM names it: its own address, else the long-zero one."""
+        """The address by which the EVM knows it: its own, else the long-zero one."""
         return self.own_address or entity_id.long_zero(self.id)
 
 
@@ -66,7 +66,7 @@ class Nft:
 
 
 class Entities(NamedTuple):
-    """Those found, each by what it was asked for by."""
+    """The entities found, by the address or the id that was asked for."""
 
     by_address: Mapping[Address, Entity]
     by_id: Mapping[int, Entity]
@@ -91,13 +91,13 @@ class Tables(Protocol):
     def total_supply(self, token: Token) -> int: ...
 
     def token_balance(self, token: Token, account_id: int) -> int:
-        """What a relationship holds, for a unique token the number of serials; 0 without one."""
+        """Return what a relationship holds, for a unique token the number of serials; 0 without one."""
 
     def tied_to_tokens(self, account_id: int) -> bool:
-        """Whether an account is the treasury of a token that is not deleted, or holds tokens."""
+        """Return whether an account is the treasury of a token that is not deleted, or holds tokens."""
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
-        """What is left of it; 0 without one."""
+        """Return what is left of an allowance; 0 without one."""
 
     def nft(self, token_id: int, serial_number: int) -> Nft | None: ...
 

@@ -164,7 +164,7 @@ class RememberedTables:
 
 
 def _used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:
-    """What is remembered as used of something; it may be added to."""
+    """Return what is remembered as used by something; the caller may add to it."""
     return cache.get_or_put(key, dict)
 
 
