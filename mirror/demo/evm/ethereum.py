@@ -1,6 +1,7 @@
 """Signed Ethereum transactions: legacy (EIP-155), with access list (EIP-2930), with fee market (EIP-1559)."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import rlp
@@ -42,7 +43,7 @@ class EthereumTransaction:
         return fields if self.type == LEGACY else [CHAIN_ID, *fields, access_list]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SignedTransaction:
     """A transaction with its signature: recovery id, r and s."""
 
@@ -51,7 +52,7 @@ class SignedTransaction:
     r: int
     s: int
 
-    @property
+    @cached_property
     def raw(self) -> bytes:
         """The bytes that are sent: a byte for the type, unless it is a legacy transaction, then RLP."""
         sent = self.transaction
