@@ -23,7 +23,7 @@ from contracts.models import (
 from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
 from mirror.admin.filters import conditions
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, add_related, same
 
 
@@ -150,11 +150,7 @@ class HookStorageChangeAdmin(CompositeKeyAdmin):
     list_display = ("owner_id", "hook_id", "key", "consensus_timestamp", "value_read", "value_written")
 
 
-@admin.register(HookHistory)
-class HookHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Hooks: history", "Earlier version of"
-
-
+admin.site.register(HookHistory, HistoryAdmin)
 admin.site.register(ContractTransaction, CompositeKeyAdmin)
 
 add_related(

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 from network.models import (
     AddressBook,
@@ -61,9 +61,5 @@ class NodeStakeAdmin(CompositeKeyAdmin):
     list_display = ("consensus_timestamp", "node_id", "epoch_day", "stake", "stake_rewarded", "reward_rate")
 
 
-@admin.register(NodeHistory)
-class NodeHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Nodes: history", "Earlier version of"
-
-
+admin.site.register(NodeHistory, HistoryAdmin)
 admin.site.register(AddressBookServiceEndpoint, CompositeKeyAdmin)

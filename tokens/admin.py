@@ -15,7 +15,7 @@ from ledger.models import (
     StakingRewardTransfer,
     Transaction,
 )
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, add_related, same
 from tokens.models import (
     AssessedCustomFee,
@@ -73,8 +73,7 @@ class TokenAccountAdmin(CompositeKeyAdmin):
 
 
 @admin.register(TokenAccountHistory)
-class TokenAccountHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Token holdings: history", "Earlier version of"
+class TokenAccountHistoryAdmin(HistoryAdmin):
     list_display = ("account_id", "token_id", "timestamp_range", "balance", "associated")
 
 
@@ -94,8 +93,7 @@ class NftAdmin(CompositeKeyAdmin):
 
 
 @admin.register(NftHistory)
-class NftHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "NFTs: history", "Earlier version of"
+class NftHistoryAdmin(HistoryAdmin):
     list_display = ("token_id", "serial_number", "timestamp_range", "account_id", "spender", "deleted")
 
 
@@ -117,19 +115,9 @@ class NftAllowanceAdmin(CompositeKeyAdmin):
     related = (Related(NftAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
 
 
-@admin.register(NftAllowanceHistory)
-class NftAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "NFT allowances: history", "Earlier version of"
-
-
 @admin.register(TokenAllowance)
 class TokenAllowanceAdmin(CompositeKeyAdmin):
     related = (Related(TokenAllowanceHistory, same("owner", "spender", "token_id"), "Earlier grants"),)
-
-
-@admin.register(TokenAllowanceHistory)
-class TokenAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Token allowances: history", "Earlier version of"
 
 
 @admin.register(TokenBalance)
@@ -138,8 +126,7 @@ class TokenBalanceAdmin(CompositeKeyAdmin):
 
 
 @admin.register(TokenHistory)
-class TokenHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Tokens: history", "Earlier version of"
+class TokenHistoryAdmin(HistoryAdmin):
     list_display = (
         "token_id",
         "timestamp_range",
@@ -151,12 +138,8 @@ class TokenHistoryAdmin(CompositeKeyAdmin):
     )
 
 
-@admin.register(TokenAirdropHistory)
-class TokenAirdropHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Token airdrops: history", "Earlier version of"
-
-
 admin.site.register((AssessedCustomFee, TokenAirdrop), CompositeKeyAdmin)
+admin.site.register((NftAllowanceHistory, TokenAllowanceHistory, TokenAirdropHistory), HistoryAdmin)
 
 add_related(
     Transaction,

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from ledger.models import CustomFee, CustomFeeHistory
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 
 
@@ -14,6 +14,4 @@ class CustomFeeAdmin(ReadOnlyAdmin):
     list_display = ("entity_id", "timestamp_range", "fixed_fees", "fractional_fees", "royalty_fees")
 
 
-@admin.register(CustomFeeHistory)
-class CustomFeeHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Custom fees: history", "Earlier version of"
+admin.site.register(CustomFeeHistory, HistoryAdmin)

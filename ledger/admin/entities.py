@@ -24,7 +24,7 @@ from ledger.models import (
     Transaction,
 )
 from mirror.admin import columns
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, Where, same
 from mirror.values import alias, entity_id, hexes
 
@@ -71,9 +71,9 @@ class EntityAdmin(ReadOnlyAdmin):
 
 
 @admin.register(EntityHistory)
-class EntityHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Entities: history", "Earlier version of"
+class EntityHistoryAdmin(HistoryAdmin):
     list_display = ("id", "timestamp_range", "type", "memo", "deleted", "key")
+
     search_fields = ("id", "evm_address", "alias")
 
 
@@ -89,14 +89,12 @@ class EntityStakeAdmin(ReadOnlyAdmin):
     related = (Related(EntityStakeHistory, same("id"), "Earlier periods"),)
 
 
-@admin.register(EntityStakeHistory)
-class EntityStakeHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Entity stakes: history", "Earlier version of"
-
-
 def _evm_address(text: str) -> bytes | None:
     try:
         address = hexes.parse(text)
     except hexes.InvalidHex:
         return None
     return address if len(address) == alias.EVM_ADDRESS_LENGTH else None
+
+
+admin.site.register(EntityStakeHistory, HistoryAdmin)

@@ -12,7 +12,7 @@ from ledger.models import (
     ReconciliationJob,
     StakingRewardTransfer,
 )
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 
 
@@ -33,11 +33,6 @@ class CryptoAllowanceAdmin(CompositeKeyAdmin):
     related = (Related(CryptoAllowanceHistory, same("owner", "spender"), "Earlier grants"),)
 
 
-@admin.register(CryptoAllowanceHistory)
-class CryptoAllowanceHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Hbar allowances: history", "Earlier version of"
-
-
 @admin.register(AccountBalanceFile)
 class AccountBalanceFileAdmin(ReadOnlyAdmin):
     label, singular = "Balance snapshots", "Balance snapshot"
@@ -49,5 +44,6 @@ class AccountBalanceAdmin(CompositeKeyAdmin):
     label, singular = "Account balances at snapshots", "Account balance"
 
 
+admin.site.register(CryptoAllowanceHistory, HistoryAdmin)
 admin.site.register(ReconciliationJob, ReadOnlyAdmin)
 admin.site.register(StakingRewardTransfer, CompositeKeyAdmin)

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from ledger.models import CustomFee, Topic, TopicHistory, TopicMessage, TopicMessageLookup
-from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
+from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 
 
@@ -18,14 +18,10 @@ class TopicAdmin(ReadOnlyAdmin):
     )
 
 
-@admin.register(TopicHistory)
-class TopicHistoryAdmin(CompositeKeyAdmin):
-    label, singular = "Topics: history", "Earlier version of"
-
-
 @admin.register(TopicMessage)
 class TopicMessageAdmin(CompositeKeyAdmin):
     list_display = ("topic_id", "sequence_number", "consensus_timestamp", "message", "payer_account_id")
 
 
+admin.site.register(TopicHistory, HistoryAdmin)
 admin.site.register(TopicMessageLookup, CompositeKeyAdmin)

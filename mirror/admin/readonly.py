@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, update_wrapper
 from typing import Any, ClassVar
 
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote
 from django.db import models
@@ -267,3 +268,15 @@ class CompositeKeyAdmin(ReadOnlyAdmin):
     @cached_property
     def cells(self) -> list[Any]:
         return [RowCell(), *super().cells]
+
+
+class HistoryAdmin(CompositeKeyAdmin):
+    """The earlier versions of the rows of another table, which is registered before it."""
+
+    singular = "Earlier version of"
+
+    def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
+        current = apps.get_model(model._meta.app_label, model.__name__.removesuffix("History"))
+        page: Any = admin_site.get_model_admin(current)
+        self.label = f"{page.label}: history"
+        super().__init__(model, admin_site)
