@@ -39,26 +39,26 @@ class Pool:
         # Those who wait, each by what wakes it, the first to come first.
         self._turns: deque[threading.Condition] = deque()
 
-    def run(self, asked: Any, deadline: float) -> Any:
+    def run(self, request: Any, deadline: float) -> Any:
         """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
-        worker, answer, last = self._ask(asked, deadline)
+        worker, answer, last = self._ask(request, deadline)
         self.release(worker, usable=not last)
         return answer
 
-    def stream(self, asked: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
+    def stream(self, request: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
         """The same of an answer that may be a long one: then there are pieces, which may come for `seconds`.
 
         They have to be read to their end, or closed. Errors: Unanswered.
         """
-        worker, answer, ends = self._ask(asked, deadline)
+        worker, answer, ends = self._ask(request, deadline)
         if answer is None:
             return None, Pieces(self, worker, time.monotonic() + seconds)
         self.release(worker, usable=not ends)
         return answer, None
 
-    def _ask(self, asked: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
+    def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
-        message = pickle.dumps(asked)
+        message = pickle.dumps(request)
         while time.monotonic() < deadline:
             worker = self._acquire(deadline)
             answered = False

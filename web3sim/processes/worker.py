@@ -178,11 +178,11 @@ class _Worker:
                     log.error("event=worker_failed", exc_info=error)
                     return
 
-    def _answer_call(self, asked: Any, memory: int, most_calls: int) -> bool:
+    def _answer_call(self, request: Any, memory: int, most_calls: int) -> bool:
         """Answer a call; false if it was the last. Errors: OSError when the web server wants no more."""
         began = time.monotonic()
         pieces = _Pieces(self._connection)
-        answer, spent = self._answer(asked, pieces)
+        answer, spent = self._answer(request, pieces)
         self._calls += 1
         if self._calls % _CALLS_PER_LOOK == 0 or time.monotonic() - began > _LONG_SECONDS:
             spent = spent or _memory()[1] - self._resident > memory // 2
@@ -193,16 +193,16 @@ class _Worker:
             pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
         return not last
 
-    def _answer(self, asked: Any, pieces: "_Pieces") -> tuple[Any, bool]:
+    def _answer(self, request: Any, pieces: "_Pieces") -> tuple[Any, bool]:
         """The answer, and whether this process should answer no more."""
         from web3sim.calls import call
         from web3sim.past import trace
 
         try:
-            if not isinstance(asked, trace.Trace):
-                return call.answer(asked), False
-            pieces.seconds = asked.seconds
-            answer = trace.answer(asked, pieces.add)
+            if not isinstance(request, trace.Trace):
+                return call.answer(request), False
+            pieces.seconds = request.seconds
+            answer = trace.answer(request, pieces.add)
             return answer._replace(result=pieces.held), False
         except MemoryError:
             log.warning("event=call_took_too_much_memory")

@@ -79,78 +79,80 @@ def answer_view(
 # BOTH TYPES
 
 
-def _name(asked: Question) -> bytes:
-    return one_string(asked.token.name.encode())
+def _name(question: Question) -> bytes:
+    return one_string(question.token.name.encode())
 
 
-def _symbol(asked: Question) -> bytes:
-    return one_string(asked.token.symbol.encode())
+def _symbol(question: Question) -> bytes:
+    return one_string(question.token.symbol.encode())
 
 
-def _total_supply(asked: Question) -> bytes:
-    return _amount(asked.state.total_supply(asked.token))
+def _total_supply(question: Question) -> bytes:
+    return _amount(question.state.total_supply(question.token))
 
 
-def _balance_of(asked: Question) -> bytes:
-    (account,) = asked.accounts(1)
+def _balance_of(question: Question) -> bytes:
+    (account,) = question.accounts(1)
     if account is None:
         raise Refused("INVALID_ACCOUNT_ID")
-    return _amount(asked.state.token_balance(asked.token, account))
+    return _amount(question.state.token_balance(question.token, account))
 
 
 # FUNGIBLE
 
 
-def _decimals(asked: Question) -> bytes:
-    if asked.token.unique:
+def _decimals(question: Question) -> bytes:
+    if question.token.unique:
         raise WrongType
-    return word_of(min(asked.token.decimals, _MOST_DECIMALS))
+    return word_of(min(question.token.decimals, _MOST_DECIMALS))
 
 
-def _allowance(asked: Question) -> bytes:
-    owner, spender = asked.accounts(2)
-    if asked.token.unique:
+def _allowance(question: Question) -> bytes:
+    owner, spender = question.accounts(2)
+    if question.token.unique:
         raise Refused("INVALID_TOKEN_ID")
     if owner is None:
         raise Refused("INVALID_ALLOWANCE_OWNER_ID")
-    return _amount(0 if spender is None else asked.state.token_allowance(asked.token.id, owner, spender))
+    return _amount(
+        0 if spender is None else question.state.token_allowance(question.token.id, owner, spender)
+    )
 
 
 # UNIQUE
 
 
-def _owner_of(asked: Question) -> bytes:
-    nft = asked.nft()
-    if not asked.token.unique:
+def _owner_of(question: Question) -> bytes:
+    nft = question.nft()
+    if not question.token.unique:
         raise WrongType
     if nft is None:
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER", as_word=True)
-    owner = asked.state.entity(nft.account_id or asked.token.treasury_account_id)
+    owner = question.state.entity(nft.account_id or question.token.treasury_account_id)
     if owner is None:
         raise Refused("INVALID_ACCOUNT_ID", as_word=True)
     return word_of_address(owner.address)
 
 
-def _token_uri(asked: Question) -> bytes:
-    nft = asked.nft()
-    if not asked.token.unique:
+def _token_uri(question: Question) -> bytes:
+    nft = question.nft()
+    if not question.token.unique:
         raise WrongType
     return one_string(_NO_SERIAL if nft is None else nft.metadata.decode(errors="replace").encode())
 
 
-def _get_approved(asked: Question) -> bytes:
-    nft = asked.nft()
+def _get_approved(question: Question) -> bytes:
+    nft = question.nft()
     if nft is None:
-        wrong_token = asked.static and not asked.token.unique
+        wrong_token = question.static and not question.token.unique
         raise Refused("INVALID_TOKEN_ID" if wrong_token else "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    return word_of_address(asked.state.address_of(nft.spender) if nft.spender else _NOBODY)
+    return word_of_address(question.state.address_of(nft.spender) if nft.spender else _NOBODY)
 
 
-def _is_approved_for_all(asked: Question) -> bytes:
-    owner, operator = asked.accounts(2)
+def _is_approved_for_all(question: Question) -> bytes:
+    owner, operator = question.accounts(2)
     if owner is None or operator is None:
         return word_of(False)
-    return word_of(asked.state.approved_for_all(asked.token.id, owner, operator))
+    return word_of(question.state.approved_for_all(question.token.id, owner, operator))
 
 
 def _amount(number: int) -> bytes:
