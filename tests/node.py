@@ -125,7 +125,7 @@ class Node:
     def processes(self) -> list[int]:
         """Return every process of the node: those in the command's session, and PostgreSQL's."""
         assert self.process
-        ours = [pid for pid in running.pids() if _session(pid) == self.process.pid]
+        ours = [pid for pid in running.pids() if stat(pid)[3:4] == [str(self.process.pid)]]
         return [*ours, *self.server.pids()]
 
     def web_server(self) -> int:
@@ -216,19 +216,15 @@ class LiveNode(Node):
         return bool(blocks) and follow_each_other
 
 
-def _session(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return 0
+def stat(pid: int) -> list[str]:
+    """Return what /proc says of a process from its state on (see proc_pid_stat(5)); empty if it has ended."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        if fields[0] != "Z":
+            return fields
+    return []
 
 
 def children(parent: int) -> list[int]:
     """Return the processes that `parent` has started and that have not ended."""
-    family = []
-    for pid in running.pids():
-        with suppress(OSError):
-            state, father, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            if int(father) == parent and state != "Z":
-                family.append(pid)
-    return family
+    return [pid for pid in running.pids() if stat(pid)[1:2] == [str(parent)]]

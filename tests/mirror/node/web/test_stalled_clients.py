@@ -1,0 +1,106 @@
+"""Clients that send their bodies slowly or take nothing of their answers; others are answered meanwhile."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from mirror.node.web.stalled_clients import MOST_READERS
+from tests.web3sim.rows import hex_address
+from tests.web3sim.serving import FEW, MUCH, ServingNode, serving_node
+
+__all__ = ["serving_node"]
+
+ESTABLISHED = "01"
+
+
+@pytest.fixture
+def node(serving_node: ServingNode) -> ServingNode:
+    return serving_node
+
+
+def _is_served(client: socket.socket) -> bool:
+    """Return whether the server still has the other end of a connection."""
+    (_, port), (_, server_port) = client.getsockname(), client.getpeername()
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ends = {
+        tuple(address.partition(":")[2] for address in line[1:3]) for line in lines if line[3] == ESTABLISHED
+    }
+    return (f"{server_port:04X}", f"{port:04X}") in ends
+
+
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
+    node.start(SVC_MIRROR_WEB_STALLEDTIMEOUT="1s", SVC_MIRROR_WEB3_MAXRESULTSIZE="4096")
+    body = json.dumps({"to": hex_address(MUCH)}).encode()
+    head = (
+        "POST /api/v1/contracts/call HTTP/1.1\r\nHost: node\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    # The kernel's buffers for such a client hold only a little of the answer.
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", node.port))
+        assert _is_served(client)
+        client.sendall(head.encode() + body)
+        node.wait_for(lambda: not _is_served(client))
+    assert node.call(FEW) == 200
+
+
+STALLED_KINDS = [
+    ("/api/v1/contracts/call", "application/json"),
+    ("/api/v1/network/fees", "application/protobuf"),
+    ("/admin/login/", "application/x-www-form-urlencoded"),
+]
+
+
+@pytest.fixture
+def stalled(node: ServingNode) -> Iterator[Callable[[int], list[socket.socket]]]:
+    """Yield a function that opens connections which send the beginning of a body and no more."""
+    clients: list[socket.socket] = []
+
+    def stall(count: int) -> list[socket.socket]:
+        for number in range(count):
+            path, content_type = STALLED_KINDS[number % len(STALLED_KINDS)]
+            client = socket.create_connection(("127.0.0.1", node.port))
+            head = f"POST {path} HTTP/1.1\r\nHost: node\r\nContent-Type: {content_type}\r\n"
+            client.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+            clients.append(client)
+        return clients
+
+    yield stall
+    for client in clients:
+        client.close()
+
+
+def test_others_are_answered_while_many_bodies_do_not_come(node, stalled):
+    # The others can only be answered if those that stall are passed over.
+    node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2", SVC_MIRROR_WEB_BODYTIMEOUT="1h")
+    assert node.call(FEW) == 200
+    clients = stalled(MOST_READERS - 1)
+
+    assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
+    assert [node.call(FEW) for _ in range(5)] == [200] * 5
+    assert all(_is_served(client) for client in clients)
+    with connection.cursor() as cursor:
+        # Requests that wait hold no connection to the database.
+        cursor.execute("select count(*) from pg_stat_activity where datname = current_database()")
+        assert cursor.fetchone()[0] <= 2 + 2 + 1
+
+
+def test_bodies_beyond_those_that_may_be_waited_for_are_refused_and_the_rest_goes_on(node, stalled):
+    node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2", SVC_MIRROR_WEB_BODYTIMEOUT="1h")
+    stalled(MOST_READERS + 40)
+
+    node.wait_for(lambda: node.call(FEW) == 503)
+    assert [node.ask(f"blocks?limit={number}") for number in range(1, 6)] == [200] * 5
+
+
+def test_a_body_that_does_not_come_in_time_is_not_waited_for(node, stalled):
+    node.start(SVC_MIRROR_WEB_BODYTIMEOUT="1s")
+    clients = stalled(6)
+
+    node.wait_for(lambda: not any(_is_served(client) for client in clients))
+    assert node.call(FEW) == 200

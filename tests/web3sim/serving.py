@@ -1,0 +1,83 @@
+"""A web server as an operator runs it, on the tests' database, and contracts to call."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+
+from mirror.processes import running
+from tests.build import Build
+from tests.node import Node, stat
+from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.web3sim.engine.world import code
+from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
+
+FEW, LOOPS, MUCH = 5201, 5202, 5203
+# With so much gas no loop ends by itself.
+GAS = 10**13
+WITHOUT_END = {"SVC_MIRROR_WEB3_EVM_MAXGASLIMIT": str(GAS), "SVC_MIRROR_WEB3_THROTTLE_GASUNIT": str(GAS)}
+# A call this long is none of the few others that its process may have answered.
+WORKING_TICKS = 50
+
+
+class ServingNode(Node):
+    """`manage.py serve` on the tests' database."""
+
+    def start(self, *command: str, **environment: str) -> None:
+        parameters = connection.get_connection_params()
+        names = ("user", "password", "host", "port")
+        others = urlencode({name: str(parameters[name]) for name in names if parameters.get(name)})
+        super().start("serve", DATABASE_URL=f"postgresql:///{parameters['dbname']}?{others}", **environment)
+
+    def ask(self, path: str, body: object = None) -> int:
+        """Return the status of the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/v1/{path}", data, {"content-type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def call(self, num: int, **fields: object) -> int:
+        return self.ask("contracts/call", {"to": hex_address(num), **fields})
+
+    def call_without_end(self) -> int:
+        return self.call(LOOPS, gas=GAS)
+
+    def workers(self) -> list[int]:
+        return [pid for pid in self.processes() if "web3sim.processes.worker" in running.command(pid)]
+
+    def working(self) -> list[int]:
+        """Return the processes that have worked on a call for a while."""
+        workers = self.workers()
+        stats = {pid: stat(pid) for pid in workers}
+        # Copies of the first process of each web server process, which has loaded everything.
+        return [
+            pid
+            for pid, fields in stats.items()
+            if fields and int(fields[1]) in workers and int(fields[11]) + int(fields[12]) > WORKING_TICKS
+        ]
+
+
+@pytest.fixture
+def serving_node(ledger_tables: None, data_folder: Path) -> Iterator[ServingNode]:
+    """Yield a web server that the test starts, on a database with contracts to call."""
+    build = Build()
+    network(build)
+    contract(build, FEW, ANSWERS)
+    contract(build, LOOPS, ENDLESS)
+    contract(build, MUCH, code(2_700_000, 0, "RETURN"))
+    node = ServingNode(data_folder)
+    yield node
+    node.kill()
+    # The connections of killed processes would lock the tables.
+    if node.process:
+        wait_until(lambda: not node.processes(), lambda: node.said)
