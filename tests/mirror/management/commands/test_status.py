@@ -2,6 +2,7 @@
 
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -13,7 +14,9 @@ from tests.node import manage
 
 
 @pytest.fixture
-def no_loader(db: None) -> None:
+def no_loader(db: None, settings: Any, tmp_path: Path) -> None:
+    # Processes that other tests killed are listed in the data folder.
+    settings.DATA_DIR = tmp_path
     LoaderState.objects.all().delete()
 
 
