@@ -67,6 +67,13 @@ def pool(ledger: Build, one_pool: Pool) -> Pool:
     return one_pool
 
 
+def stop(pid: int) -> None:
+    """Stop the process, and wait until none of its threads runs any more: the signal alone does not wait."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = [each / "stat" for each in Path(f"/proc/{pid}/task").iterdir()]
+    wait_until(lambda: all(each.read_text().rpartition(")")[2].split()[0] == "T" for each in threads))
+
+
 def soon(seconds: float = PATIENCE_SECONDS) -> float:
     return time.monotonic() + seconds
 
@@ -140,7 +147,7 @@ def test_a_process_that_does_not_notice_its_deadline_is_killed_and_replaced(pool
     monkeypatch.setattr(starter, "_GRACE_SECONDS", 0.0)
     ask(pool)
     (first,) = running(pool)
-    os.kill(first, signal.SIGSTOP)
+    stop(first)
     with pytest.raises(Unanswered, match="took too long"):
         ask(pool, seconds=1)
     wait_until(lambda: first not in running(pool))
@@ -175,7 +182,7 @@ def test_a_long_call_runs_at_a_lower_priority_and_the_next_one_of_its_process_do
     (first,) = running(pool)
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     # A stopped process takes as long as the test wants.
-    os.kill(first, signal.SIGSTOP)
+    stop(first)
     monkeypatch.setattr(starter, "_LONG_SECONDS", 0.0)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask, pool)

@@ -1,153 +1,38 @@
-"""Following a bucket: from what nodes publish to tables, over bad networks, across restarts and kills."""
+"""Following a bucket: which of the published files are loaded, and what keeps a file waiting."""
 
-import os
-import random
-import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection
-from psycopg.conninfo import make_conninfo
 
-from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following import follower as following
 from ledger.ingest.following.configured_bucket import names_public_bucket
 from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
-from ledger.stream.record.compose import Block, Composer, Layout
+from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.record.names import signature_name
-from ledger.stream.signature.node_key import SigningNode, signing_nodes
-from ledger.stream.source.bucket import Access, open_bucket
-from ledger.stream.source.download import Download, PathType
-from ledger.stream.source.download import Layout as Folders
-from ledger.stream.source.local import find_record_files
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.download import PathType
 from mirror.models import LoaderState
 from mirror.node import following as mirror_following
 from mirror.values.hapi import (
-    ContractBytecode,
-    CryptoUpdateTransactionBody,
     FileUpdateTransactionBody,
     TransactionBody,
-    TransactionSidecarRecord,
 )
-from tests import forking
+from tests.ledger.ingest.following.network import NODES, Network, download, follow, loaded
 from tests.ledger.ingest.load import stored
-from tests.ledger.ingest.tables import contents, empty_tables
-from tests.ledger.stream.source.servers import BUCKET, Fault, S3Server, web_server
+from tests.ledger.stream.source.servers import BUCKET, S3Server, web_server
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
-NODES = signing_nodes(4)
 Settings = Callable[..., None]
-
-
-@pytest.fixture(autouse=True)
-def _without_pauses(settings_of: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings_of({"importer.downloader.record.frequency": 0.02})
-    monkeypatch.setattr(following, "LONGEST_PAUSE", 0.1)
-
-
-class Network:
-    """A network whose nodes publish into a folder, block by block."""
-
-    def __init__(self, folder: Path, nodes: tuple[SigningNode, ...] = NODES) -> None:
-        self.folder = folder
-        self.composer = Composer(nodes=nodes)
-        self.book = self.composer.address_book()
-        self.blocks: list[Block] = []
-        self._random = random.Random(3)
-
-    def happen(self, blocks: int = 1, *, transfers: int = 3, layout: Layout = Layout.ACCOUNT_ID) -> None:
-        for _ in range(blocks):
-            for _ in range(transfers):
-                payer, receiver = self._random.sample(range(1001, 1011), 2)
-                self.composer.crypto_transfer({payer: -7, receiver: 7}, payer=payer)
-            update = CryptoUpdateTransactionBody()
-            update.memo.value = f"block {self.composer.block_number}"
-            sidecar = TransactionSidecarRecord(bytecode=ContractBytecode(runtime_bytecode=b"\x60"))
-            self.composer.crypto_update(1001, update, sidecars=[sidecar])
-            self.publish(self.composer.block(), layout)
-
-    def publish(self, block: Block, layout: Layout = Layout.ACCOUNT_ID) -> None:
-        self.blocks.append(block)
-        block.write(self.folder, layout=layout)
-
-    def of_node(self, node: int) -> Path:
-        return self.folder / "recordstreams" / f"record0.0.{node + 3}"
-
-    def signature(self, node: int, block: int) -> Path:
-        return self.of_node(node) / signature_name(self.blocks[block].name)
-
-    @property
-    def files(self) -> list[str]:
-        return [block.name for block in self.blocks]
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Network:
-    (tmp_path / "bucket").mkdir()
-    return Network(tmp_path / "bucket")
-
-
-def download(location: str, path_type: PathType = PathType.AUTO, **access: Any) -> Download:
-    options = {"anonymous": True, "timeout": PATIENCE_SECONDS, "retries": 0} | access
-    layout = Folders(network="demo", path_type=path_type, refresh=0.05)
-    return Download(open_bucket(location, Access(**options)), layout, sidecars=True, concurrency=16)
-
-
-def follow(
-    network: Network,
-    source: Download | None = None,
-    *,
-    files: int | None = None,
-    **options: Any,
-) -> Progress:
-    """Follow until everything the network has published is loaded, or `files` files of this run."""
-    trust = Trust(network.book)
-    followed = Follower(source or download(str(network.folder)), trust, **options)
-    enough = len(network.blocks) if files is None else files
-
-    def seen(done: Progress) -> None:
-        if done.files >= enough:
-            followed.stop()
-
-    guard = threading.Timer(PATIENCE_SECONDS, followed.stop)
-    guard.start()
-    try:
-        return Pipeline(trust=trust, start=options.get("start"), report=seen).run(followed.files())
-    finally:
-        guard.cancel()
-
-
-def loaded() -> list[Any]:
-    return [name for (name,) in stored("record_file", "name")]
-
-
-def undisturbed(network: Network) -> Any:
-    """Return the contents of the tables after everything was loaded from the folder at once."""
-    empty_tables()
-    Pipeline(trust=Trust(network.book)).run(find_record_files([network.folder]))
-    held = comparable()
-    empty_tables()
-    return held
-
-
-def comparable() -> Any:
-    """The tables, but for the node a file was downloaded from, which is anyone's."""
-    with connection.cursor() as cursor:
-        cursor.execute("update record_file set node_id = 0")
-    return contents()
 
 
 # SOURCES
@@ -438,124 +323,3 @@ def test_without_an_address_book_it_says_so_at_once(network: Network) -> None:
 
     with pytest.raises(IngestError, match="no address book of the network demo is known"):
         Pipeline().run(followed.files())
-
-
-# BAD NETWORKS
-
-FAULTS = 200
-
-
-def test_a_bad_network_loses_nothing_and_repeats_nothing(network: Network) -> None:
-    network.happen(60)
-    expected = undisturbed(network)
-    choose = random.Random(11)
-
-    with S3Server(network.folder) as server:
-        # Every slow answer costs the whole time that the client waits.
-        weights = [1 if fault is Fault.SLOW else 4 for fault in Fault]
-        server.fault = lambda: choose.choices(list(Fault), weights)[0] if choose.random() < 0.3 else None
-        runs = 0
-        while sum(server.faults.values()) < FAULTS or len(loaded()) < len(network.blocks):
-            if len(loaded()) == len(network.blocks):
-                assert comparable() == expected
-                empty_tables()
-            done = follow(
-                network,
-                download(f"s3://{BUCKET}", endpoint=server.endpoint, timeout=1),
-                files=min(choose.randrange(10, 40), len(network.blocks) - len(loaded())),
-            )
-            runs += 1
-            assert done.skipped == 0
-            assert loaded() == network.files[: len(loaded())]
-            assert runs < 200
-        assert set(server.faults) == set(Fault)
-
-    assert comparable() == expected
-
-
-# KILLS
-
-KILLS = int(os.environ.get("MIRROR_TEST_KILLS", "10"))
-
-
-@pytest.fixture
-def command(network: Network, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `manage.py ingest --follow` on the test's database."""
-    book = tmp_path / "book.bin"
-    book.write_bytes(network.book)
-    database = connection.settings_dict
-    url = make_conninfo(
-        dbname=database["NAME"],
-        user=database["USER"] or None,
-        password=database["PASSWORD"] or None,
-        host=database["HOST"] or None,
-        port=database["PORT"] or None,
-    )
-    environment = os.environ | {"DATABASE_URL": url, "SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": str(book)}
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, str(settings.BASE_DIR / "manage.py"), "ingest", "--follow", *arguments],
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def test_killed_at_random_moments_it_ends_as_if_undisturbed(
-    network: Network,
-    tmp_path: Path,
-    command: Callable[..., subprocess.Popen[str]],
-    settings_of: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # So long may it take until the database notices that a loader was killed.
-    monkeypatch.setattr(loader_lock, "LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
-    settings_of(
-        {
-            "importer.initialAddressBook": str(tmp_path / "book.bin"),
-            # Small batches, so that there are many moments between two commits.
-            "importer.parser.record.batch.maxItems": 40,
-        }
-    )
-    network.happen(150, transfers=20)
-    expected = undisturbed(network)
-    choose = random.Random()
-
-    for _ in range(KILLS):
-        before = len(loaded())
-        follower = forking.begun(follow, network, files=len(network.blocks) + 1)
-        wait_until(lambda one=follower, known=before: len(loaded()) > known or one.exitcode is not None)
-        time.sleep(choose.uniform(0, 0.1))
-        assert forking.kill(follower), "it ends only when it is killed"
-        assert loaded() == network.files[: len(loaded())]
-        if len(loaded()) == len(network.blocks):
-            assert comparable() == expected
-            empty_tables()
-    until = "2025-02-01"
-    assert command(str(network.folder), "--until", until).wait(PATIENCE_SECONDS) == 0
-
-    assert comparable() == expected
-
-
-def test_the_command_stops_between_files_and_says_what_it_did(
-    network: Network, command: Callable[..., subprocess.Popen[str]]
-) -> None:
-    network.happen(3)
-    follower = command(str(network.folder))
-    wait_until(lambda: len(loaded()) == 3)
-    follower.send_signal(signal.SIGTERM)
-    said, _ = follower.communicate(timeout=PATIENCE_SECONDS)
-
-    assert follower.returncode == 0
-    assert f"Following the folder {network.folder}." in said
-    assert "Loaded 3 files with 12 transactions" in said
-    assert "All 3 files were verified by signatures of" in said

@@ -1,0 +1,115 @@
+"""A network that publishes into a folder, and a node that follows it."""
+
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from ledger.ingest.following.follower import Follower
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.trust import Trust
+from ledger.stream.record.compose import Block, Composer, Layout
+from ledger.stream.record.names import signature_name
+from ledger.stream.signature.node_key import SigningNode, signing_nodes
+from ledger.stream.source.bucket import Access, open_bucket
+from ledger.stream.source.download import Download, PathType
+from ledger.stream.source.download import Layout as Folders
+from ledger.stream.source.local import find_record_files
+from mirror.values.hapi import (
+    ContractBytecode,
+    CryptoUpdateTransactionBody,
+    TransactionSidecarRecord,
+)
+from tests.ledger.ingest.load import stored
+from tests.ledger.ingest.tables import contents, empty_tables
+from tests.waiting import PATIENCE_SECONDS
+
+NODES = signing_nodes(4)
+
+
+class Network:
+    """A network whose nodes publish into a folder, block by block."""
+
+    def __init__(self, folder: Path, nodes: tuple[SigningNode, ...] = NODES) -> None:
+        self.folder = folder
+        self.composer = Composer(nodes=nodes)
+        self.book = self.composer.address_book()
+        self.blocks: list[Block] = []
+        self._random = random.Random(3)
+
+    def happen(self, blocks: int = 1, *, transfers: int = 3, layout: Layout = Layout.ACCOUNT_ID) -> None:
+        for _ in range(blocks):
+            for _ in range(transfers):
+                payer, receiver = self._random.sample(range(1001, 1011), 2)
+                self.composer.crypto_transfer({payer: -7, receiver: 7}, payer=payer)
+            update = CryptoUpdateTransactionBody()
+            update.memo.value = f"block {self.composer.block_number}"
+            sidecar = TransactionSidecarRecord(bytecode=ContractBytecode(runtime_bytecode=b"\x60"))
+            self.composer.crypto_update(1001, update, sidecars=[sidecar])
+            self.publish(self.composer.block(), layout)
+
+    def publish(self, block: Block, layout: Layout = Layout.ACCOUNT_ID) -> None:
+        self.blocks.append(block)
+        block.write(self.folder, layout=layout)
+
+    def of_node(self, node: int) -> Path:
+        return self.folder / "recordstreams" / f"record0.0.{node + 3}"
+
+    def signature(self, node: int, block: int) -> Path:
+        return self.of_node(node) / signature_name(self.blocks[block].name)
+
+    @property
+    def files(self) -> list[str]:
+        return [block.name for block in self.blocks]
+
+
+def download(location: str, path_type: PathType = PathType.AUTO, **access: Any) -> Download:
+    options = {"anonymous": True, "timeout": PATIENCE_SECONDS, "retries": 0} | access
+    layout = Folders(network="demo", path_type=path_type, refresh=0.05)
+    return Download(open_bucket(location, Access(**options)), layout, sidecars=True, concurrency=16)
+
+
+def follow(
+    network: Network,
+    source: Download | None = None,
+    *,
+    files: int | None = None,
+    **options: Any,
+) -> Progress:
+    """Follow until everything the network has published is loaded, or `files` files of this run."""
+    trust = Trust(network.book)
+    followed = Follower(source or download(str(network.folder)), trust, **options)
+    enough = len(network.blocks) if files is None else files
+
+    def seen(done: Progress) -> None:
+        if done.files >= enough:
+            followed.stop()
+
+    guard = threading.Timer(PATIENCE_SECONDS, followed.stop)
+    guard.start()
+    try:
+        return Pipeline(trust=trust, start=options.get("start"), report=seen).run(followed.files())
+    finally:
+        guard.cancel()
+
+
+def loaded() -> list[Any]:
+    return [name for (name,) in stored("record_file", "name")]
+
+
+def undisturbed(network: Network) -> Any:
+    """Return the contents of the tables after everything was loaded from the folder at once."""
+    empty_tables()
+    Pipeline(trust=Trust(network.book)).run(find_record_files([network.folder]))
+    held = comparable()
+    empty_tables()
+    return held
+
+
+def comparable() -> Any:
+    """The tables, but for the node a file was downloaded from, which is anyone's."""
+    with connection.cursor() as cursor:
+        cursor.execute("update record_file set node_id = 0")
+    return contents()
