@@ -28,7 +28,7 @@ log = logging.getLogger("mirror.web3")
 _LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
 #: How often that is looked at.
 LOOK_SECONDS = 0.25
-_PRIORITY_OF_LONG = 10
+_NICENESS_OF_LONG, _MOST_NICENESS = 10, 19
 # How long after its deadline a call is waited for.
 _GRACE_SECONDS = 1.0
 _END_SECONDS = 1.0
@@ -103,9 +103,11 @@ class WorkerProcess:
         """Lower the priority of the thread that answers: of all but the first, which only starts others."""
         self._slowed = True
         with suppress(OSError):
+            # The whole node may run at a lower priority already.
+            niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MOST_NICENESS)
             for thread in Path(f"/proc/{self.pid}/task").iterdir():
                 if thread.name != str(self.pid):
-                    os.setpriority(os.PRIO_PROCESS, int(thread.name), _PRIORITY_OF_LONG)
+                    os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
 
     def kill(self) -> None:
         """End the process; whoever waits for its answer gets an OSError."""
