@@ -61,7 +61,6 @@ class Build:
                 "version": 6,
                 "file_hash": "ab" * 48,
                 "index": number,
-                "node_id": 0,
                 "size": 5,
             }
             | columns,

@@ -6,9 +6,12 @@ from mirror.db import fields
 
 
 class EthereumTransaction(models.Model):
-    """The decoded RLP of one Ethereum transaction. Written by ETHEREUMTRANSACTION."""
+    """The decoded RLP of one Ethereum transaction. Written by ETHEREUMTRANSACTION.
 
-    access_list = fields.BytesField(null=True)
+    Prices and value are weibars as the RLP has them; value is signed. In a row of an older release, where
+    `in_weibars` is false, they are tinybars, and the lists are null: there only `data` is exact.
+    """
+
     call_data_id = fields.EntityIdField(null=True)
     call_data = fields.BytesField(null=True)
     chain_id = fields.BytesField(null=True)
@@ -29,6 +32,9 @@ class EthereumTransaction(models.Model):
     to_address = fields.BytesField(null=True)
     type = models.SmallIntegerField()
     value = fields.BytesField(null=True)
+    authorization_list = models.JSONField(null=True)
+    access_list = models.JSONField(null=True)
+    in_weibars = models.BooleanField(db_default=True)
 
     class Meta:
         db_table = "ethereum_transaction"

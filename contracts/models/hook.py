@@ -24,7 +24,7 @@ class HookColumns(models.Model):
         choices=HookExtensionPoint,
         db_default=HookExtensionPoint.ACCOUNT_ALLOWANCE_HOOK,
     )
-    type = fields.EnumField("hook_type", choices=HookType, db_default=HookType.LAMBDA)
+    type = fields.EnumField("hook_type", choices=HookType, db_default=HookType.EVM)
     deleted = models.BooleanField(db_default=False)
     admin_key = fields.KeyField(null=True)
 
@@ -70,7 +70,7 @@ class Hook(HookColumns):
             "admin_key": _anew("admin_key"),
             "contract_id": _anew("contract_id"),
             "extension_point": _anew("extension_point", "'ACCOUNT_ALLOWANCE_HOOK'"),
-            "type": _anew("type", "'LAMBDA'"),
+            "type": _anew("type", "'EVM'"),
         },
     )
 
@@ -106,7 +106,7 @@ class HookStorageRule(MergeRule):
 class HookStorage(models.Model):
     """The current value of a hook's storage slot.
 
-    Written by LAMBDASSTORE and from state sidecars of hook runs.
+    Written by HOOKSTORE and from state sidecars of hook runs.
     """
 
     merge = HookStorageRule(

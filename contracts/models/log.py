@@ -26,6 +26,8 @@ class ContractLog(models.Model):
     root_contract_id = fields.EntityIdField(null=True)
     transaction_hash = fields.HashField(null=True)
     transaction_index = models.IntegerField(null=True)
+    # True for transfers of fungible tokens that no contract logged; null where nobody has said yet.
+    synthetic = models.BooleanField(null=True)
 
     class Meta:
         db_table = "contract_log"
@@ -33,5 +35,10 @@ class ContractLog(models.Model):
             Index(
                 fields=["contract_id", "-consensus_timestamp", "index"],
                 name="contract_log__contract_id_timestamp_index",
+            ),
+            Index(
+                fields=["-consensus_timestamp", "-index"],
+                condition=models.Q(synthetic=True),
+                name="contract_log__synthetic_timestamp",
             ),
         ]

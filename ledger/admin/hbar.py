@@ -36,7 +36,7 @@ class CryptoAllowanceAdmin(CompositeKeyAdmin):
 @admin.register(AccountBalanceFile)
 class AccountBalanceFileAdmin(ReadOnlyAdmin):
     label, singular = "Balance snapshots", "Balance snapshot"
-    list_display = ("consensus_timestamp", "count", "name", "synthetic", "node_id")
+    list_display = ("consensus_timestamp", "count", "name", "synthetic")
 
 
 @admin.register(AccountBalance)

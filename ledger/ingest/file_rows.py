@@ -53,7 +53,7 @@ class FileRows:
         items = self._selection.dates_of(file.items)
         for item in items:
             self._add_item(batch, file, item)
-        _add_block(batch, file, index=index, count=len(items), node_id=source.node_id, load_start=load_start)
+        _add_block(batch, file, index=index, count=len(items), load_start=load_start)
         return items
 
     def _attach_sidecars(self, batch: Batch, source: StreamFile, file: RecordFile) -> None:
@@ -141,9 +141,7 @@ class FileRows:
 # BLOCK
 
 
-def _add_block(
-    batch: Batch, file: RecordFile, *, index: int, count: int, node_id: int, load_start: int
-) -> None:
+def _add_block(batch: Batch, file: RecordFile, *, index: int, count: int, load_start: int) -> None:
     """Rows: record_file; its presence says that the whole file is stored.
 
     `count` is the number of transactions stored; the totals are those of all. Load times are ms.
@@ -175,7 +173,6 @@ def _add_block(
         logs_bloom=totals.logs_bloom,
         size=file.size,
         sidecar_count=len(file.sidecars),
-        node_id=node_id,
         round_start=file.round_start,
         round_end=file.round_end,
     )

@@ -40,7 +40,6 @@ class AccountBalanceFile(models.Model):
     name = models.CharField(max_length=250)
     bytes = fields.BytesField(null=True)
     time_offset = models.IntegerField(db_default=0)
-    node_id = fields.IdentifierField()
     synthetic = models.BooleanField(db_default=False)
 
     class Meta:

@@ -11,7 +11,7 @@ from mirror.db.tables import Compared
 class RecordFile(models.Model):
     """One record file, which is one block. Written once all of its transactions are."""
 
-    compared = Compared("consensus_end", without=frozenset({"load_start", "load_end", "node_id", "bytes"}))
+    compared = Compared("consensus_end", without=frozenset({"load_start", "load_end", "bytes"}))
 
     name = models.CharField(max_length=250)
     load_start = fields.MillisecondsField()
@@ -33,12 +33,15 @@ class RecordFile(models.Model):
     logs_bloom = fields.BytesField(null=True)
     size = models.IntegerField(null=True)
     sidecar_count = models.IntegerField(db_default=0)
-    node_id = fields.IdentifierField()
     software_version_major = models.IntegerField(null=True)
     software_version_minor = models.IntegerField(null=True)
     software_version_patch = models.IntegerField(null=True)
     round_start = fields.IdentifierField(null=True)
     round_end = fields.IdentifierField(null=True)
+    previous_wrapped_record_block_hash = fields.HashField(null=True)
+    wrapped_record_block_hash = fields.HashField(null=True)
+    # The original has this column too, and writes nothing to it.
+    receipts_root = fields.HashField(null=True)
 
     class Meta:
         db_table = "record_file"

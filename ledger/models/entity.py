@@ -67,6 +67,7 @@ class EntityColumns(models.Model):
     permanent_removal = models.BooleanField(null=True)
     balance = fields.TinybarField(null=True)
     balance_timestamp = fields.ConsensusTimestampField(null=True)
+    delegation_address = fields.BytesField(null=True)
 
     class Meta:
         abstract = True

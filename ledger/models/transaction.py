@@ -39,6 +39,10 @@ class Transaction(models.Model):
     max_custom_fees = ArrayField(fields.BytesField(), null=True)
     batch_key = fields.KeyField(null=True)
     inner_transactions = fields.InnerTransactionsField(models.BigIntegerField(), null=True)
+    high_volume = models.BooleanField(db_default=False)
+    # In thousandths: 1000 is the plain price. Only blocks state the first one.
+    congestion_pricing_multiplier = fields.NumberField(null=True)
+    high_volume_pricing_multiplier = fields.NumberField(null=True)
 
     class Meta:
         db_table = "transaction"

@@ -29,7 +29,7 @@ class HookExtensionPoint(TextChoices):
 
 
 class HookType(TextChoices):
-    LAMBDA = "LAMBDA"
+    EVM = "EVM"
 
 
 class TokenPauseStatus(TextChoices):

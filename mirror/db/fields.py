@@ -190,6 +190,17 @@ class InnerTransactionsField(_Meaning, ArrayField):  # type: ignore[type-arg]
     migrated_as = "django.contrib.postgres.fields.ArrayField"
 
 
+@models.BooleanField.register_lookup
+class Is(models.Lookup):
+    """`deleted__is=False`: the test IS FALSE, which an index predicate has where `=` would say NOT."""
+
+    lookup_name = "is"
+
+    def as_sql(self, compiler: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:
+        left, parameters = self.process_lhs(compiler, connection)
+        return f"{left} IS {'TRUE' if self.rhs else 'FALSE'}", tuple(parameters)
+
+
 @Int8Field.register_lookup
 class NotEqual(models.Lookup):
     """`entity_id__ne`: the operator <>, which an index predicate has where ~Q would say NOT (... = ...)."""

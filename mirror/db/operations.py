@@ -3,7 +3,115 @@
 from typing import Any
 
 from django.contrib.postgres.operations import CreateExtension
+from django.db import migrations
 from django.db.migrations.operations.base import Operation
+
+# An adopted database may be of any release between the first and the newest schema. So what follows changes
+# only what is not so yet, and every change is one of the catalogue alone: a large table takes no longer.
+
+
+class CreateModelIfMissing(migrations.CreateModel):
+    """CreateModel, unless the database has the table."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        table = to_state.apps.get_model(app_label, self.name)._meta.db_table
+        if table not in schema_editor.connection.introspection.table_names():
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class AddFieldIfMissing(migrations.AddField):
+    """AddField, unless the table has the column."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        if self.name not in column_types(schema_editor, table):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class RemoveFieldIfPresent(migrations.RemoveField):
+    """RemoveField, unless the table lacks the column."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        if self.name in column_types(schema_editor, table):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class ReplaceField(migrations.AlterField):
+    """A column of another type in the place of one whose values are lost; nothing if it has that type."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        before = from_state.apps.get_model(app_label, self.model_name)
+        after = to_state.apps.get_model(app_label, self.model_name)
+        field = after._meta.get_field(self.name)
+        if column_types(schema_editor, after._meta.db_table).get(self.name) != field.db_type(
+            schema_editor.connection
+        ):
+            schema_editor.remove_field(before, before._meta.get_field(self.name))
+            schema_editor.add_field(after, field)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        self.database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class AddIndexIfEmpty(migrations.AddIndex):
+    """AddIndex on a table without rows; `manage.py upgrade` builds the index of any other during use."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        table = schema_editor.quote_name(to_state.apps.get_model(app_label, self.model_name)._meta.db_table)
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [self.index.name])
+            (present,) = cursor.fetchone()
+            cursor.execute(f"SELECT EXISTS (SELECT FROM {table})")
+            (filled,) = cursor.fetchone()
+        if not present and not filled:
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        schema_editor.execute(f"DROP INDEX IF EXISTS {schema_editor.quote_name(self.index.name)}")
+
+
+class RenameEnumValue(Operation):
+    """ALTER TYPE ... RENAME VALUE, unless the type has the new value."""
+
+    reversible = True
+
+    def __init__(self, enum: str, old: str, new: str) -> None:
+        self.enum, self.old, self.new = enum, old, new
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        pass
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        _rename(schema_editor, self.enum, self.old, self.new)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        _rename(schema_editor, self.enum, self.new, self.old)
+
+    def describe(self) -> str:
+        return f"Rename {self.old} of the type {self.enum} to {self.new}"
+
+
+def _rename(schema_editor: Any, enum: str, old: str, new: str) -> None:
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_enum WHERE enumtypid = to_regtype(%s) AND enumlabel = %s)",
+            [enum, new],
+        )
+        (renamed,) = cursor.fetchone()
+    if not renamed:
+        schema_editor.execute(f"ALTER TYPE {schema_editor.quote_name(enum)} RENAME VALUE '{old}' TO '{new}'")
+
+
+def column_types(schema_editor: Any, table: str) -> dict[str, str]:
+    """Return the columns of a table, each with its type as PostgreSQL writes it."""
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
+            [schema_editor.quote_name(table)],
+        )
+        return dict(cursor.fetchall())
 
 
 class CreateExtensionIfAllowed(CreateExtension):

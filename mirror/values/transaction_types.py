@@ -5,16 +5,15 @@ from mirror.values.hapi import TransactionBody
 UNKNOWN = "UNKNOWN"
 
 # The API names a type after its field, without underscores and in capitals, but for these.
-_KEPT = {29: "TOKENCREATION", 35: "TOKENDELETION", 75: "LAMBDASSTORE"}
-# Fields of block streams, of registered nodes and of no transaction that users send: the API has no names.
-_UNNAMED = {*range(65, 73), *range(77, 82)}
+_KEPT = {29: "TOKENCREATION", 35: "TOKENDELETION"}
 
 NAMES: dict[int, str] = {
     field.number: _KEPT.get(field.number, field.name.replace("_", "").upper())
     for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields
-    if field.number not in _UNNAMED
 }
 NUMBERS = {name: number for number, name in NAMES.items()}
+# Names of older releases, which requests may still have.
+OLD_NAMES = {"LAMBDASSTORE": 75}
 
 
 def name(number: int) -> str:

@@ -1,5 +1,6 @@
 """Consensus nodes."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from mirror.db import fields
@@ -18,6 +19,7 @@ class NodeColumns(models.Model):
     decline_reward = models.BooleanField(db_default=False)
     grpc_proxy_endpoint = models.JSONField(null=True)
     account_id = fields.EntityIdField(null=True)
+    associated_registered_nodes = ArrayField(fields.IdentifierField(), null=True)
 
     class Meta:
         abstract = True

@@ -38,7 +38,6 @@ _ROWS: list[tuple[str, dict[str, str]]] = [
             "version": "6",
             "file_hash": "n::text",
             "index": "n",
-            "node_id": "0",
         },
     ),
     (

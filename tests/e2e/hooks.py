@@ -63,5 +63,5 @@ def record(hook: Hook) -> dict[str, Any]:
         "extension_point": "ACCOUNT_ALLOWANCE_HOOK",
         "hook_id": hook.hook_id,
         "owner_id": entity(hook.owner),
-        "type": "LAMBDA",
+        "type": "EVM",
     }

@@ -56,6 +56,6 @@ def _create(item: RecordItem, batch: Batch, details: Any) -> None:
         created_timestamp=at,
         deleted=False,
         extension_point="ACCOUNT_ALLOWANCE_HOOK",
-        type="LAMBDA",
+        type="EVM",
     )
     add_updates(item, batch, item.entity_id, details.hook_id, details.evm_hook.storage_updates)

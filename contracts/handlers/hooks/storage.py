@@ -12,7 +12,7 @@ from mirror.values.hashes import keccak256
 KEY_LENGTH = 32
 
 
-@names_entity("LAMBDASSTORE")
+@names_entity("HOOKSTORE")
 def hook_owner(item: RecordItem, batch: Batch) -> int:
     owner = item.body.hook_store.hook_id.entity_id
     if owner.HasField("account_id"):
@@ -20,7 +20,7 @@ def hook_owner(item: RecordItem, batch: Batch) -> int:
     return batch.lookup.contract(owner.contract_id)
 
 
-@handles("LAMBDASSTORE")
+@handles("HOOKSTORE")
 def hook_store(item: RecordItem, batch: Batch) -> None:
     """Set storage of a hook, as its owner asks. Source: body.hook_store.
 

@@ -20,8 +20,6 @@ from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 log = logging.getLogger(__name__)
 
 TREASURY_NUM = 2
-# The node_id of a snapshot that no node sent.
-NO_NODE = -1
 
 _SETTINGS = "importer.parser.record.historicalBalance."
 
@@ -63,8 +61,8 @@ _CHANGED_TOKENS = """
 
 _FILE = """
     insert into account_balance_file
-        (consensus_timestamp, count, load_start, load_end, name, node_id, synthetic, time_offset)
-    values (%(at)s, %(count)s, %(start)s, %(end)s, %(name)s, %(node)s, true, 0)"""
+        (consensus_timestamp, count, load_start, load_end, name, synthetic, time_offset)
+    values (%(at)s, %(count)s, %(start)s, %(end)s, %(name)s, true, 0)"""
 
 
 class Snapshots:
@@ -129,7 +127,6 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
             "start": start // 1_000_000,
             "end": time.time_ns() // 1_000_000,
             "name": snapshot_name(at),
-            "node": NO_NODE,
         },
     )
 

@@ -201,7 +201,8 @@ class TransactionTypeParameter(ChoicesParameter):
     """Names of transaction types in any case; becomes their numbers."""
 
     def __init__(self) -> None:
-        choices = {name.lower(): number for number, name in transaction_types.NAMES.items()}
+        numbers = transaction_types.NUMBERS | transaction_types.OLD_NAMES
+        choices = {name.lower(): number for name, number in numbers.items()}
         super().__init__("transactiontype", choices, help="Only transactions of these types.")
 
 

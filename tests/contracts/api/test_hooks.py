@@ -46,7 +46,7 @@ def test_a_hook_has_all_members_in_order(api, build):
         "hook_id": 1,
         "owner_id": "0.0.1001",
         "timestamp_range": {"from": "1700000000.000000000", "to": "1700000000.000000001"},
-        "type": "LAMBDA",
+        "type": "EVM",
     }
     second = first | {
         "admin_key": None,

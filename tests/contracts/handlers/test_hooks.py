@@ -31,7 +31,7 @@ HOOK = (
     "owner_id, hook_id, contract_id, admin_key, created_timestamp, deleted, type, extension_point,"
     "timestamp_range"
 )
-KIND = ("LAMBDA", "ACCOUNT_ALLOWANCE_HOOK")
+KIND = ("EVM", "ACCOUNT_ALLOWANCE_HOOK")
 STORAGE = "owner_id, hook_id, key, value, deleted, created_timestamp, modified_timestamp"
 CHANGE = "consensus_timestamp, owner_id, hook_id, key, value_read, value_written, deleted"
 

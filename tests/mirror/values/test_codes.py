@@ -14,8 +14,11 @@ from mirror.values import result_codes, transaction_types
         (29, "TOKENCREATION"),
         (35, "TOKENDELETION"),
         (45, "TOKENFEESCHEDULEUPDATE"),
-        (75, "LAMBDASSTORE"),
+        (66, "HINTSPREPROCESSINGVOTE"),
+        (75, "HOOKSTORE"),
         (76, "HOOKDISPATCH"),
+        (78, "REGISTEREDNODECREATE"),
+        (81, "MIGRATIONROOTHASHVOTE"),
     ],
 )
 def test_types_have_their_names(number, name):
@@ -24,11 +27,11 @@ def test_types_have_their_names(number, name):
 
 
 def test_the_api_names_no_other_types_than_these():
-    assert set(transaction_types.NAMES) == {*range(7, 30), *range(31, 61), 74, 75, 76}
+    assert set(transaction_types.NAMES) == {*range(7, 30), *range(31, 61), *range(65, 73), *range(74, 82)}
 
 
 @pytest.mark.checklist("MAP-01")
-@pytest.mark.parametrize("number", [0, 6, 30, 61, 65, 72, 73, 77, 81, -1, 1 << 40])
+@pytest.mark.parametrize("number", [0, 6, 30, 61, 64, 73, 82, -1, 1 << 40])
 def test_a_number_without_type_is_unknown(number):
     assert transaction_types.name(number) == "UNKNOWN"
 

@@ -1,0 +1,52 @@
+from django.db import migrations, models
+
+import mirror.db.fields
+import mirror.db.indexes
+from mirror.db.operations import AddFieldIfMissing, AddIndexIfEmpty, RenameEnumValue, ReplaceField
+
+
+class Migration(migrations.Migration):
+    """What the original's schema got between its releases 0.145.1 and 0.160, and a mark of what has weibars.
+
+    The rows that are there keep in_weibars = false, without being written; those that follow have true.
+    """
+
+    dependencies = [("contracts", "0001_initial")]
+
+    operations = [
+        RenameEnumValue("hook_type", "LAMBDA", "EVM"),
+        # The default of the columns is renamed with the value.
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterField(
+                    model_name=model,
+                    name="type",
+                    field=mirror.db.fields.EnumField("hook_type", db_default="EVM"),
+                )
+                for model in ("hook", "hookhistory")
+            ]
+        ),
+        AddFieldIfMissing(model_name="contractlog", name="synthetic", field=models.BooleanField(null=True)),
+        AddIndexIfEmpty(
+            model_name="contractlog",
+            index=mirror.db.indexes.Index(
+                condition=models.Q(synthetic=True),
+                fields=["-consensus_timestamp", "-index"],
+                name="contract_log__synthetic_timestamp",
+            ),
+        ),
+        AddFieldIfMissing(
+            model_name="ethereumtransaction", name="authorization_list", field=models.JSONField(null=True)
+        ),
+        ReplaceField(model_name="ethereumtransaction", name="access_list", field=models.JSONField(null=True)),
+        AddFieldIfMissing(
+            model_name="ethereumtransaction",
+            name="in_weibars",
+            field=models.BooleanField(db_default=False),
+        ),
+        migrations.AlterField(
+            model_name="ethereumtransaction",
+            name="in_weibars",
+            field=models.BooleanField(db_default=True),
+        ),
+    ]

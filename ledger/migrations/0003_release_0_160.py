@@ -1,0 +1,38 @@
+from django.db import migrations, models
+
+import mirror.db.fields
+from mirror.db.operations import AddFieldIfMissing, RemoveFieldIfPresent
+
+
+class Migration(migrations.Migration):
+    """What the original's schema got between its releases 0.145.1 and 0.160."""
+
+    dependencies = [("ledger", "0002_custom_fees")]
+
+    operations = [
+        RemoveFieldIfPresent(model_name="accountbalancefile", name="node_id"),
+        RemoveFieldIfPresent(model_name="recordfile", name="node_id"),
+        *(
+            AddFieldIfMissing(
+                model_name=model, name="delegation_address", field=mirror.db.fields.BytesField(null=True)
+            )
+            for model in ("entity", "entityhistory")
+        ),
+        *(
+            AddFieldIfMissing(
+                model_name="recordfile", name=name, field=mirror.db.fields.BytesField(null=True)
+            )
+            for name in (
+                "previous_wrapped_record_block_hash",
+                "wrapped_record_block_hash",
+                "receipts_root",
+            )
+        ),
+        AddFieldIfMissing(
+            model_name="transaction", name="high_volume", field=models.BooleanField(db_default=False)
+        ),
+        *(
+            AddFieldIfMissing(model_name="transaction", name=name, field=models.BigIntegerField(null=True))
+            for name in ("congestion_pricing_multiplier", "high_volume_pricing_multiplier")
+        ),
+    ]

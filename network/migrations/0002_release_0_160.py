@@ -1,0 +1,97 @@
+import django.contrib.postgres.fields
+import django.contrib.postgres.fields.ranges
+from django.db import migrations, models
+
+import mirror.db.fields
+import mirror.db.indexes
+import mirror.db.tables
+from mirror.db.operations import AddFieldIfMissing, CreateModelIfMissing
+
+REGISTERED_NODE = [
+    ("admin_key", mirror.db.fields.BytesField(null=True)),
+    ("created_timestamp", models.BigIntegerField(null=True)),
+    ("deleted", models.BooleanField(db_default=False)),
+    ("description", models.CharField(max_length=100, null=True)),
+    ("service_endpoints", models.JSONField(null=True)),
+    ("timestamp_range", django.contrib.postgres.fields.ranges.BigIntegerRangeField()),
+    (
+        "type",
+        django.contrib.postgres.fields.ArrayField(
+            base_field=models.SmallIntegerField(), db_default=[], size=None
+        ),
+    ),
+]
+
+
+class Migration(migrations.Migration):
+    """What the original's schema got between its releases 0.145.1 and 0.160."""
+
+    dependencies = [("network", "0001_initial")]
+
+    operations = [
+        CreateModelIfMissing(
+            name="Ledger",
+            fields=[
+                ("ledger_id", mirror.db.fields.BytesField(primary_key=True, serialize=False)),
+                ("consensus_timestamp", models.BigIntegerField()),
+                ("history_proof_verification_key", mirror.db.fields.BytesField()),
+                ("node_contributions", models.JSONField()),
+            ],
+            options={"db_table": "ledger"},
+        ),
+        *(
+            AddFieldIfMissing(
+                model_name=model,
+                name="associated_registered_nodes",
+                field=django.contrib.postgres.fields.ArrayField(
+                    base_field=models.BigIntegerField(), null=True, size=None
+                ),
+            )
+            for model in ("node", "nodehistory")
+        ),
+        CreateModelIfMissing(
+            name="RegisteredNode",
+            fields=[
+                *REGISTERED_NODE,
+                ("registered_node_id", models.BigIntegerField(primary_key=True, serialize=False)),
+            ],
+            options={
+                "db_table": "registered_node",
+                "indexes": [
+                    mirror.db.indexes.GinIndex(
+                        condition=models.Q(deleted__is=False), fields=["type"], name="registered_node__type"
+                    )
+                ],
+            },
+        ),
+        CreateModelIfMissing(
+            name="RegisteredNodeHistory",
+            fields=[
+                *REGISTERED_NODE,
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "registered_node_id",
+                        "timestamp_range",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("registered_node_id", models.BigIntegerField()),
+            ],
+            options={
+                "verbose_name_plural": "registered node history",
+                "db_table": "registered_node_history",
+                "indexes": [
+                    mirror.db.indexes.Index(
+                        models.F("registered_node_id"),
+                        models.F("timestamp_range__startswith"),
+                        name="registered_node_history__node_id_lower_timestamp",
+                    )
+                ],
+            },
+            bases=(mirror.db.tables.KeylessTable, models.Model),
+        ),
+    ]

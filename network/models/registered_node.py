@@ -1,0 +1,66 @@
+"""Registered nodes (HIP-1137): block nodes, mirror nodes, relays and other services of the network."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from mirror.db import fields
+from mirror.db.indexes import GinIndex, Index
+from mirror.db.tables import KeylessTable
+from mirror.db.writing.merge import MergeRule
+
+
+class RegisteredNodeColumns(models.Model):
+    """The columns of a version of a registered node, besides its id.
+
+    `type` has the kinds of its endpoints: 1 block node, 2 general service, 3 mirror node, 4 RPC relay.
+    """
+
+    admin_key = fields.KeyField(null=True)
+    created_timestamp = fields.ConsensusTimestampField(null=True)
+    deleted = models.BooleanField(db_default=False)
+    description = models.CharField(max_length=100, null=True)
+    service_endpoints = models.JSONField(null=True)
+    timestamp_range = fields.ValidityField()
+    type = ArrayField(models.SmallIntegerField(), db_default=[])
+
+    class Meta:
+        abstract = True
+
+
+class RegisteredNode(RegisteredNodeColumns):
+    """One registered node as it is now.
+
+    Written by REGISTEREDNODECREATE, REGISTEREDNODEUPDATE and REGISTEREDNODEDELETE.
+    """
+
+    merge = MergeRule(
+        key=("registered_node_id",),
+        fixed=frozenset({"created_timestamp"}),
+        defaults={"type": "'{}'"},
+    )
+
+    registered_node_id = fields.IdentifierField(primary_key=True)
+
+    class Meta:
+        db_table = "registered_node"
+        indexes = [
+            GinIndex(fields=["type"], condition=models.Q(deleted__is=False), name="registered_node__type"),
+        ]
+
+
+class RegisteredNodeHistory(KeylessTable, RegisteredNodeColumns):
+    """An earlier version of a registered node. Written when an update or a deletion replaces it."""
+
+    pk = models.CompositePrimaryKey("registered_node_id", "timestamp_range")
+    registered_node_id = fields.IdentifierField()
+
+    class Meta:
+        db_table = "registered_node_history"
+        verbose_name_plural = "registered node history"
+        indexes = [
+            Index(
+                "registered_node_id",
+                "timestamp_range__startswith",
+                name="registered_node_history__node_id_lower_timestamp",
+            ),
+        ]
