@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment with the node's settings for the runner's features."""
-    result = {"PORT": "8000", **variables, **NO_CACHES}
+    # The cases expect access lists as the original's newest release shows them.
+    result = {"PORT": "8000", **variables, **NO_CACHES, variable("rest.response.accessList"): "array"}
     for feature, value in json.loads(variables.get("CONFORMANCE_CONFIG") or "{}").items():
         setting = feature if feature.startswith("web3.") else f"rest.{feature}"
         result[variable(setting)] = value if isinstance(value, str) else json.dumps(value)

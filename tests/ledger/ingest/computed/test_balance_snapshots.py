@@ -185,14 +185,14 @@ def test_entities_of_any_type_that_have_a_balance_are_in_snapshots() -> None:
 
 
 @pytest.mark.checklist("BAL-09")
-def test_a_snapshot_is_a_file_of_no_node() -> None:
+def test_a_snapshot_is_a_file_with_a_name_of_its_time() -> None:
     stream = Stream(start=START)
     stream.create(1001, 5)
     load(stream.block(), block_at(stream, START + 17 * MINUTE))
 
-    columns = "consensus_timestamp, count, name, node_id, synthetic, time_offset, file_hash, bytes"
+    columns = "consensus_timestamp, count, name, synthetic, time_offset, file_hash, bytes"
     assert stored("account_balance_file", columns) == [
-        (START + 17 * MINUTE, 2, "2025-01-04T14_30_20Z_Balances.csv", -1, True, 0, None, None)
+        (START + 17 * MINUTE, 2, "2025-01-04T14_30_20Z_Balances.csv", True, 0, None, None)
     ]
 
 

@@ -5,8 +5,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
-
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
@@ -103,13 +101,6 @@ def undisturbed(network: Network) -> Any:
     """Return the contents of the tables after everything was loaded from the folder at once."""
     empty_tables()
     Pipeline(trust=Trust(network.book)).run(find_record_files([network.folder]))
-    held = comparable()
+    held = contents()
     empty_tables()
     return held
-
-
-def comparable() -> Any:
-    """The tables, but for the node a file was downloaded from, which is anyone's."""
-    with connection.cursor() as cursor:
-        cursor.execute("update record_file set node_id = 0")
-    return contents()

@@ -298,8 +298,8 @@ def test_a_block_between_those_of_the_files_is_told(tmp_path: Path) -> None:
     load(tmp_path)
     change(
         "insert into record_file (name, load_start, load_end, hash, prev_hash, consensus_start, "
-        "consensus_end, count, digest_algorithm, version, file_hash, index, node_id) "
-        "values ('odd.rcd', 0, 0, '', '', %s, %s, 0, 0, 6, '', 99, 0)",
+        "consensus_end, count, digest_algorithm, version, file_hash, index) "
+        "values ('odd.rcd', 0, 0, '', '', %s, %s, 0, 0, 6, '', 99)",
         *(START + SECOND + 1, START + SECOND + 2),
     )
 
