@@ -6,13 +6,16 @@ Errors: 400 malformed parameter; 404 if there is no readable version of the file
 
 from typing import Any, TypedDict
 
+from ledger.queries import system_files
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import NewerReadView
 from mirror.rest.parameters.newer import NewerParameterSet, NewerTimestampParameter, time_window
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ExchangeRateSet
 from mirror.values.shapes import Int32, Int64, Timestamp
-from network.queries import files
+
+# How many versions of the file are tried; other readers take their number from a setting.
+_ATTEMPTS = 10
 
 
 # PARAMETERS
@@ -55,9 +58,11 @@ class ExchangeRate(NewerReadView):
 
     def read(self, parameters: ExchangeRateParameters) -> ExchangeRateJson:
         times = time_window(parameters.timestamp)
-        version = files.system_file(files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
+        version = system_files.system_file(
+            system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString, attempts=_ATTEMPTS
+        )
         if version is None:
-            raise no_file(files.EXCHANGE_RATES)
+            raise no_file(system_files.EXCHANGE_RATES)
         rates, at = version
         return {
             "current_rate": rate_json(rates, "currentRate"),
@@ -67,4 +72,4 @@ class ExchangeRate(NewerReadView):
 
 
 def no_file(num: int) -> NotFound:
-    return NotFound(f"File {entity_id.text(files.system_id(num))} not found")
+    return NotFound(f"File {entity_id.text(system_files.system_id(num))} not found")

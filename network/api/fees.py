@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ledger.queries import system_files
 from mirror.db.bounds import Bounds
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.answers.views import Answer, NewerReadView, Posted
@@ -31,7 +32,6 @@ from mirror.values.hapi import (
 )
 from mirror.values.shapes import Int32, Int64, Timestamp
 from network.api.exchange_rate import no_file
-from network.queries import files
 
 # The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
 _WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
@@ -81,7 +81,7 @@ class EstimateParameters(NewerParameterSet):
 # QUERY
 def current(num: int, times: Bounds, message_class: Any) -> tuple[Any, int]:
     """Return a system file as a message, and its time. Errors: NotFound."""
-    version = files.system_file(num, times, message_class.FromString)
+    version = system_files.system_file(num, times, message_class.FromString)
     if version is None:
         raise no_file(num)
     return version
@@ -151,8 +151,8 @@ class Fees(NewerReadView):
 
     def read(self, parameters: FeeParameters) -> FeesJson:
         times = time_window(parameters.timestamp)
-        schedules, at = current(files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
-        rates, _ = current(files.EXCHANGE_RATES, times, ExchangeRateSet)
+        schedules, at = current(system_files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
+        rates, _ = current(system_files.EXCHANGE_RATES, times, ExchangeRateSet)
         fees = fees_json(schedules.currentFeeSchedule, rates.currentRate)
         fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=parameters.descending)
         return {"fees": fees, "timestamp": timestamp.newer_text(at)}

@@ -9,6 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.queries.system_files import system_id
 from mirror import config
 from mirror.rest.answers.errors import BadRequest, InvalidEntityId
 from mirror.rest.answers.views import Answer, ReadView
@@ -19,7 +20,6 @@ from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
 from mirror.values.timestamp import staking_period_json
 from network.queries import nodes as queries
-from network.queries.files import system_id
 from network.queries.nodes import Node
 
 _ADDRESS_BOOKS = (101, 102)

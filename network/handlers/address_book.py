@@ -2,7 +2,7 @@
 
 A book often needs several transactions: an update with its first part, then appends. So each part is tried
 with those before it; content that is not a book yet is incomplete. Exchange rates and fee schedules are
-decoded when they are read (`network.queries.files`).
+decoded when they are read (`ledger.queries.system_files`).
 """
 
 import logging

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
+from ledger.queries.system_files import system_id
 from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, fetch_one
 from mirror.values.timestamp import month_start
-from network.queries.files import system_id
 
 
 class Unreleased(NamedTuple):

@@ -6,10 +6,10 @@ Source: the setting `web3.evm.network`; with AUTO the property contracts.chainId
 
 import re
 
+from ledger.queries import system_files
 from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.values.hapi import ServicesConfigurationList
-from network.queries import files
 from web3sim.state.cache import caches
 
 _PROPERTIES, _NAME = 121, "contracts.chainId"
@@ -26,7 +26,7 @@ def chain_id() -> int:
 
 
 def _read() -> int:
-    found = files.system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
+    found = system_files.system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
     told = {each.name: each.value for each in found[0].nameValue} if found else {}
     text: str = told.get(_NAME, "")
     return int(text) if _NUMBER.fullmatch(text) else _CHAIN_IDS["TESTNET"]

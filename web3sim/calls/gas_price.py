@@ -3,11 +3,11 @@
 Source: the fee schedule 0.0.111 and the exchange rates 0.0.112.
 """
 
+from ledger.queries import system_files
 from mirror.config import clock
 from mirror.db.bounds import Bounds
 from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
 from mirror.values.timestamp import NANOS_PER_SECOND
-from network.queries import files
 from web3sim.state.cache import caches
 
 # HederaFunctionality of a contract call.
@@ -32,7 +32,9 @@ def _read() -> int:
 
 def _price() -> int:
     """Thousandths of a tinycent."""
-    found = files.system_file(files.FEE_SCHEDULE, Bounds(), CurrentAndNextFeeSchedule.FromString)
+    found = system_files.system_file(
+        system_files.FEE_SCHEDULE, Bounds(), CurrentAndNextFeeSchedule.FromString
+    )
     for each in found[0].currentFeeSchedule.transactionFeeSchedule if found else ():
         if each.hederaFunctionality == _CONTRACT_CALL and each.fees and each.fees[0].HasField("servicedata"):
             return int(each.fees[0].servicedata.gas)
@@ -41,7 +43,7 @@ def _price() -> int:
 
 def _rate() -> tuple[int, int]:
     """So many cents are worth so many hbars."""
-    found = files.system_file(files.EXCHANGE_RATES, Bounds(), ExchangeRateSet.FromString)
+    found = system_files.system_file(system_files.EXCHANGE_RATES, Bounds(), ExchangeRateSet.FromString)
     if found is None:
         return _CENTS, _HBARS
     rate, following = found[0].currentRate, found[0].nextRate

@@ -1,0 +1,82 @@
+"""System files, decoded, at a time: exchange rates, fee schedules and the like."""
+
+from collections.abc import Callable, Collection
+from itertools import groupby
+from typing import TypeVar
+
+from ledger.file_content import content_parts
+from ledger.queries import files
+from mirror import config
+from mirror.db.bounds import Bounds
+from mirror.db.sql import fetch
+from mirror.values import entity_id
+from mirror.values.hapi import DecodeError
+
+FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
+
+# A file whose parts are still arriving can't be decoded; then its last complete version counts.
+_ATTEMPTS = "rest.query.maxFileAttempts"
+
+T = TypeVar("T")
+
+
+def system_file(
+    num: int, times: Bounds, decode: Callable[[bytes], T], *, attempts: int | None = None
+) -> tuple[T, int] | None:
+    """Return the last version within these times that can be decoded, and the time of its last part.
+
+    When `decode` raises a DecodeError, the version is tried again without its last part, and so on:
+    `attempts` times in all, or as often as the setting rest.query.maxFileAttempts says.
+    """
+    for _ in range(config.value(_ATTEMPTS) if attempts is None else attempts):
+        version = files.version(system_id(num), times)
+        if version is None:
+            return None
+        content, last = version
+        try:
+            return decode(content), last
+        except DecodeError:
+            times = times.between(times.lower, last - 1)
+    return None
+
+
+def system_file_at_each(num: int, times: Collection[int], decode: Callable[[bytes], T]) -> dict[int, T]:
+    """Return the file by time, as `system_file` finds it up to each of them; times without one are left out.
+
+    Reading takes one statement, whatever the number of times, unless a version can't be decoded.
+    """
+    file_id = system_id(num)
+    parts = content_parts("and consensus_timestamp <= t.at", "and f.consensus_timestamp <= t.at")
+    rows = fetch(
+        f"""
+        select t.at, p.file_data, p.consensus_timestamp
+        from unnest(%s::bigint[]) t(at) cross join lateral ({parts}) p
+        order by t.at, p.consensus_timestamp
+        """,
+        (list(times), file_id, file_id),
+    )
+    versions: dict[int, T | None] = {}  # by the time of the last part
+    found: dict[int, T] = {}
+    for at, group in groupby(rows, key=lambda row: row[0]):
+        own = list(group)
+        last: int = own[-1][2]
+        if last not in versions:
+            versions[last] = _decoded(num, b"".join(row[1] or b"" for row in own), last, decode)
+        version = versions[last]
+        if version is not None:
+            found[at] = version
+    return found
+
+
+def _decoded(num: int, content: bytes, last: int, decode: Callable[[bytes], T]) -> T | None:
+    """Return this version, or else the one before it that can be decoded."""
+    try:
+        return decode(content)
+    except DecodeError:
+        earlier = system_file(num, Bounds(upper=last - 1), decode, attempts=config.value(_ATTEMPTS) - 1)
+        return None if earlier is None else earlier[0]
+
+
+def system_id(num: int) -> int:
+    """Return the encoded id of this number in the network's own shard and realm."""
+    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), num)
