@@ -1,8 +1,8 @@
 """GET /api/v1/contracts/results/logs, also as /contracts/logs, and the same of one contract.
 
 Source: contract_log, with entity and record_file. Errors: 400 malformed parameter or path, topics without a
-closed range of time, an index without the time it belongs to; 404 unknown address. An unknown contract has no
-logs, and an unknown transaction neither: an empty list.
+closed range of time, an index without the time it belongs to. An unknown contract or address has no logs, and
+an unknown transaction neither: an empty list.
 """
 
 from rest_framework.response import Response
@@ -11,7 +11,7 @@ from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log
-from ledger.api.names.contracts import OfContract, find_contract
+from ledger.api.names.contracts import OfContract, known_contract
 from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
 from mirror.db.bounds import Bounds
 from mirror.db.pairs import NO_PAIRS, PairBounds
@@ -166,5 +166,6 @@ class LogsOfContract(OfContract):
     def read(self, parameters: LogsOfContractParameters, contract: str) -> Response:
         bounds = log_bounds(parameters)
         self.paging = paging_of(parameters)
-        rows = log_rows(parameters, bounds, self.query, find_contract(contract))
+        contract_id = known_contract(contract)
+        rows = [] if contract_id is None else log_rows(parameters, bounds, self.query, contract_id)
         return self.page("logs", [full_log_json(row) for row in rows])

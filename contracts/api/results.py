@@ -2,8 +2,10 @@
 
 Source: contract_result, with entity for addresses; full results also with ethereum_transaction, record_file,
 contract_log and contract_state_change. Amounts and gas prices: tinybars, or weibars if `hbar` is false. Gas:
-units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown address or sender, and no such
-result. An unknown contract has no results: an empty list.
+units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown sender, and no such result. An
+unknown contract or address has no results: an empty list.
+
+Transactions with a wrong nonce never ran: the lists leave them out.
 """
 
 from typing import Any
@@ -23,10 +25,11 @@ from contracts.api.result_json import (
 from contracts.queries import results as queries
 from contracts.queries.results import Result
 from contracts.queries.searches import Search, by_time
-from ledger.api.names.contracts import OfContract, find_contract, only
+from ledger.api.names.contracts import OfContract, find_contract, known_contract, only
 from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries import files
 from ledger.queries.entities import ids_of_evm_addresses
+from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
@@ -133,6 +136,9 @@ class ResultAtParameters(ParameterSet):
 
 _HEX_DIGITS = 40  # of an EVM address
 
+_WRONG_NONCE = 312
+_RAN = Where((f"transaction_result <> {_WRONG_NONCE}",))
+
 
 def check_block(parameters: ResultsOfContractParameters) -> None:
     """Refuse parameters that make no sense together. Errors: BadRequest."""
@@ -166,11 +172,25 @@ def timestamps_of(parameters: ResultsOfContractParameters) -> Bounds | None:
 def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -> Query:
     """Return the query of all results, or of one contract's, at these times."""
     where = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
-    where += compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
-    where += Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
+    return query.filter(where + _at(timestamps) + _RAN)
+
+
+def synthetic_of(parameters: ResultsParameters, query: Query, timestamps: Bounds) -> Query | None:
+    """Return the query of the synthetic results at these times; None if the list has none.
+
+    They have no nonce and no result of their own, and their sender is not asked for.
+    """
+    if parameters.sender or not config.value("rest.query.syntheticContractResults"):
+        return None
+    index = compare("transaction_index", parameters.transaction_index)
+    return Query(index + _at(timestamps), query.descending, query.limit)
+
+
+def _at(timestamps: Bounds) -> Where:
+    where = compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(timestamps.equal)])
+    return where + Bounds(timestamps.lower, timestamps.upper, unequal=timestamps.unequal).where(
         "consensus_timestamp"
     )
-    return query.filter(where)
 
 
 def senders_of(parameters: ResultsOfContractParameters) -> list[Comparison]:
@@ -227,18 +247,20 @@ class ResultsOfContract(OfContract):
 
     def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
         check_block(parameters)
-        # The id 0 names no contract, so the list is of all results.
-        page_contract = find_contract(contract) or None
+        contract_id = known_contract(contract)
+        if contract_id is None:
+            return self.page("results", [])
         senders = senders_of(parameters)
         timestamps = timestamps_of(parameters)
         rows = []
         if timestamps is not None and not timestamps.empty:
-            rows = queries.results(narrowed(self.query, timestamps, page_contract), senders)
+            # The id 0 names no contract, so the list is of all results.
+            rows = queries.results(narrowed(self.query, timestamps, contract_id or None), senders)
         return self.page("results", [base_json(row) for row in rows])
 
 
 class Results(ReadView):
-    """List the results of all contracts."""
+    """List the results of all contracts, and token transfers that no contract made as synthetic results."""
 
     parameters, max_age, answers = ResultsParameters, 10, ResultsJson
     paging = {"timestamp": "timestamp"}
@@ -252,7 +274,8 @@ class Results(ReadView):
         timestamps, continue_at = bound(timestamps, descending=self.query.descending)
         longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
         query = narrowed(self.query, timestamps)
-        rows = queries.full_results(query, senders, longest_block=longest_block)
+        synthetic = synthetic_of(parameters, query, timestamps)
+        rows = queries.full_results(query, senders, synthetic=synthetic, longest_block=longest_block)
         if continue_at is not None and len(rows) < self.query.limit:
             self.continue_after(timestamp=timestamp.text(continue_at))
         return self.page("results", [full_json(row, in_tinybars=parameters.hbar) for row in rows])

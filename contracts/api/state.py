@@ -1,8 +1,7 @@
 """GET /api/v1/contracts/{contractIdOrAddress}/state: the storage of a contract, now or at a time.
 
 Source: contract_state; at a time contract_state_change. Slots and values: 32 bytes.
-Errors: 400 malformed parameter or path; 404 unknown address. An unknown contract has no storage: an empty
-list.
+Errors: 400 malformed parameter or path. An unknown contract or address has no storage: an empty list.
 """
 
 from functools import partial
@@ -13,7 +12,7 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
-from ledger.api.names.contracts import OfContract, find_contract
+from ledger.api.names.contracts import OfContract, known_contract
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, compare
 from mirror.rest.paging.keyset import KeysetPagination
@@ -87,7 +86,9 @@ class State(OfContract):
 
     def read(self, parameters: StateParameters, contract: str) -> Response:
         refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
-        contract_id = find_contract(contract)
+        contract_id = known_contract(contract)
+        if contract_id is None:
+            return self.page("state", [])
         if parameters.timestamp:
             self.pagination_class = ChangesPagination
         rows = state_rows(contract_id, parameters, self.query)

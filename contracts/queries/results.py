@@ -74,6 +74,7 @@ class Result(NamedTuple):
     ethereum: Ethereum | None = None
 
 
+_SUCCESS = 22
 _RESULT_LENGTH = len(Result._fields) - 2
 _BLOCK_LENGTH = len(Block._fields)
 
@@ -89,14 +90,19 @@ def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def full_results(query: Query, senders: Sequence[Comparison], *, longest_block: int) -> list[Result]:
-    """Return the same with their blocks and Ethereum transactions.
+def full_results(
+    query: Query, senders: Sequence[Comparison], *, synthetic: Query | None, longest_block: int
+) -> list[Result]:
+    """Return the same with their blocks and Ethereum transactions, and synthetic results among them.
 
-    A block that ends more than `longest_block` nanoseconds after the page's last result is not shown.
+    The conditions of `synthetic` are on contract_log. A block that ends more than `longest_block` nanoseconds
+    after the page's last result is not shown.
     """
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
     part = _page(query, senders)
+    if synthetic is not None:
+        part = _merged(part, synthetic)
     statement = f"""
         select {_RESULT}, {_BLOCK}, {_ETHEREUM}
         from (select *, max(consensus_timestamp) over () as last from ({part.sql}) page) r
@@ -141,6 +147,50 @@ def _page(query: Query, senders: Sequence[Comparison]) -> _Part:
     union = " union all ".join(f"(select * from contract_result {part.sql} {end})" for part in parts)
     values = tuple(value for part in parts for value in part.values)
     return _Part(f"select * from ({union}) part {end}", values)
+
+
+# The columns of a synthetic result: a successful call of the token that was moved, by whoever paid.
+_SYNTHETIC = {
+    "amount": "null::bigint",
+    "bloom": "null::bytea",
+    "call_result": "null::bytea",
+    "consensus_timestamp": "consensus_timestamp::bigint",
+    "contract_id": "coalesce(root_contract_id, contract_id)::bigint",
+    "created_contract_ids": "null::bigint[]",
+    "error_message": "null::text",
+    "failed_initcode": "null::bytea",
+    "function_parameters": "null::bytea",
+    "function_result": "null::bytea",
+    "gas_consumed": "null::bigint",
+    "gas_limit": "0::bigint",
+    "gas_used": "null::bigint",
+    "sender_id": "payer_account_id::bigint",
+    "transaction_hash": "transaction_hash",
+    "transaction_index": "transaction_index",
+    "transaction_result": f"{_SUCCESS}::smallint",
+    "payer_account_id": "payer_account_id::bigint",
+}
+
+
+def _merged(part: _Part, synthetic: Query) -> _Part:
+    """Return the page with synthetic results: of a time that has a result, that alone is shown."""
+    # Index: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs. Each source
+    # is a page of its own, so that it stops early.
+    direction, limit = synthetic.direction, synthetic.limit
+    columns = ", ".join(f"{expression} as {name}" for name, expression in _SYNTHETIC.items())
+    sql = f"""
+        select distinct on (consensus_timestamp) * from (
+            (select {", ".join(_SYNTHETIC)}, false as synthetic from ({part.sql}) real)
+            union all
+            (
+                select distinct on (contract_log.consensus_timestamp) {columns}, true
+                from contract_log where synthetic {synthetic.where.and_sql}
+                order by contract_log.consensus_timestamp {direction}, index {direction} limit {limit:d}
+            )
+        ) either
+        order by consensus_timestamp {direction}, synthetic limit {limit:d}
+    """
+    return _Part(sql, (*part.values, *synthetic.where.values))
 
 
 def _alternatives(senders: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:

@@ -43,9 +43,9 @@ def ids_of_evm_addresses(evm_addresses: Sequence[bytes]) -> dict[bytes, list[int
     return _by_address(evm_addresses, "")
 
 
-def contracts_of_evm_addresses(evm_addresses: Sequence[bytes]) -> dict[bytes, list[int]]:
-    """Return the same of contracts alone."""
-    return _by_address(evm_addresses, "and type = 'CONTRACT'")
+def contracts_and_accounts_of_evm_addresses(evm_addresses: Sequence[bytes]) -> dict[bytes, list[int]]:
+    """Return the same of contracts and accounts alone."""
+    return _by_address(evm_addresses, "and type in ('CONTRACT', 'ACCOUNT')")
 
 
 def _by_address(evm_addresses: Sequence[bytes], condition: str) -> dict[bytes, list[int]]:

@@ -1,7 +1,7 @@
 """The contract in the path: `contracts/{contractIdOrAddress}` and what is below it.
 
 A number and a long-zero address stand for themselves, whether or not there is such a contract. Another EVM
-address stands for the one contract that bears it now.
+address stands for the one contract or account that bears it now.
 """
 
 import re
@@ -47,23 +47,39 @@ def read_contract(text: str) -> ContractName:
 
 
 def find_contract(text: str) -> int:
-    """Return the encoded id of the contract that a text names.
+    """Return the encoded id of the contract or account that a text names.
 
-    Errors: InvalidEntityId; NotFound for an address of no contract.
+    Errors: InvalidEntityId; NotFound for an address of none.
     """
     (contract_id,) = find_contracts([Comparison("eq", read_contract(text))])
     return int(contract_id.value)
 
 
+def known_contract(text: str) -> int | None:
+    """Return the same, None for an address of none. Errors: InvalidEntityId."""
+    try:
+        return find_contract(text)
+    except UnknownAddress:
+        return None
+
+
+class UnknownAddress(NotFound):
+    """No contract or account bears an EVM address."""
+
+
 def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the comparisons with encoded ids in place of names. Errors: as find_contract."""
     typed = {name.evm_address: name for _, name in comparisons if isinstance(name, ContractAddress)}
-    ids = entities.contracts_of_evm_addresses(list(typed)) if typed else {}
+    ids = entities.contracts_and_accounts_of_evm_addresses(list(typed)) if typed else {}
     for evm_address, name in typed.items():
         if evm_address not in ids:
-            raise NotFound(f"No contract with the given evm address 0x{name.digits} has been found.")
+            raise UnknownAddress(f"No contract with the given evm address 0x{name.digits} has been found.")
+        if len(ids[evm_address]) > 1:
+            raise InternalError(
+                f"More than one contract or account with the evm address 0x{name.digits} have been found."
+            )
     return [
-        Comparison(operator, only(ids[name.evm_address]) if isinstance(name, ContractAddress) else name)
+        Comparison(operator, ids[name.evm_address][0] if isinstance(name, ContractAddress) else name)
         for operator, name in comparisons
     ]
 

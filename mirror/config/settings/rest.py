@@ -27,6 +27,8 @@ SETTINGS = (
             "The same for scheduled transactions.", unit="duration"),
     Setting("rest.query.transactions.precedingTransactionTypes", ("11", "15"),
             "Numbers of the transaction types whose synthetic records are listed for their payer."),
+    Setting("rest.query.syntheticContractResults", True,
+            "List token transfers that no contract made among the contract results, as they have logs, too."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the table topic_message_lookup (partitioned databases)."),
     Setting("rest.query.maxFileAttempts", 12,

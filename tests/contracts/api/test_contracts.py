@@ -147,7 +147,7 @@ class TestList:
         assert (answer.status, answer.messages) == (400, messages)
 
     def test_an_address_must_be_that_of_a_live_contract(self, api, build):
-        build.entity(1001, evm_address=bytes.fromhex(EVM_ADDRESS))
+        build.entity(1001, type="TOKEN", evm_address=bytes.fromhex(EVM_ADDRESS))
         contract(build, 6001, evm_address=bytes.fromhex(UNKNOWN), deleted=True)
         for typed in (EVM_ADDRESS, UNKNOWN):
             answer = api.get(f"{URL}?contract.id=6001&contract.id={typed}")

@@ -335,10 +335,15 @@ class TestPath:
         answer = api.get(f"/api/v1/contracts/{name}/results/logs")
         assert_answer(answer, {"logs": [], "links": {"next": None}})
 
-    def test_an_unknown_address_is_not_found(self, api):
+    def test_an_unknown_address_has_no_logs(self, api):
         answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/logs")
-        message = f"No contract with the given evm address 0x{EVM_ADDRESS} has been found."
-        assert (answer.status, answer.messages) == (404, [message])
+        assert_answer(answer, {"logs": [], "links": {"next": None}})
+
+    def test_an_account_may_have_logs(self, api, build):
+        build.entity(1001, type="ACCOUNT", evm_address=bytes.fromhex(EVM_ADDRESS))
+        log(AT + SECOND, contract_id=1001)
+        answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/logs")
+        assert [row["contract_id"] for row in answer.json()["logs"]] == ["0.0.1001"]
 
     def test_topics_are_checked_before_the_address_is_looked_up(self, api):
         answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results/logs?topic0=1")

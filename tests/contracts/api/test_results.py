@@ -247,6 +247,13 @@ def test_without_an_ethereum_transaction_there_is_no_price_in_weibars_either(api
     assert (shown["amount"], shown["gas_price"]) == (None, None)
 
 
+@BOTH
+def test_transactions_with_a_wrong_nonce_never_ran_and_are_left_out(api, url):
+    result(AT, transaction_result=312)
+    result(AT + SECOND)
+    assert times(api.get(url)) == [1]
+
+
 class TestBlocks:
     def test_a_result_has_the_block_that_holds_it(self, api, build):
         for second in range(4):
@@ -451,13 +458,17 @@ class TestPath:
         result()
         assert times(api.get("/api/v1/contracts/0.0.0/results")) == [0]
 
-    def test_an_unknown_address_is_not_found(self, api, build):
-        build.entity(1001, evm_address=bytes.fromhex(EVM_ADDRESS))
-        for typed in (EVM_ADDRESS.upper(), f"0x{EVM_ADDRESS}", f"0.0.{EVM_ADDRESS}"):
-            answer = api.get(f"/api/v1/contracts/{typed}/results")
-            shown = typed.removeprefix("0x").removeprefix("0.0.")
-            message = f"No contract with the given evm address 0x{shown} has been found."
-            assert (answer.status, answer.messages) == (404, [message])
+    def test_an_account_is_found_by_its_address_and_may_have_results(self, api, build):
+        build.entity(1001, type="ACCOUNT", evm_address=bytes.fromhex(EVM_ADDRESS))
+        result(contract_id=1001)
+        assert times(api.get(f"/api/v1/contracts/0x{EVM_ADDRESS}/results")) == [0]
+
+    @pytest.mark.parametrize("typed", [EVM_ADDRESS.upper(), f"0x{EVM_ADDRESS}", f"0.0.{EVM_ADDRESS}"])
+    def test_an_unknown_address_has_no_results(self, api, build, typed):
+        build.entity(1001, type="TOKEN", evm_address=bytes.fromhex(EVM_ADDRESS))
+        result(contract_id=1001)
+        answer = api.get(f"/api/v1/contracts/{typed}/results")
+        assert_answer(answer, {"results": [], "links": {"next": None}})
 
     def test_the_query_is_checked_before_the_address_is_looked_up(self, api):
         answer = api.get(f"/api/v1/contracts/{EVM_ADDRESS}/results?limit=0")

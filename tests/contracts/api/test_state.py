@@ -192,10 +192,10 @@ def test_an_unknown_contract_has_no_state(api, query):
     assert_answer(api.get(f"{URL}?{query}"), {"state": [], "links": {"next": None}})
 
 
-def test_an_unknown_address_is_not_found(api):
-    answer = api.get(f"/api/v1/contracts/0x{EVM_ADDRESS}/state")
-    message = f"No contract with the given evm address 0x{EVM_ADDRESS} has been found."
-    assert (answer.status, answer.messages) == (404, [message])
+@pytest.mark.parametrize("query", ["", "?timestamp=5"])
+def test_an_unknown_address_has_no_state(api, query):
+    answer = api.get(f"/api/v1/contracts/0x{EVM_ADDRESS}/state{query}")
+    assert_answer(answer, {"state": [], "links": {"next": None}})
 
 
 def test_results_are_no_contract(api):

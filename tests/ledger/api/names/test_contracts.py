@@ -35,11 +35,13 @@ def test_parts_have_their_range(text):
         read_contract(text)
 
 
-def test_an_address_is_that_of_the_one_live_contract(build):
+def test_an_address_is_that_of_the_one_live_contract_or_account(build):
     build.entity(5001, type="CONTRACT", evm_address=ADDRESS.evm_address)
     build.entity(5002, type="CONTRACT", evm_address=ADDRESS.evm_address, deleted=True)
     build.entity(5003, type="CONTRACT", evm_address=ADDRESS.evm_address, deleted=None)
-    build.entity(5004, evm_address=ADDRESS.evm_address)
+    build.entity(5004, type="TOKEN", evm_address=ADDRESS.evm_address)
+    build.entity(5005, type="ACCOUNT", evm_address=ADDRESS.evm_address[::-1])
+    assert find_contract(ADDRESS.evm_address[::-1].hex()) == 5005
     assert find_contract(DIGITS) == 5001
     given = [Comparison("eq", ADDRESS), Comparison("gt", 7)]
     assert find_contracts(given) == [Comparison("eq", 5001), Comparison("gt", 7)]
@@ -50,8 +52,10 @@ def test_the_address_of_nobody_is_not_found_as_it_was_typed(db):
         find_contract(DIGITS)
 
 
-def test_two_contracts_of_one_address_are_a_mistake_of_ours(build):
-    for contract_id in (5001, 5002):
-        build.entity(contract_id, type="CONTRACT", evm_address=ADDRESS.evm_address)
-    with pytest.raises(InternalError):
+def test_a_contract_and_an_account_of_one_address_are_a_mistake_of_ours(build):
+    for entity_id, kind in ((5001, "CONTRACT"), (5002, "ACCOUNT")):
+        build.entity(entity_id, type=kind, evm_address=ADDRESS.evm_address)
+    with pytest.raises(InternalError) as mistake:
         find_contract(DIGITS)
+    problem = f"More than one contract or account with the evm address 0x{DIGITS} have been found."
+    assert mistake.value.reason == problem
