@@ -1,6 +1,7 @@
 """GET /api/v1/network/fees: the price of a unit of gas. POST: the fees of a transaction.
 
-Source: the fee schedule 0.0.111 and the exchange rates 0.0.112, of each what is current, even if expired.
+Source: the fee schedule 0.0.111 and the exchange rates 0.0.112, of each what is in force at the last moment
+asked for: the next one once the current one has expired. Without that moment it is the time of the schedule.
 Amounts: int64 tinybars per unit of gas. An estimate is made up, whatever the transaction.
 Errors: 400 malformed parameter or transaction; 404 naming the file that is missing; 413; 415.
 """
@@ -11,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ledger.queries import system_files
+from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT, rate_in_force, schedule_in_force
 from mirror.db.bounds import Bounds
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.answers.views import Answer, NewerReadView, Posted
@@ -35,9 +37,6 @@ from network.api.exchange_rate import no_file
 
 # The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
 _WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
-
-# A fee schedule states thousandths of a tinycent.
-_SCHEDULE_UNITS_PER_TINYCENT = 1000
 
 _PROTOBUF = ("application/protobuf", "application/x-protobuf")
 
@@ -127,18 +126,22 @@ class EstimateJson(TypedDict):
 
 def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     """Return the prices of the schedule at that rate; none if the rate makes hbars worthless."""
-    tinycents = rate.centEquiv * _SCHEDULE_UNITS_PER_TINYCENT
     return [
         {
-            "gas": max(each.fees[0].servicedata.gas * rate.hbarEquiv // tinycents, 1),
+            "gas": max(_tinycents(each) * rate.hbarEquiv // rate.centEquiv, 1),
             "transaction_type": _WITH_GAS[each.hederaFunctionality],
         }
         for each in schedule.transactionFeeSchedule
-        if tinycents
+        if rate.centEquiv
         and each.hederaFunctionality in _WITH_GAS
         and each.fees
         and each.fees[0].HasField("servicedata")
     ]
+
+
+def _tinycents(priced: Any) -> int:
+    """Return the whole tinycents that a unit of gas costs, before they become tinybars."""
+    return int(priced.fees[0].servicedata.gas) // SCHEDULE_UNITS_PER_TINYCENT
 
 
 # VIEW
@@ -153,7 +156,8 @@ class Fees(NewerReadView):
         times = time_window(parameters.timestamp)
         schedules, at = current(system_files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
         rates, _ = current(system_files.EXCHANGE_RATES, times, ExchangeRateSet)
-        fees = fees_json(schedules.currentFeeSchedule, rates.currentRate)
+        seconds = (at if times.upper is None else times.upper) // timestamp.NANOS_PER_SECOND
+        fees = fees_json(schedule_in_force(schedules, seconds), rate_in_force(rates, seconds))
         fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=parameters.descending)
         return {"fees": fees, "timestamp": timestamp.newer_text(at)}
 

@@ -21,9 +21,13 @@ def rates(cents: int, hbars: int = 1, expires: int = 1_700_003_600) -> bytes:
     return bytes(rate_set.SerializeToString())
 
 
-def fee_schedule(*gas: tuple[int, int | None]) -> bytes:
-    """Return a fee schedule of functionality and price of gas; None leaves out the part with the price."""
+def fee_schedule(*gas: tuple[int, int | None], expires: int = 1_700_003_600) -> bytes:
+    """Return a fee schedule of functionality and price of gas; None leaves out the part with the price.
+
+    The next schedule asks nearly nothing for a call.
+    """
     schedules = CurrentAndNextFeeSchedule()
+    schedules.currentFeeSchedule.expiryTime.seconds = expires
     for functionality, price in gas:
         each = schedules.currentFeeSchedule.transactionFeeSchedule.add(hederaFunctionality=functionality)
         fees = each.fees.add()

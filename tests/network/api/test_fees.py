@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.values.hapi import SignedTransaction, Transaction
+from mirror.values.hapi import CurrentAndNextFeeSchedule, SignedTransaction, Transaction
 from tests.api import assert_answer
 from tests.build import START
 from tests.network.files import UNREADABLE, UPDATE, fee_schedule, part, rates
@@ -42,6 +42,9 @@ def test_the_fees_are_those_of_gas_in_order_of_their_names(api, build):
         ([(CALL, 0)], 12, 1, [("ContractCall", 1)]),
         ([(CALL, 24_000)], -12, 1, [("ContractCall", 1)]),
         ([(CALL, 2**62)], 1000, 1, [("ContractCall", 2**62 // 1_000_000)]),
+        # Less than a tinycent is nothing before the tinycents become tinybars.
+        ([(CALL, 12_999)], 1, 1, [("ContractCall", 12)]),
+        ([(CALL, 999)], 1, 1000, [("ContractCall", 1)]),
         ([(CALL, 24_000)], 0, 1, []),
         ([(CALL, None), (TRANSFER, 5)], 12, 1, []),
         ([], 12, 1, []),
@@ -65,6 +68,49 @@ def test_files_without_a_current_part_have_no_fees(api, build):
     part(111, b"")
     part(112, b"", at=START + 1)
     assert_answer(api.get(URL), {"fees": [], "timestamp": "1700000000.000000000"})
+
+
+END = 1_700_003_600  # of the current schedule and the current rate in these files
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", 24),
+        (f"timestamp={END}.999999999", 24),
+        (f"timestamp={END + 1}", 2),
+        (f"timestamp=lt:{END + 1}", 24),
+        (f"timestamp=gt:1&timestamp=lte:{END + 1}", 2),
+        ("timestamp=gte:1", 24),
+    ],
+)
+def test_what_follows_counts_once_the_current_schedule_and_rate_have_expired(api, build, query, expected):
+    schedules = CurrentAndNextFeeSchedule()
+    for each, price in ((schedules.currentFeeSchedule, 24_000), (schedules.nextFeeSchedule, 4_000)):
+        each.transactionFeeSchedule.add(hederaFunctionality=CALL).fees.add().servicedata.gas = price
+    schedules.currentFeeSchedule.expiryTime.seconds = END
+    part(111, schedules.SerializeToString())
+    part(112, rates(1, expires=END), at=START + 1)
+    assert listed(api.get(f"{URL}?{query}")) == [("ContractCall", expected)]
+
+
+@pytest.mark.parametrize(
+    ("schedule_expires", "rate_expires", "expected"), [(END, 0, 12), (0, END, 1), (0, 0, 1)]
+)
+def test_schedule_and_rate_expire_each_at_its_own_time(api, build, schedule_expires, rate_expires, expected):
+    part(111, fee_schedule((CALL, 24_000), expires=schedule_expires))
+    part(112, rates(1, expires=rate_expires), at=START + 1)
+    assert listed(api.get(URL)) == [("ContractCall", expected)]
+
+
+def test_a_file_that_cannot_be_read_is_tried_twelve_times_back(api, build):
+    part(111, fee_schedule((CALL, 24_000)))
+    part(112, rates(12), at=START + 100)
+    for tries in range(1, 13):
+        assert listed(api.get(URL)) == [("ContractCall", 2)]
+        part(111, UNREADABLE, at=START + tries, type=UPDATE)
+    answer = api.get(URL)
+    assert (answer.status, answer.json()) == (404, problem("File 0.0.111 not found", "Not Found"))
 
 
 @pytest.mark.parametrize(
