@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from django.http import HttpResponse
 
 from mirror.rest.answers.errors import Failure, WrongMethod
-from mirror.rest.answers.rendering import render
+from mirror.rest.answers.rendering import PlainJsonRenderer, render
 from mirror.rest.answers.views import NewerReadView
 from web3sim.calls.call import Answer, Problem
 
@@ -53,6 +53,7 @@ class Unsuccessful(Failure):
 class SimulationView(NewerReadView):
     """An endpoint that simulates."""
 
+    renderer = PlainJsonRenderer()
     error = ContractCallErrorJson
 
     def failed(self, failure: Failure) -> Any:

@@ -2,8 +2,8 @@
 
 Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, one entry per problem, with
 `detail` where an error carries one. Newer endpoints answer the same envelope with entries
-`{"data":null,"detail":text,"message": <HTTP reason phrase>}`. Raise early, and name the parameter. No
-detail of an unexpected failure reaches the client.
+`{"detail":text,"message": <HTTP reason phrase>}`, but `{"message":text}` for an InvalidParameter. Raise
+early, and name the parameter. No detail of an unexpected failure reaches the client.
 """
 
 import logging
@@ -47,7 +47,7 @@ class BadRequest(Failure):
 
 
 class InvalidParameter(BadRequest):
-    """400 `Invalid parameter: <name>`, for one parameter or part of the path."""
+    """400 `Invalid parameter: <name>`, for one parameter or part of the path, of any endpoint."""
 
     def __init__(self, name: str, detail: str | None = None) -> None:
         super().__init__(Problem(f"Invalid parameter: {name}", detail))
@@ -123,9 +123,11 @@ def classic_envelope(failure: Failure) -> dict[str, Any]:
 
 
 def newer_envelope(failure: Failure) -> dict[str, Any]:
+    if isinstance(failure, InvalidParameter):
+        return classic_envelope(failure)
     hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return _envelope(
-        {"data": None, "detail": "" if hidden else problem.message, "message": failure.status.phrase}
+        {"detail": "" if hidden else problem.message, "message": failure.status.phrase}
         for problem in failure.problems
     )
 

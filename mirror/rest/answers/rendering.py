@@ -27,7 +27,14 @@ class JsonRenderer(BaseRenderer):
 
 
 class NewerJsonRenderer(JsonRenderer):
-    """`application/json` without charset, for newer endpoints."""
+    """`application/json;charset=UTF-8`, written as it stands, for newer endpoints."""
+
+    media_type = "application/json;charset=UTF-8"
+    charset = None
+
+
+class PlainJsonRenderer(JsonRenderer):
+    """`application/json` without charset, for simulations."""
 
     charset = None
 

@@ -172,7 +172,7 @@ class NewerReadView(ReadView):
 
     path_first = True
     pagination_class = NewerPagination
-    renderer = NewerJsonRenderer()
+    renderer: JsonRenderer = NewerJsonRenderer()
     weak_etag = False
 
     def failed(self, failure: Failure) -> Response:

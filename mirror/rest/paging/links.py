@@ -13,6 +13,7 @@ from django.http import HttpRequest
 
 from mirror import config
 from mirror.db.bounds import Bounds
+from mirror.rest.parameters.newer import split_first
 from mirror.rest.parameters.parameter_set import ParameterSet, split_last
 from mirror.rest.parameters.query_string import Texts
 
@@ -68,9 +69,10 @@ def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -
 
 
 def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
-    """Link to the rows after `values`, for a newer endpoint: percent-encoded, and even if nothing is left.
+    """Link to the rows after `values`, for a newer endpoint: percent-encoded.
 
-    A parameter whose value is None only loses its bounds in the direction of the page.
+    There is no link when the bounds of the request leave nothing. A parameter whose value is None only loses
+    its bounds in the direction of the page.
     """
     direction = "lt" if parameters.descending else "gt"
     same_direction = (f"{direction}:", f"{direction}e:")
@@ -89,8 +91,25 @@ def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | Non
         fixed = following is not None and _has_equality(query.get(following, ()))
         operator = direction if following is None or fixed else f"{direction}e"
         query[name] = [*query.get(name, ()), f"{operator}:{values[name]}"]
+    if _leaves_no_page(parameters, {name: query.get(name, ()) for name in names}):
+        return None
     pairs = "&".join(f"{_encoded(name)}={_encoded(text)}" for name, texts in query.items() for text in texts)
     return f"{parameters.path}?{pairs}"
+
+
+def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether no row can match: bounds exclude each other where all earlier columns have one value."""
+    for name, texts in query.items():
+        _, parameter = parameters.by_name[name]
+        bounds = Bounds.of(parameter.comparison(text, split_first) for text in texts if text.strip())
+        if bounds.equal:
+            if len(bounds.equal) > 1:
+                return False
+        elif bounds.empty:
+            return True
+        elif bounds.lower is None or bounds.lower != bounds.upper:
+            return False
+    return False
 
 
 def _has_equality(texts: Sequence[str]) -> bool:

@@ -48,8 +48,7 @@ class ErrorJson(TypedDict):
 
 
 class NewerProblemJson(TypedDict):
-    data: None
-    detail: str
+    detail: NotRequired[str]
     message: str
 
 
@@ -58,7 +57,10 @@ class NewerStatusJson(TypedDict):
 
 
 class ErrorWithDetailJson(TypedDict):
-    """What is wrong with a request: `detail` says it, `message` is the name of the status."""
+    """What is wrong with a request.
+
+    `detail` says it, and `message` is the name of the status; without `detail`, `message` says it.
+    """
 
     _status: NewerStatusJson
 

@@ -81,7 +81,7 @@ def test_the_storage_has_all_members_in_order(api, build):
     ]
     assert_answer(answer, {"hook_id": 7, "links": {"next": None}, "owner_id": "0.0.1001", "storage": storage})
     assert answer.headers["cache-control"] == "public, max-age=1"
-    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert len(answer.statements) == 1
 
 
@@ -245,7 +245,7 @@ def test_a_hook_nobody_created_keeps_nothing(api, five, path, query):
 
 
 def problems(*details, message="Bad Request"):
-    return {"_status": {"messages": [{"data": None, "detail": text, "message": message} for text in details]}}
+    return {"_status": {"messages": [{"detail": text, "message": message} for text in details]}}
 
 
 KEYS = [

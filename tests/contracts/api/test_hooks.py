@@ -58,8 +58,17 @@ def test_a_hook_has_all_members_in_order(api, build):
     }
     assert_answer(answer, {"hooks": [first, second], "links": {"next": None}})
     assert answer.headers["cache-control"] == "public, max-age=1"
-    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert len(answer.statements) == 1
+
+
+def test_a_page_after_which_none_can_follow_has_no_link(api, five):
+    between = f"{URL}?limit=1&hook.id=gt:{{}}&hook.id=lt:{{}}"
+    last = api.get(between.format(19, 21))
+    assert (listed(last), last.json()["links"]["next"], last.headers.get("link")) == ([20], None, None)
+    another = api.get(between.format(18, 21))
+    assert another.json()["links"]["next"] == f"{URL}?limit=1&hook.id=gt:18&hook.id=lt:20"
+    assert another.headers["link"] == f'<{another.json()["links"]["next"]}>; rel="next"'
 
 
 RANGES = [
@@ -124,7 +133,7 @@ def test_an_account_is_named_in_any_form_and_need_not_exist(api, build, five):
 
 
 def problems(*details, message="Bad Request"):
-    return {"_status": {"messages": [{"data": None, "detail": text, "message": message} for text in details]}}
+    return {"_status": {"messages": [{"detail": text, "message": message} for text in details]}}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ ED25519_JSON = {"_type": "ED25519", "key": "ab" * 32}
 
 
 def problem(detail, message="Not Found"):
-    return {"_status": {"messages": [{"data": None, "detail": detail, "message": message}]}}
+    return {"_status": {"messages": [{"detail": detail, "message": message}]}}
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_topic_has_all_members_in_order(api, topic):
         },
     )
     assert answer.headers["cache-control"] == "public, max-age=5"
-    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert len(answer.statements) == 1
 
 

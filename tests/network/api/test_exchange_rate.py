@@ -20,7 +20,7 @@ def cents(answer):
 
 
 def problem(detail, message="Bad Request"):
-    return {"_status": {"messages": [{"data": None, "detail": detail, "message": message}]}}
+    return {"_status": {"messages": [{"detail": detail, "message": message}]}}
 
 
 def test_the_rates_have_all_members_in_order(api, build):
@@ -33,7 +33,7 @@ def test_the_rates_have_all_members_in_order(api, build):
     }
     assert_answer(answer, expected)
     assert answer.headers["cache-control"] == "public, max-age=60"
-    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert len(answer.statements) == 1
 
 

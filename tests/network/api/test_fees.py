@@ -10,7 +10,7 @@ CALL, CREATE, ETHEREUM, TRANSFER = 6, 7, 84, 1
 
 
 def problem(detail, message="Bad Request"):
-    return {"_status": {"messages": [{"data": None, "detail": detail, "message": message}]}}
+    return {"_status": {"messages": [{"detail": detail, "message": message}]}}
 
 
 def listed(answer):

@@ -81,7 +81,7 @@ def test_a_fraction_has_nine_decimals_and_the_precision_of_a_32_bit_float(numera
 
 def test_before_the_first_period_there_is_no_stake(api, build):
     answer = api.get(URL)
-    problem = {"data": None, "detail": "No network stake data found", "message": "Not Found"}
+    problem = {"detail": "No network stake data found", "message": "Not Found"}
     assert (answer.status, answer.json()) == (404, {"_status": {"messages": [problem]}})
 
 

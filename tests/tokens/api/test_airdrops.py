@@ -73,7 +73,7 @@ def test_an_airdrop_has_all_members_in_order(api, build):
     }
     assert_answer(answer, {"airdrops": [fungible, serial], "links": {"next": None}})
     assert answer.headers["cache-control"] == "public, max-age=1"
-    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert len(answer.statements) == 1
     assert_answer(
         api.get("/api/v1/accounts/21/airdrops/pending"),
@@ -224,7 +224,7 @@ def test_an_account_of_that_number_need_not_exist(api, seven):
 
 
 def problems(*details, message="Bad Request"):
-    return {"_status": {"messages": [{"data": None, "detail": text, "message": message} for text in details]}}
+    return {"_status": {"messages": [{"detail": text, "message": message} for text in details]}}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from django.test import RequestFactory
 
 from ledger.queries import blocks as queries
 from mirror.db.sql import fetch
+from mirror.rest.answers.errors import InvalidParameter
 from mirror.rest.answers.middleware import ApiMiddleware
+from mirror.rest.answers.views import NewerReadView
 from tests.waiting import wait_until
 
 NOT_FOUND = {"_status": {"messages": [{"message": "Not found"}]}}
@@ -78,6 +80,31 @@ def test_options_allows_every_origin(api, path):
         "content-length": "0",
     }
     assert "access-control-allow-headers" not in api.request("OPTIONS", path).headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/network/stake", 404),
+        ("GET", "/api/v1/network/exchangerate?timestamp=x", 400),
+        ("POST", "/api/v1/network/fees", 415),
+        ("POST", "/api/v1/network/stake", 405),
+        ("POST", "/api/v1/contracts/call", 400),
+        ("POST", BLOCKS, 404),
+    ],
+)
+def test_every_origin_may_read_every_answer(api, method, path, status):
+    answer = api.request(method, path, b"{}", content_type="application/json", origin="https://example.org")
+    assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, "*")
+
+
+def test_an_error_of_a_newer_endpoint_has_only_members_with_a_value(api):
+    answer = api.get("/api/v1/network/stake")
+    problem = {"detail": "No network stake data found", "message": "Not Found"}
+    assert answer.json() == {"_status": {"messages": [problem]}}
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
+    invalid = NewerReadView().failed(InvalidParameter("node.id"))
+    assert invalid.data == {"_status": {"messages": [{"message": "Invalid parameter: node.id"}]}}
 
 
 def test_head_has_the_headers_of_get(api, build):

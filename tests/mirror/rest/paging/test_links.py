@@ -171,3 +171,33 @@ def test_the_path_loses_one_trailing_slash():
 def test_a_newer_link_is_built_from_the_request(query, last, link):
     values = dict(zip(("account.id", "token.id"), last, strict=True))
     assert newer_link(given(Allowances, query), values) == f"/x?{link}"
+
+
+@pytest.mark.parametrize(
+    ("query", "last", "link"),
+    [
+        ("account.id=gt:4&account.id=lt:6", ("0.0.5", None), None),
+        ("account.id=gte:5&account.id=lte:5", ("0.0.5", None), None),
+        ("account.id=lt:7", ("0.0.5", None), "account.id=lt:7&account.id=gt:0.0.5"),
+        ("order=desc&account.id=gt:4", ("0.0.5", None), None),
+        ("order=desc&account.id=gte:4", ("0.0.5", None), "order=desc&account.id=gte:4&account.id=lt:0.0.5"),
+        ("account.id=22&token.id=lt:32", ("0.0.22", "0.0.31"), None),
+        (
+            "account.id=22&account.id=23&token.id=lt:32",
+            ("0.0.22", "0.0.31"),
+            "account.id=22&account.id=23&token.id=lt:32&token.id=gt:0.0.31",
+        ),
+        ("account.id=gte:22&account.id=lte:22&token.id=lte:31", ("0.0.22", "0.0.31"), None),
+        (
+            "account.id=lte:23&token.id=lte:31",
+            ("0.0.22", "0.0.31"),
+            "account.id=lte:23&account.id=gte:0.0.22&token.id=lte:31&token.id=gt:0.0.31",
+        ),
+        ("account.id=lte:22,gt:1&token.id=", ("0.0.22", "0.0.31"),
+         "account.id=lte:22&account.id=gte:0.0.22&token.id=&token.id=gt:0.0.31"),
+    ],
+)  # fmt: skip
+def test_there_is_no_newer_link_when_the_bounds_leave_nothing(query, last, link):
+    expected = None if link is None else f"/x?{link}"
+    values = dict(zip(("account.id", "token.id"), last, strict=True))
+    assert newer_link(given(Allowances, query), values) == expected
