@@ -64,6 +64,9 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         index=item.index,
         max_custom_fees=_max_custom_fees(item, batch),
         batch_key=body.batch_key.SerializeToString() if body.HasField("batch_key") else None,
+        high_volume=body.high_volume,
+        congestion_pricing_multiplier=item.congestion_pricing_multiplier,
+        high_volume_pricing_multiplier=_signed(record.high_volume_pricing_multiplier),
     )
     if batch.mentioned is not None:
         # Messages are found by their topic, so the topic gets no row of entity_transaction for each.

@@ -85,6 +85,7 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import (
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransactionBody
 from hiero_sdk_python.hapi.services.freeze_pb2 import FreezeTransactionBody
+from hiero_sdk_python.hapi.services.registered_service_endpoint_pb2 import RegisteredServiceEndpoint
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import SchedulableTransactionBody
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp

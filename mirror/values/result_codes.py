@@ -11,20 +11,8 @@ SUCCESS = frozenset({22, 104, 220})
 # schedule, an alias, the account of a node.
 INVALID_ID = frozenset({14, 15, 16, 150, 167, 201, 282, 341})
 
-# The API has no names for codes above this one, and kept these names when HAPI changed them.
-_LAST = 526
-_KEPT = {
-    505: "LAMBDA_STORAGE_UPDATE_BYTES_TOO_LONG",
-    506: "LAMBDA_STORAGE_UPDATE_BYTES_MUST_USE_MINIMAL_REPRESENTATION",
-    508: "EMPTY_LAMBDA_STORAGE_UPDATE",
-    511: "HOOK_IS_NOT_A_LAMBDA",
-    513: "TOO_MANY_LAMBDA_STORAGE_UPDATES",
-}
-
 NAMES: dict[int, str] = {
-    number: _KEPT.get(number, name)
-    for name, number in sorted(ResponseCodeEnum.items(), key=lambda item: item[1])
-    if number <= _LAST
+    number: name for name, number in sorted(ResponseCodeEnum.items(), key=lambda item: item[1])
 }
 NUMBERS = {name: number for number, name in NAMES.items()}
 

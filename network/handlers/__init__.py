@@ -1,5 +1,5 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from network.handlers import address_book, node, stake
+from network.handlers import address_book, ledger, node, registered_node, stake
 
-__all__ = ["address_book", "node", "stake"]
+__all__ = ["address_book", "ledger", "node", "registered_node", "stake"]

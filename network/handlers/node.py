@@ -34,6 +34,7 @@ def node_create(item: RecordItem, batch: Batch) -> None:
         since=at,
         node_id=item.record.receipt.node_id,
         created_timestamp=at,
+        associated_registered_nodes=list(body.associated_registered_node),
         decline_reward=body.decline_reward,
         deleted=False,
         **columns,
@@ -54,6 +55,9 @@ def node_update(item: RecordItem, batch: Batch) -> None:
     # BODY
     body, at = item.body.nodeUpdate, item.consensus_timestamp
     columns = _columns(item, batch, body)
+    if body.HasField("associated_registered_node_list"):
+        associated = body.associated_registered_node_list.associated_registered_node
+        columns["associated_registered_nodes"] = list(associated)
     if body.HasField("decline_reward"):
         columns["decline_reward"] = body.decline_reward.value
     if item.record.transactionID.nonce > 0:

@@ -9,10 +9,20 @@ from mirror.db.tables import KeylessTable
 from mirror.db.writing.merge import MergeRule
 
 
+class Kind(models.IntegerChoices):
+    """What an endpoint of a registered node serves, as the column `type` has it."""
+
+    UNKNOWN = 0
+    BLOCK_NODE = 1
+    GENERAL_SERVICE = 2
+    MIRROR_NODE = 3
+    RPC_RELAY = 4
+
+
 class RegisteredNodeColumns(models.Model):
     """The columns of a version of a registered node, besides its id.
 
-    `type` has the kinds of its endpoints: 1 block node, 2 general service, 3 mirror node, 4 RPC relay.
+    `type` has the kinds of its endpoints (`Kind`), each once.
     """
 
     admin_key = fields.KeyField(null=True)

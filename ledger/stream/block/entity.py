@@ -152,6 +152,10 @@ def _node_created(parts: Parts) -> None:
     parts.receipt.node_id = parts.state.take_node() or 0
 
 
+def _registered_node_created(parts: Parts) -> None:
+    parts.receipt.registered_node_id = parts.state.take_registered_node() or 0
+
+
 def _set(field: Any, entity: Any | None) -> None:
     if entity is not None:
         field.CopyFrom(entity)
@@ -217,6 +221,7 @@ _ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
     NUMBERS["CRYPTOUPDATEACCOUNT"]: _account_updated,
     NUMBERS["FILECREATE"]: _file_created,
     NUMBERS["NODECREATE"]: _node_created,
+    NUMBERS["REGISTEREDNODECREATE"]: _registered_node_created,
     NUMBERS["TOKENAIRDROP"]: _tokens_airdropped,
     NUMBERS["TOKENBURN"]: _token_burnt,
     NUMBERS["TOKENCREATION"]: _token_created,

@@ -52,6 +52,7 @@ def _item(
         previous=previous,
         hapi_version=hapi_version,
         from_block=True,
+        congestion_pricing_multiplier=content.result.congestion_pricing_multiplier,
     )
     item.record.memo = item.body.memo
     item.record.transactionID.CopyFrom(item.body.transactionID)

@@ -14,7 +14,7 @@ from mirror.values import entity_id
 
 # enum StateIdentifier
 _ACCOUNTS, _STORAGE, _BYTECODE, _FILES = 2, 4, 5, 6
-_TOKENS, _NODES, _TOPICS, _PENDING_AIRDROPS = 7, 20, 21, 25
+_TOKENS, _NODES, _TOPICS, _PENDING_AIRDROPS, _REGISTERED_NODES = 7, 20, 21, 25, 56
 _SLOT_LENGTH = 32
 
 Slot = tuple[int, bytes]  # encoded contract id, 32 bytes
@@ -35,7 +35,9 @@ class StateAfter:
         self._code: dict[int, bytes] = {}
         self._storage: dict[Slot, bytes] = {}
         self._slots: dict[int, list[bytes]] = {}
-        self._changed: dict[int, dict[int, Any]] = {_FILES: {}, _TOKENS: {}, _NODES: {}, _TOPICS: {}}
+        self._changed: dict[int, dict[int, Any]] = {
+            state: {} for state in (_FILES, _TOKENS, _NODES, _TOPICS, _REGISTERED_NODES)
+        }
         self._airdrops: dict[bytes, int] = {}
         self._supplies: dict[int, int] = {}
         self._topics: dict[int, tuple[int, bytes]] = {}
@@ -60,6 +62,9 @@ class StateAfter:
             self._change(state, update, entity_id.of_file(key.file_id_key), key.file_id_key)
         elif state == _NODES:
             number = key.entity_number_key.value or key.node_id_key.id
+            self._change(state, update, number, number)
+        elif state == _REGISTERED_NODES:
+            number = key.entity_number_key.value
             self._change(state, update, number, number)
         elif state == _TOKENS:
             token = entity_id.of_token(key.token_id_key)
@@ -108,6 +113,10 @@ class StateAfter:
 
     def take_node(self) -> int | None:
         number: int | None = self._take(_NODES)
+        return number
+
+    def take_registered_node(self) -> int | None:
+        number: int | None = self._take(_REGISTERED_NODES)
         return number
 
     def take_token(self) -> Any | None:

@@ -30,9 +30,9 @@ class RecordItem:
     `index` is its position in the file. `successful` needs a result that counts as success and, for a child
     whose parent precedes it in the file, a successful parent. `hapi_version` is (0, 0, 0) for files without
     one. `from_block` says that the record comes from a block, which has less of what an Ethereum transaction
-    asks for. `transaction_type` is 0 when it is unknown. `sidecar_records` are TransactionSidecarRecord
-    messages. `ethereum` is the Ethereum transaction the item wraps, once its handler has decoded it. Times
-    are ns; `payer_account_id` is encoded.
+    asks for; `congestion_pricing_multiplier` is None unless it does. `transaction_type` is 0 when it is
+    unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
+    the item wraps, once its handler has decoded it. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -41,6 +41,7 @@ class RecordItem:
         "_signed",
         "_transaction_bytes",
         "body",
+        "congestion_pricing_multiplier",
         "consensus_timestamp",
         "entity_id",
         "ethereum",
@@ -70,6 +71,7 @@ class RecordItem:
         transaction_bytes: bytes | None = None,
         record_bytes: bytes | None = None,
         from_block: bool = False,
+        congestion_pricing_multiplier: int | None = None,
     ) -> None:
         """`previous` is the item before in the same file; the bytes are the serialized messages, if at hand.
 
@@ -80,6 +82,7 @@ class RecordItem:
         self.record = record
         self.hapi_version = hapi_version
         self.from_block = from_block
+        self.congestion_pricing_multiplier = congestion_pricing_multiplier
         self.sidecar_records: Sequence[Any] = ()
         self.entity_id = 0
         self.ethereum: EthereumData | None = None

@@ -19,6 +19,7 @@ _WIRE_TYPES = {
     "jsonb": "jsonb",
     "bigint[]": "int8[]",
     "integer[]": "int4[]",
+    "smallint[]": "int2[]",
     "bytea[]": "bytea[]",
     "entity_id": "int8",
     "hbar_tinybars": "int8",

@@ -227,12 +227,44 @@ def test_an_empty_update_is_a_recoverable_problem(caplog: Any) -> None:
     assert "neither a slot nor a mapping's entries" in caplog.text
 
 
+@pytest.mark.checklist("HOK-12")
 def test_the_last_value_of_a_slot_set_twice_counts() -> None:
     stream = ContractStream()
     at = store(stream, set_slot(b"\1", b"a"), set_slot(slot(1), b"b"))
     load(stream.block())
 
     assert stored("hook_storage_change", CHANGE) == [(at, CALLER, 1, slot(1), b"b", b"b", False)]
+
+
+@pytest.mark.checklist("HOK-12")
+def test_the_last_value_counts_of_a_slot_that_is_set_as_itself_and_by_mappings() -> None:
+    place = keccak256(slot(5) + slot(3))
+    preimage = b"name"
+    entry = keccak256(keccak256(preimage) + slot(3))
+    by_key = {
+        "mapping_slot": b"\3",
+        "entries": [{"key": b"\5", "value": b"k"}, {"key": slot(5), "value": b"l"}],
+    }
+    by_hash = [
+        {"preimage": preimage, "value": b"p"},
+        {"key": keccak256(preimage), "value": b"q"},
+        {"preimage": preimage, "value": b""},
+    ]
+    stream = ContractStream()
+    at = store(
+        stream,
+        set_slot(place, b"first"),
+        {"mapping_entries": by_key},
+        {"mapping_entries": {"mapping_slot": b"\3", "entries": by_hash}},
+        set_slot(b"\1", b"a"),
+        set_slot(place, b"last"),
+    )
+    load(stream.block())
+
+    assert sorted(
+        stored("hook_storage_change", "key, value_written, consensus_timestamp, deleted")
+    ) == sorted([(place, b"last", at, False), (entry, b"", at, True), (slot(1), b"a", at, False)])
+    assert dict(stored("hook_storage", "key, value")) == {place: b"last", entry: b"", slot(1): b"a"}
 
 
 @pytest.mark.checklist("HOK-08")
@@ -332,6 +364,16 @@ def test_storage_of_calls_belongs_to_the_hooks_in_the_order_of_their_calls(
     found = stored("hook_storage_change", "value_written, owner_id, hook_id")
     assert [(owner, hook) for _, owner, hook in found] == ORDER
     assert stored("contract_state", "slot") == stored("contract_state_change", "slot") == []
+
+
+@pytest.mark.checklist("HOK-13")
+def test_the_result_of_a_hooks_execution_belongs_to_the_hook_system_contract() -> None:
+    stream = ContractStream()
+    parent = transfer(stream)
+    at = stream.call(HOOKS, function_result(OTHER), parent=parent, nonce=1)
+    load(stream.block())
+
+    assert stored("contract_result", "consensus_timestamp, contract_id") == [(at, HOOKS)]
 
 
 @pytest.mark.checklist("HOK-10")

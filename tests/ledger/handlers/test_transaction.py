@@ -3,7 +3,6 @@
 import hashlib
 
 import pytest
-from django.db import connection
 
 from ledger.stream.record.compose import SUCCESS, transfer_list
 from mirror.values import wire
@@ -192,16 +191,43 @@ def test_limits_of_custom_fees_and_the_batch_key_are_serialized() -> None:
 
 
 @pytest.mark.checklist("TX-20")
-def test_there_is_no_column_for_high_volume_pricing() -> None:
+def test_high_volume_and_its_price_are_stored() -> None:
     stream = Stream()
-    stream.happen("cryptoTransfer", whole={"high_volume": True})
+    record = {"high_volume_pricing_multiplier": 4000}
+    stream.happen("cryptoTransfer", record=record, whole={"high_volume": True})
+    stream.happen("cryptoTransfer")
 
     load(stream.block())
 
-    assert stored("transaction", "result") == [(SUCCESS,)]
-    with connection.cursor() as cursor:
-        cursor.execute("select * from transaction limit 0")
-        assert "high_volume" not in {column.name for column in cursor.description}
+    columns = "index, high_volume, high_volume_pricing_multiplier, congestion_pricing_multiplier"
+    assert stored("transaction", columns) == [(0, True, 4000, None), (1, False, 0, None)]
+
+
+@pytest.mark.checklist("TX-22")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "state_signature_transaction",
+        "hints_preprocessing_vote",
+        "hints_key_publication",
+        "hints_partial_signature",
+        "history_proof_signature",
+        "history_proof_key_publication",
+        "history_proof_vote",
+        "crs_publication",
+        "migration_root_hash_vote",
+    ],
+)
+def test_a_transaction_of_the_nodes_among_themselves_has_a_row_and_a_hash_alone(kind: str) -> None:
+    stream = Stream()
+    at = stream.happen(kind)
+
+    load(stream.block())
+
+    number = TransactionBody.DESCRIPTOR.fields_by_name[kind].number
+    assert stored("transaction", "type, entity_id, result") == [(number, None, SUCCESS)]
+    assert stored("transaction_hash", "consensus_timestamp") == [(at,)]
+    assert stored("crypto_transfer", "amount") == []
 
 
 @pytest.mark.checklist("PARSE-02")

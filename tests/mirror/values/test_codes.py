@@ -37,7 +37,7 @@ def test_a_number_without_type_is_unknown(number):
 
 
 @pytest.mark.checklist("MAP-02")
-@pytest.mark.parametrize("number", [109, 114, 149, 151, 154, 161, 402, 498, 527, 1000, -1])
+@pytest.mark.parametrize("number", [109, 114, 149, 151, 154, 161, 402, 498, 536, 1000, -1])
 def test_gaps_in_the_result_codes_are_unknown(number):
     assert result_codes.name(number) == "UNKNOWN"
 
@@ -50,8 +50,9 @@ def test_gaps_in_the_result_codes_are_unknown(number):
         (21, "UNKNOWN"),
         (22, "SUCCESS"),
         (401, "INVALID_SERIALIZED_TX_MESSAGE_HASH_ALGORITHM"),
-        (505, "LAMBDA_STORAGE_UPDATE_BYTES_TOO_LONG"),
+        (505, "EVM_HOOK_STORAGE_UPDATE_BYTES_TOO_LONG"),
         (526, "NODE_ACCOUNT_HAS_ZERO_BALANCE"),
+        (534, "REGISTERED_NODE_STILL_ASSOCIATED"),
     ],
 )
 def test_result_codes_have_their_names(number, name):

@@ -117,3 +117,38 @@ def test_a_deleted_node_keeps_its_other_columns() -> None:
     assert stored("node", COLUMNS) == [(7, 1001, KEY_BYTES, True, True, f"[{at},)")]
     assert stored("node_history", COLUMNS) == [(7, 1001, KEY_BYTES, True, False, f"[{created},{at})")]
     assert stored("transaction", "entity_id") == [(None,), (1001,)]
+
+
+@pytest.mark.checklist("NOD-07")
+def test_a_node_is_associated_with_the_registered_nodes_it_was_created_with() -> None:
+    stream = Stream()
+    body = {"account_id": num(1001), "associated_registered_node": [5, 3]}
+    stream.happen("nodeCreate", body, receipt(node_id=7))
+    stream.happen("nodeCreate", {"account_id": num(1002)}, receipt(node_id=8))
+
+    load(stream.block())
+
+    assert stored("node", "node_id, associated_registered_nodes") == [(7, [5, 3]), (8, [])]
+
+
+@pytest.mark.checklist("NOD-07")
+def test_an_update_changes_the_associated_registered_nodes_only_if_it_lists_them() -> None:
+    stream = Stream()
+    body = {"account_id": num(1001), "associated_registered_node": [5]}
+    stream.happen("nodeCreate", body, receipt(node_id=7))
+    first = stream.block()
+    update(stream, {"account_id": num(1002)})
+    second = stream.block()
+    update(stream, {"associated_registered_node_list": {"associated_registered_node": [6, 9]}})
+    third = stream.block()
+    update(stream, {"associated_registered_node_list": {}})
+
+    load_in_any_batches(first, second, third, stream.block())
+
+    assert stored("node", "account_id, associated_registered_nodes") == [(1002, [])]
+    assert stored("node_history", "timestamp_range, associated_registered_nodes")[0][1] == [5]
+    assert [row[1] for row in stored("node_history", "timestamp_range, associated_registered_nodes")] == [
+        [5],
+        [5],
+        [6, 9],
+    ]

@@ -68,6 +68,7 @@ def test_the_record_repeats_the_result():
             "paid_staking_rewards": transfers,
             "assessed_custom_fees": [{"amount": 3}],
             "schedule_ref": {"scheduleNum": 9},
+            "congestion_pricing_multiplier": 7,
             "high_volume_pricing_multiplier": 4,
         },
     )
@@ -84,6 +85,7 @@ def test_the_record_repeats_the_result():
     assert record.assessed_custom_fees[0].amount == 3
     assert record.scheduleRef.scheduleNum == 9
     assert record.high_volume_pricing_multiplier == 4
+    assert item.congestion_pricing_multiplier == 7
 
 
 def test_a_transaction_sent_in_the_older_form_keeps_its_hash():

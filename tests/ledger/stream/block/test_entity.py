@@ -18,6 +18,7 @@ from tests.ledger.stream.block.blocks import (
     NODES,
     OTHER,
     PAYER,
+    REGISTERED_NODES,
     SUCCESS,
     TOKEN,
     TOKENS,
@@ -73,6 +74,25 @@ def test_a_node_is_also_known_by_its_own_key():
     stream.happen("nodeCreate", changes=[update(NODES, {"node_id_key": {"id": 9}}, {"node_value": {}})])
 
     assert items_of(stream)[0].record.receipt.node_id == 9
+
+
+@pytest.mark.checklist("RGN-07")
+def test_a_created_registered_node_is_found_by_its_entity_number():
+    stream = BlockStream()
+    inner = [stream.signed("registeredNodeCreate"), stream.signed("registeredNodeCreate")]
+    at = stream.happen(
+        "atomic_batch",
+        {"transactions": inner},
+        changes=[
+            update(REGISTERED_NODES, {"entity_number_key": {"value": 17}}, {"registered_node_value": {}}),
+            update(REGISTERED_NODES, {"entity_number_key": {"value": 16}}, {"registered_node_value": {}}),
+            update(NODES, {"node_id_key": {"id": 99}}, {"node_value": {}}),
+        ],
+    )
+    stream.happen("", inner=True, parent=at)
+    stream.happen("", inner=True, parent=at)
+
+    assert [item.record.receipt.registered_node_id for item in items_of(stream)] == [0, 16, 17]
 
 
 def test_an_unchanged_entity_was_not_created():

@@ -1,0 +1,114 @@
+"""Registered nodes (HIP-1137): created, updated, deleted."""
+
+from ipaddress import ip_address
+from typing import Any
+
+from ledger.handlers.columns import text
+from ledger.ingest.batch import Batch
+from ledger.ingest.registry import handles
+from ledger.stream.record.item import RecordItem
+from mirror.values.hapi import RegisteredServiceEndpoint
+from network.models import RegisteredNode
+from network.models.registered_node import Kind
+
+_KINDS = {
+    "block_node": Kind.BLOCK_NODE,
+    "general_service": Kind.GENERAL_SERVICE,
+    "mirror_node": Kind.MIRROR_NODE,
+    "rpc_relay": Kind.RPC_RELAY,
+}
+_BLOCK_NODE_APIS = {
+    number: name for name, number in RegisteredServiceEndpoint.BlockNodeEndpoint.BlockNodeApi.items()
+}
+_ADDRESS_LENGTHS = (4, 16)
+
+_MAX_ID = (1 << 63) - 1
+
+
+@handles("REGISTEREDNODECREATE")
+def registered_node_create(item: RecordItem, batch: Batch) -> None:
+    """Create a registered node. Source: body.registeredNodeCreate, receipt.registered_node_id.
+
+    Rows: registered_node version.
+    """
+    # BODY
+    body, at = item.body.registeredNodeCreate, item.consensus_timestamp
+    registered_node_id = item.record.receipt.registered_node_id
+    if registered_node_id > _MAX_ID:
+        batch.recoverable(item, f"no registered node has the id {registered_node_id - (1 << 64)}")
+        return
+    # ROWS
+    batch.upsert(
+        RegisteredNode,
+        since=at,
+        registered_node_id=registered_node_id,
+        admin_key=body.admin_key.SerializeToString() if body.HasField("admin_key") else None,
+        created_timestamp=at,
+        deleted=False,
+        description=text(body.description),
+        **_endpoints(body.service_endpoint),
+    )
+
+
+@handles("REGISTEREDNODEUPDATE")
+def registered_node_update(item: RecordItem, batch: Batch) -> None:
+    """Change what the body sets of a registered node; endpoints replace all that it had.
+
+    Source: body.registeredNodeUpdate. Rows: registered_node version.
+    """
+    # BODY
+    body = item.body.registeredNodeUpdate
+    columns: dict[str, Any] = {}
+    if body.HasField("admin_key"):
+        columns["admin_key"] = body.admin_key.SerializeToString()
+    if body.HasField("description"):
+        columns["description"] = text(body.description.value)
+    if body.service_endpoint:
+        columns |= _endpoints(body.service_endpoint)
+    # ROWS
+    batch.upsert(
+        RegisteredNode,
+        since=item.consensus_timestamp,
+        registered_node_id=body.registered_node_id,
+        deleted=False,
+        **columns,
+    )
+
+
+@handles("REGISTEREDNODEDELETE")
+def registered_node_delete(item: RecordItem, batch: Batch) -> None:
+    """Delete a registered node. Source: body.registeredNodeDelete. Rows: registered_node version."""
+    batch.upsert(
+        RegisteredNode,
+        since=item.consensus_timestamp,
+        registered_node_id=item.body.registeredNodeDelete.registered_node_id,
+        deleted=True,
+    )
+
+
+def _endpoints(endpoints: Any) -> dict[str, Any]:
+    """Return the columns of the endpoints: themselves and, once each and in order, their kinds."""
+    kinds = {_KINDS.get(endpoint.WhichOneof("endpoint_type"), Kind.UNKNOWN).value for endpoint in endpoints}
+    return {
+        "service_endpoints": [_endpoint(endpoint) for endpoint in endpoints],
+        "type": sorted(kinds),
+    }
+
+
+def _endpoint(endpoint: Any) -> dict[str, Any]:
+    """Return the JSON of a RegisteredServiceEndpoint, without what it does not have."""
+    stored: dict[str, Any] = {"port": endpoint.port, "requires_tls": endpoint.requires_tls}
+    address = endpoint.WhichOneof("address")
+    if address == "domain_name":
+        stored["domain_name"] = text(endpoint.domain_name)
+    elif address == "ip_address" and len(endpoint.ip_address) in _ADDRESS_LENGTHS:
+        stored["ip_address"] = str(ip_address(endpoint.ip_address))
+    kind = endpoint.WhichOneof("endpoint_type")
+    if kind == "block_node":
+        apis = endpoint.block_node.endpoint_api
+        stored[kind] = {"endpoint_apis": [_BLOCK_NODE_APIS.get(api, "UNRECOGNIZED") for api in apis]}
+    elif kind == "general_service":
+        stored[kind] = {"description": text(endpoint.general_service.description)}
+    elif kind is not None:
+        stored[kind] = {}
+    return stored
