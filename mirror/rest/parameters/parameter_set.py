@@ -162,8 +162,8 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
     """The parameters of a classic endpoint. An instance is those of one request.
 
     `strict` endpoints differ in two ways: a value has at most one colon, and problems are reported in the
-    order of the request, an unknown name once. The others report too many repeats first, then invalid
-    values, then unknown names, each time they occur.
+    order of the request, an unknown name once. The others report invalid values first, then unknown names,
+    each time they occur.
 
     Errors: BadRequest with all problems together.
     """
@@ -199,9 +199,7 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
 
     def _read(self, sent: Texts) -> None:
         split = split_two if self.strict else split_last
-        most = config.value("rest.query.maxRepeatedQueryParameters")
         in_order: list[str] = []
-        too_many: list[str] = []
         invalid: list[str] = []
         unknown: list[str] = []
         meaningless: Failure | None = None
@@ -211,12 +209,6 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
                 (in_order if self.strict else unknown).extend([f"Unknown query parameter: {name}"] * times)
                 continue
             key, parameter = self.by_name[name]
-            if len(texts) > most:
-                (in_order if self.strict else too_many).append(
-                    "Parameter values count exceeds maximum number allowed: "
-                    f"{name} count: {len(texts)} max: {most}"
-                )
-                continue
             comparisons = []
             for text in texts:
                 try:
@@ -230,7 +222,7 @@ class ParameterSet(BaseFilterSet, metaclass=FilterSetMetaclass):
                     meaningless = meaningless or failure
             if len(comparisons) == len(texts):
                 setattr(self, key, parameter.combined(comparisons))
-        if problems := [*in_order, *too_many, *invalid, *unknown]:
+        if problems := [*in_order, *invalid, *unknown]:
             raise BadRequest(*problems)
         if meaningless is not None:
             raise meaningless

@@ -7,6 +7,9 @@ links.
 import re
 from urllib.parse import unquote
 
+from mirror import config
+from mirror.rest.answers.errors import BadRequest
+
 MAX_PAIRS = 1000
 
 # A value no parameter accepts: PostgreSQL's text can't hold it either.
@@ -14,7 +17,6 @@ UNUSABLE = "\x00"
 
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _BRACKETS = re.compile(r"([^\[\]]+)\[([^\[\]]*)\](.*)", re.DOTALL)
-_MAX_LIST_INDEX = 20
 _LOWER_CASE_VALUES = ("order", "result")
 
 #: Name -> its texts, both as they were sent.
@@ -25,13 +27,15 @@ def classic_query(raw: str) -> Texts:
     """Read the query string of a classic endpoint: names, and values of `order` and `result`, in lower case.
 
     `name[]` and `name[0]` are `name`. A name with any other brackets gets a value that no parameter accepts.
+    Errors: BadRequest for a name that is repeated more often than the settings allow.
     """
     texts: Texts = {}
+    most: int = config.value("rest.query.maxRepeatedQueryParameters")
     for pair in _pairs(raw):
         name, value = _split(pair)
         if "[" in name and (bracketed := _BRACKETS.fullmatch(name)):
             name, index, rest = bracketed.groups()
-            is_list = not rest and (not index or (index.isdecimal() and int(index[:9]) <= _MAX_LIST_INDEX))
+            is_list = not rest and (not index or (index.isdecimal() and int(index[:9]) <= most))
             if not is_list:
                 value = UNUSABLE
         if not name:
@@ -40,6 +44,9 @@ def classic_query(raw: str) -> Texts:
         if name in _LOWER_CASE_VALUES:
             value = value.lower()
         texts.setdefault(name, []).append(value)
+    if len(raw) > most and any(len(values) > most for values in texts.values()):
+        elements = "element" if most == 1 else "elements"
+        raise BadRequest(f"Array limit exceeded. Only {most} {elements} allowed in an array.")
     return texts
 
 

@@ -377,7 +377,7 @@ class TestFilters:
             ("from=-5&limit=0", ["Invalid parameter: limit"]),
             (
                 "&".join(["from=1"] * 101),
-                ["Parameter values count exceeds maximum number allowed: from count: 101 max: 100"],
+                ["Array limit exceeded. Only 100 elements allowed in an array."],
             ),
         ],
     )

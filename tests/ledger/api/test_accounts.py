@@ -298,8 +298,19 @@ def test_every_problem_of_the_query_is_named(api, query, messages):
 
 def test_too_many_values_are_refused(api):
     answer = api.get(f"{ACCOUNTS}?" + "&".join(["account.id=5"] * 101))
-    message = "Parameter values count exceeds maximum number allowed: account.id count: 101 max: 100"
+    message = "Array limit exceeded. Only 100 elements allowed in an array."
     assert (answer.status, answer.messages) == (400, [message])
+
+
+@pytest.mark.usefixtures("five")
+@pytest.mark.parametrize("times", [2, 20, 21, 22, 100])
+def test_repeated_values_stay_a_list_however_many_they_are(api, times):
+    for name in ("account.id", "account.id[]"):
+        query = "&".join([f"{name}=11", *[f"{name}=12"] * (times - 1)])
+        assert [row["account"] for row in api.get(f"{ACCOUNTS}?{query}").json()["accounts"]] == [
+            "0.0.11",
+            "0.0.12",
+        ]
 
 
 @pytest.mark.usefixtures("five")

@@ -1,5 +1,6 @@
 import pytest
 
+from mirror.rest.answers.errors import BadRequest
 from mirror.rest.parameters.query_string import UNUSABLE, classic_query, newer_query
 
 
@@ -17,7 +18,8 @@ from mirror.rest.parameters.query_string import UNUSABLE, classic_query, newer_q
         ("=5", {}),
         ("a[]=1&a[]=2", {"a": ["1", "2"]}),
         ("a[0]=1&a%5B20%5D=2", {"a": ["1", "2"]}),
-        ("a[21]=1", {"a": [UNUSABLE]}),
+        ("a[21]=1&a[100]=2", {"a": ["1", "2"]}),
+        ("a[101]=1", {"a": [UNUSABLE]}),
         ("a[x]=1", {"a": [UNUSABLE]}),
         ("a[][x]=1", {"a": [UNUSABLE]}),
         ("[x]=1", {"[x]": ["1"]}),
@@ -40,3 +42,15 @@ def test_a_newer_query_keeps_everything_as_it_is():
 def test_pairs_beyond_the_thousandth_are_dropped():
     query = classic_query("&".join(f"n{number}=1" for number in range(1100)))
     assert list(query)[-1] == "n999"
+
+
+@pytest.mark.parametrize("pair", ["a=", "A=1&a=1", "a[]=1", "a[0]=1", "x.y=%20"])
+@pytest.mark.parametrize(("most", "elements"), [(100, "100 elements"), (8, "8 elements"), (1, "1 element")])
+def test_a_name_may_be_repeated_as_often_as_the_setting_says(settings_of, pair, most, elements):
+    settings_of({"rest.query.maxRepeatedQueryParameters": most})
+    pairs = "&".join([pair] * most).split("&")[:most]
+    ((_, texts),) = classic_query("&".join(pairs)).items()
+    assert len(texts) == most
+    with pytest.raises(BadRequest) as refused:
+        classic_query("&".join([*pairs, pair]))
+    assert str(refused.value) == f"Array limit exceeded. Only {elements} allowed in an array."
