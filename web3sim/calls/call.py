@@ -31,7 +31,7 @@ from web3sim.engine.interface import (
     StateReader,
     Status,
 )
-from web3sim.state.blocks import BlockSelector, InvalidBlock, SelectedBlock, UnknownBlock, find_block
+from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
 from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
@@ -114,9 +114,8 @@ def answer(call: Call) -> Answer:
         return _answered(call)
     except _Refused as refused:
         return Answer(HTTPStatus.BAD_REQUEST, problems=(refused.problem,))
-    except (UnknownBlock, InvalidBlock) as error:
-        detail = str(error) if isinstance(error, UnknownBlock) else f"JSON parse error: {error}"
-        return Answer(HTTPStatus.BAD_REQUEST, problems=(Problem("Bad Request", detail),))
+    except UnknownBlock as error:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(Problem("Bad Request", str(error)),))
     except NotSupported as error:
         return Answer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
     except DeadlinePassed:

@@ -5,6 +5,7 @@ Source: record_file. A block number is `index`; a hash is 96 hex digits, of whic
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mirror.db.sql import MAX_INT64, Row
 from mirror.values import entity_id
@@ -19,11 +20,9 @@ NO_HASH = bytes(WORD)
 
 _LATEST = frozenset({"", "latest", "pending", "safe", "finalized"})
 _EARLIEST = "earliest"
-_DECIMAL = re.compile(r"\+?[0-9]+")
-_HEX = re.compile(r"0x\+?[0-9a-fA-F]+")
-_HASH = re.compile(r"0x([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
-# More digits than any number has, in any form; int() need not read them.
-_MOST_DIGITS = 1000
+_DECIMAL = re.compile(r"[0-9]{1,20}")
+_HEX = re.compile(r"0[xX]([0-9a-fA-F]{1,16})")
+_HASH = re.compile(r"0[xX]([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 
 _COINBASE_NUM = 98
 
@@ -34,27 +33,19 @@ _COLUMNS = "index, hash, consensus_start, consensus_end"
 
 
 class InvalidBlock(ValueError):
-    """`Invalid block value: ...`: a text that is no block, or a hash that no block has."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"Invalid block value: {text}")
+    """A text that is no block, or a number of more than 63 bits; the message says which."""
 
 
 class UnknownBlock(Exception):
-    """`Unknown block number`: no stored block has the number, or none is stored."""
+    """`Unknown block number`: no stored block has the number or the hash, or none is stored."""
 
     def __init__(self) -> None:
         super().__init__("Unknown block number")
 
 
-@dataclass(frozen=True, slots=True)
-class BlockSelector:
-    """The block that a `block` selects: by number or beginning of a hash (lower case), earliest or latest.
+class BlockSelector(NamedTuple):
+    """The block that a `block` selects: by number or beginning of a hash (lower case), earliest or latest."""
 
-    `text` is as it was given.
-    """
-
-    text: str = ""
     number: int | None = None
     hash: str | None = None
     earliest: bool = False
@@ -94,40 +85,40 @@ class SelectedBlock:
 def parse_block(text: str | None) -> BlockSelector:
     """Read the text of a `block`. Errors: InvalidBlock.
 
-    Names in any case, decimal or 0x numbers of at most 63 bits, hashes of 32 or 48 bytes; nothing and None
-    are the latest.
+    Names in any case, numbers of up to 20 decimal or 16 hex digits, hashes of 32 or 48 bytes; nothing and
+    None are the latest.
     """
     name = (text or "").lower()
     if name in _LATEST:
         return LATEST
     assert text is not None
     if name == _EARLIEST:
-        return BlockSelector(text, earliest=True)
+        return BlockSelector(earliest=True)
     if (hash_ := _HASH.fullmatch(text)) is not None:
-        number = int(text, 16)
-        return (
-            BlockSelector(text, number=number)
-            if number <= MAX_INT64
-            else BlockSelector(text, hash=hash_[1].lower())
-        )
-    if len(text) <= _MOST_DIGITS and (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
-        number = int(text.removeprefix("0x"), 16) if text.startswith("0x") else int(text)
-        if number <= MAX_INT64:
-            return BlockSelector(text, number=number)
-    raise InvalidBlock(text)
+        return BlockSelector(hash=hash_[1].lower())
+    if (digits := _HEX.fullmatch(text)) is not None:
+        return _numbered(int(digits[1], 16), f"Hex value out of range for block: {text}")
+    if _DECIMAL.fullmatch(text):
+        return _numbered(int(text), f"Decimal value out of range for block: {text}")
+    raise InvalidBlock(f"Invalid block value: {text}")
+
+
+def _numbered(number: int, beyond: str) -> BlockSelector:
+    if number > MAX_INT64:
+        raise InvalidBlock(beyond)
+    return BlockSelector(number=number)
 
 
 def find_block(selector: BlockSelector, reading: Reading) -> SelectedBlock:
     """The stored block a request asks for.
 
-    Errors: UnknownBlock; InvalidBlock for a hash that no stored block has; those of `reading`.
+    Errors: UnknownBlock; those of `reading`.
     """
     # What asks for no block in particular gets the current state, whatever else is asked of the same block.
-    is_latest = selector.number is None and selector.hash is None and not selector.earliest
-    key = (selector.number, selector.hash, selector.earliest)
-    found: StoredBlock | None = caches().blocks.get_or_put(key, lambda: _read(selector, reading))
+    is_latest = selector == LATEST
+    found: StoredBlock | None = caches().blocks.get_or_put(selector, lambda: _read(selector, reading))
     if found is None:
-        raise UnknownBlock if selector.hash is None else InvalidBlock(selector.text)
+        raise UnknownBlock
     return SelectedBlock(found, None if is_latest else found.consensus_end)
 
 

@@ -35,9 +35,7 @@ def test_members_are_read_as_sent():
         **{"block": "0x10", "data": "0xAB", "estimate": True, "from": ADDRESS, "gas": 21000},
         **{"gasPrice": 5, "to": ADDRESS[2:], "value": 7},
     )
-    assert given == CallBody(
-        "0x10", BlockSelector("0x10", 16), "0xAB", True, ADDRESS, 21000, 5, ADDRESS[2:], 7
-    )
+    assert given == CallBody("0x10", BlockSelector(16), "0xAB", True, ADDRESS, 21000, 5, ADDRESS[2:], 7)
 
 
 @pytest.mark.parametrize(
@@ -61,12 +59,12 @@ def test_members_are_read_as_sent():
         ({"data": None}, "data", None),
         ({"to": ""}, "to", ""),
         ({"to": None}, "to", None),
-        ({"block": 17}, "at", BlockSelector("17", 17)),
+        ({"block": 17}, "at", BlockSelector(17)),
         ({"block": None}, "at", LATEST),
         ({"block": ""}, "at", LATEST),
         ({"block": "PENDING"}, "at", LATEST),
-        ({"block": "Earliest"}, "at", BlockSelector("Earliest", earliest=True)),
-        ({"block": "0x+1f"}, "at", BlockSelector("0x+1f", 31)),
+        ({"block": "Earliest"}, "at", BlockSelector(earliest=True)),
+        ({"block": "0X1f"}, "at", BlockSelector(31)),
     ],
     ids=str,
 )
@@ -77,12 +75,20 @@ def test_values_are_read_leniently(members, field, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        *("-1", "-0x1", "0x-1", "0xzz", "0x", "0X10", "1e3", "1.5", "genesis", " latest", "latest ", "+"),
-        *("9223372036854775808", "0x8000000000000000", "0x" + "ab" * 31, "+-1", "٣", "1" * 5000),
+        *("-1", "-0x1", "0x-1", "0xzz", "0x", "1e3", "1.5", "genesis", " latest", "latest ", "+"),
+        *("9" * 21, "0x" + "1" * 17, "0x" + "ab" * 31, "+7", "+-1", "٣", "1" * 5000),
     ],
 )
 def test_a_block_that_is_none_is_a_problem_of_the_document(text):
     assert details({"block": text, "to": "zz"}) == (f"JSON parse error: Invalid block value: {text}",)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("9223372036854775808", "Decimal"), ("0x8000000000000000", "Hex")]
+)
+def test_a_block_of_too_many_bits_is_a_problem_of_the_document(text, kind):
+    detail = f"JSON parse error: {kind} value out of range for block: {text}"
+    assert details({"block": text, "to": "zz"}) == (detail,)
 
 
 @pytest.mark.parametrize("value", [-5, 2.5])
