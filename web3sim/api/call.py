@@ -23,12 +23,37 @@ from mirror.values.shapes import Hex, Int64, SchemaMetadata
 from web3sim.api.view import ContractCallErrorJson, SimulationView, TooManyRequests, Unsuccessful
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.call import Answer, Call
+from web3sim.calls.overrides import meant
 from web3sim.limits import buckets, filters, throttle
 from web3sim.processes import pool
 from web3sim.processes.pool import Unanswered
 
 # JSON
 Address = Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]{40}$", example="0x" + "00" * 18 + "03e9")]
+
+Word = Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]{64}$", example=f"0x{1:064x}")]
+Amount = Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]{1,16}$", example="0x2540be400")]
+
+
+class SlotJson(TypedDict):
+    key: Word
+    value: Word
+
+
+class StateOverrideJson(TypedDict):
+    """What to assume about an account in place of what is stored; one that is missing is made up.
+
+    The balance is in tinybars. `state` is the whole storage, `state_diff` the slots that differ: give one of
+    them, of at most 100 slots.
+    """
+
+    address: Address
+    balance: NotRequired[Amount | None]
+    code: NotRequired[Annotated[str, SchemaMetadata(pattern="^(0x)?([0-9a-fA-F]{2})*$")] | None]
+    nonce: NotRequired[Amount | None]
+    state: NotRequired[list[SlotJson] | None]
+    state_diff: NotRequired[list[SlotJson] | None]
+
 
 ContractCallJson = TypedDict(
     "ContractCallJson",
@@ -41,6 +66,7 @@ ContractCallJson = TypedDict(
         "from": NotRequired[Address | None],
         "gas": NotRequired[Int64],
         "gasPrice": NotRequired[Int64 | None],
+        "state_overrides": NotRequired[list[StateOverrideJson] | None],
         "to": NotRequired[Annotated[str, SchemaMetadata(pattern="^((0x)?[0-9a-fA-F]{40})?$")] | None],
         "value": NotRequired[Int64 | None],
     },
@@ -64,6 +90,16 @@ _EXAMPLES: Mapping[str, Any] = {
         "000000000000000000000000000000000000000000000000000000000000000a",
         "estimate": True,
         "from": "0x00000000000000000000000000000000000003ea",
+        "to": "0x00000000000000000000000000000000000004d2",
+    },
+    "override": {
+        "data": "0x70a0823100000000000000000000000000000000000000000000000000000000000003e9",
+        "state_overrides": [
+            {
+                "address": "0x00000000000000000000000000000000000004d2",
+                "state_diff": [{"key": f"0x{0:064x}", "value": f"0x{1:064x}"}],
+            }
+        ],
         "to": "0x00000000000000000000000000000000000004d2",
     },
     "create": {"data": "0x6080604052600a6011600039600a6000f3602a60005260206000f3", "gas": 1_000_000},
@@ -118,7 +154,7 @@ class ContractCall(SimulationView):
         """POST: simulate a call on the state of now or of a block, or estimate the gas that it needs.
 
         Nothing is changed. Without `to` the data is the code that creates a contract, and the result the code
-        of that contract.
+        of that contract. `state_overrides` has at most 100 accounts.
         """
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
@@ -170,6 +206,8 @@ def _answer(body: CallBody, deadline: float) -> Answer:
 
 def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
     """Return the call that a body describes. Errors: InvalidBody."""
+    if body.state_overrides and not config.value("web3.enableStateOverrides"):
+        raise InvalidBody("State overrides are not supported.")
     most: int = config.value("web3.evm.maxGasLimit")
     if body.gas > most:
         raise InvalidBody(f"gas field must be less than or equal to {most}")
@@ -187,4 +225,5 @@ def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
         body.estimate,
         engine or config.value("web3.evm.engine"),
         deadline,
+        meant(body.state_overrides),
     )

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from mirror import config
 from mirror.db.sql import MAX_INT64, MIN_INT64
-from web3sim.calls.json_text import Members, Number, UnreadableJson, Value, read_object
+from web3sim.calls import overrides
+from web3sim.calls.json_text import LongList, Members, Number, UnreadableJson, Value, read_object
+from web3sim.calls.overrides import OverrideText
 from web3sim.state.blocks import LATEST, BlockSelector, InvalidBlock, parse_block
 
 DEFAULT_GAS = 15_000_000
@@ -20,6 +22,7 @@ _MOST_DATA_DIGITS = 1_048_576
 _ADDRESS = re.compile(r"(?:0x)?[0-9a-fA-F]{40}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
+_OVERRIDES = LongList(overrides.MEMBER, overrides.MOST_TOKENS)
 _TEXTS_OF_NOTHING = ("", "null")
 
 # How deployment code begins as compilers write it.
@@ -48,6 +51,7 @@ class CallBody(NamedTuple):
     gas_price: int = 0
     to: str | None = None
     value: int = 0
+    state_overrides: tuple[OverrideText, ...] = ()
 
 
 def longest_document() -> int:
@@ -72,7 +76,7 @@ def read(body: bytes) -> CallBody:
         raise InvalidBody("Required request body is missing")
     fields: dict[str, Any] = {}
     try:
-        for name, value in read_object(body, longest_document()):
+        for name, value in read_object(body, longest_document(), _OVERRIDES):
             if name == "block":
                 fields["block"] = text = _text(name, value)
                 fields["at"] = parse_block(text)
@@ -82,6 +86,8 @@ def read(body: bytes) -> CallBody:
                 fields[_INTEGERS[name]] = _integer(name, value)
             elif name == "estimate":
                 fields["estimate"] = _boolean(name, value)
+            elif name == overrides.MEMBER:
+                fields[name] = overrides.read(value)
     except (UnreadableJson, InvalidBlock) as error:
         raise InvalidBody(f"JSON parse error: {error}") from None
     return CallBody(**fields)
@@ -155,6 +161,8 @@ def _violations(call: CallBody) -> Iterator[str]:
         yield f"gas field must be greater than or equal to {LEAST_GAS}"
     if call.gas_price < 0:
         yield "gasPrice field must be greater than or equal to 0"
+    if call.state_overrides:
+        yield from overrides.violations(call.state_overrides)
     if call.to and not _ADDRESS.fullmatch(call.to):
         yield "to field invalid hexadecimal string"
     if call.value < 0:

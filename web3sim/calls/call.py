@@ -34,6 +34,7 @@ from web3sim.engine.interface import (
 from web3sim.state.blocks import BlockSelector, SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
+from web3sim.state.overrides import OverriddenState, Override
 from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_payer
 from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts
@@ -75,6 +76,7 @@ class Call(NamedTuple):
     estimate: bool
     engine: str
     deadline: float
+    overrides: tuple[Override, ...] = ()
 
 
 class Problem(NamedTuple):
@@ -166,17 +168,19 @@ class _Simulation:
         self._call, self._selected = call, selected
         self._engine: Engine = registry.engine(call.engine)
         self._creates = call.to is None or call.to == ZERO_ADDRESS
+        reader: StateReader = OverriddenState(state, call.overrides) if call.overrides else state
+        others = [call.sender or TREASURY_ADDRESS, *(each.address for each in call.overrides)]
         if call.to is not None and not self._creates:
-            state.begin(call.to, [call.sender or TREASURY_ADDRESS])
-        payer = _payer(call, state)
+            state.begin(call.to, others)
+        payer = _payer(call, state, reader)
         self._sender = payer.address
         self._price = gas_price()
         if call.gas < intrinsic_gas(call.data, creates=self._creates):
             raise _Refused(_INSUFFICIENT_GAS)
         _check_balance(call, payer, self._price)
-        self._state: StateReader = state
+        self._state: StateReader = reader
         if call.value > payer.balance:
-            self._state = _Funded(state, payer.address)
+            self._state = _Funded(reader, payer.address)
         self._system = NetworkContracts(state)
         self._new_address = state.next_contract_address() if self._creates else None
 
@@ -216,12 +220,10 @@ class _Simulation:
 # PAYER
 
 
-def _payer(call: Call, state: LedgerState) -> Payer:
-    payer = find_payer(state, call.sender, value=call.value)
+def _payer(call: Call, state: LedgerState, reader: StateReader) -> Payer:
+    payer = find_payer(state, call.sender, value=call.value, overridden=reader)
     if payer is None:
         raise _Refused(_NO_PAYER, "Sender account not found.")
-    if payer.is_contract:
-        raise _Refused(_NO_PAYER, "Sender account is a smart contract.")
     return payer
 
 

@@ -1,7 +1,7 @@
 """JSON of contract calls, read by `json` with the limits of the endpoint.
 
 Bounded are the document and its names (characters), its nesting, its tokens (names, values, opening and
-closing brackets) and the digits of a number.
+closing brackets) and the digits of a number. One member may be a long list, which has a bound of its own.
 """
 
 import json
@@ -40,13 +40,20 @@ class Members(list[tuple[str, Any]]):
 Value = str | Number | bool | Members | list[Any] | None
 
 
-def read_object(body: bytes, most: int) -> Members:
+class LongList(NamedTuple):
+    """The name of a member of the document that may be a list of this many tokens."""
+
+    name: str
+    most_tokens: int
+
+
+def read_object(body: bytes, most: int, long_list: LongList) -> Members:
     """Return the members of a document that is an object of at most `most` bytes. Errors: UnreadableJson."""
     if len(body) > most:
         raise UnreadableJson(f"The document is longer than {most} characters")
     try:
         text = body.decode().removeprefix("\ufeff")
-        _check_size(text)
+        _check_size(text, long_list)
         document = _DECODER.decode(text)
     except UnicodeDecodeError as error:
         raise UnreadableJson(f"The document is not UTF-8 at byte {error.start}") from None
@@ -78,18 +85,31 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _check_size(text: str) -> None:
+def _check_size(text: str, long_list: LongList) -> None:
     """Refuse many tokens and deep nesting before `json` takes time and the thread's stack for them."""
-    depth = 0
-    for count, token in enumerate(_TOKEN.finditer(text), start=1):
-        if count > _MAX_TOKENS:
-            raise UnreadableJson(f"The document has more than {_MAX_TOKENS} names, values and brackets")
-        if token[0] in ("[", "{"):
+    depth = count = in_list = 0
+    name, is_in_list = f'"{long_list.name}"', False
+    before = ""
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token == "[" and depth == 1 and before == name:
+            is_in_list = True
+        if is_in_list:
+            in_list += 1
+        else:
+            count += 1
+        if count > _MAX_TOKENS or in_list > long_list.most_tokens:
+            most = long_list.most_tokens if is_in_list else _MAX_TOKENS
+            what = long_list.name if is_in_list else "The document"
+            raise UnreadableJson(f"{what} has more than {most} names, values and brackets")
+        if token in ("[", "{"):
             depth += 1
             if depth > _MAX_DEPTH:
                 raise UnreadableJson(f"The document is nested deeper than {_MAX_DEPTH}")
-        elif token[0] in ("]", "}"):
+        elif token in ("]", "}"):
             depth -= 1
+            is_in_list = is_in_list and depth > 1
+        before = token
 
 
 def _text(text: str) -> str:

@@ -3,39 +3,47 @@
 from dataclasses import dataclass
 
 from mirror.values import entity_id
-from web3sim.engine.interface import AccountKind, Address
+from web3sim.engine.interface import AccountKind, Address, StateReader
 from web3sim.state.ledger import LedgerState
 
 # The treasury, 0.0.2, pays for calls that name no sender.
 _TREASURY_NUM = 2
 TREASURY_ADDRESS = entity_id.long_zero(_TREASURY_NUM)
 ZERO_ADDRESS = bytes(20)
-_TYPES = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
+_KINDS = frozenset({AccountKind.ACCOUNT, AccountKind.CONTRACT})
+_TYPES = frozenset(kind.name for kind in _KINDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """`address` is how the EVM names it, `balance` the stored one in tinybars."""
+    """`address` is how the EVM names it, `balance` that in tinybars."""
 
     address: Address
-    entity_id: int
-    is_contract: bool
     balance: int
 
 
-def find_payer(state: LedgerState, sender: Address | None, *, value: int) -> Payer | None:
+def find_payer(
+    state: LedgerState, sender: Address | None, *, value: int, overridden: StateReader | None = None
+) -> Payer | None:
     """The account of a sender; None when there is no such account.
 
-    Its long-zero address names it also if it has an address of its own. Without sender, or with the zero
-    address, and without value it is the treasury, which then need not be stored.
+    Its long-zero address names it also if it has an address of its own. For a contract the treasury pays,
+    and calls: no contract can. So does it without sender, or with the zero address, and without value; then
+    it need not be stored. `overridden` is the state with what the request itself says about accounts.
     """
+    reader = overridden or state
     if not value and (sender is None or sender == ZERO_ADDRESS):
-        found = state.entity_of_any_address(TREASURY_ADDRESS)
-        balance = 0 if found is None else found.balance
-        treasury = state.encoded(_TREASURY_NUM)
-        return Payer(TREASURY_ADDRESS, treasury, is_contract=False, balance=balance)
-    found = None if sender is None else state.entity_of_any_address(sender)
-    if found is None or found.type not in _TYPES:
+        return _treasury(reader)
+    if sender is None:
         return None
-    is_contract = found.type == AccountKind.CONTRACT.name
-    return Payer(found.address, found.id, is_contract=is_contract, balance=found.balance)
+    stored = state.entity_of_any_address(sender)
+    address = stored.address if stored is not None and stored.type in _TYPES else sender
+    found = reader.account(address)
+    if found is None or found.kind not in _KINDS:
+        return None
+    return _treasury(reader) if found.kind is AccountKind.CONTRACT else Payer(address, found.balance)
+
+
+def _treasury(reader: StateReader) -> Payer:
+    found = reader.account(TREASURY_ADDRESS)
+    return Payer(TREASURY_ADDRESS, 0 if found is None else found.balance)

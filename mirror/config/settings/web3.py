@@ -16,6 +16,8 @@ SETTINGS = (
     Setting("web3.evm.storageFallback", False,
             "At a past block, read a storage slot without a known earlier change as it is now, instead of as "
             "zero."),
+    Setting("web3.enableStateOverrides", True,
+            "Let calls say what to assume about accounts in place of what is stored (`state_overrides`)."),
     Setting("web3.cache.block.expireAfterWrite", "500ms", "How long a block is cached.",
             unit="duration", low=0, high=3600),
     Setting("web3.cache.block.maximumSize", 1000, "Cached blocks.", low=1, high=1_000_000),

@@ -97,11 +97,21 @@ def test_a_sender_that_is_nobody_is_not_found(ledger, sender):
     )
 
 
-def test_a_contract_does_not_pay(ledger):
-    contract(ledger, 5001, ANSWERS)
-    assert problem(to=long_zero(CALLER), sender=long_zero(5001)) == Problem(
-        "PAYER_ACCOUNT_NOT_FOUND", "Sender account is a smart contract."
-    )
+@pytest.mark.parametrize("sender", [OWN_ADDRESS, long_zero(5001)], ids=["own address", "long-zero"])
+@pytest.mark.parametrize("given", [{}, {"value": 3}, {"gas_price": 1}, {"value": 3, "gas_price": 1}], ids=str)
+def test_for_a_contract_the_treasury_pays_and_calls(ledger, sender, given):
+    contract(ledger, 5001, ANSWERS, evm_address=OWN_ADDRESS)
+    for operation in ("CALLER", "ORIGIN"):
+        number = 5002 + (operation == "ORIGIN")
+        contract(ledger, number, code(operation, *RETURN_TOP))
+        assert int.from_bytes(result(to=long_zero(number), sender=sender, **given), "big") == TREASURY
+
+
+def test_who_has_no_key_yet_may_call(ledger):
+    ledger.entity(1003, evm_address=OWN_ADDRESS, key=b"")
+    ledger.entity(1004, alias=bytes([9]) * 20, key=None)
+    assert value_seen(ledger, "CALLER", sender=OWN_ADDRESS) == int.from_bytes(OWN_ADDRESS, "big")
+    assert result(to=long_zero(5005), sender=bytes([9]) * 20)[12:] == bytes([9]) * 20
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,7 @@ EVM_ADDRESS = bytes.fromhex("824eee6b04a9ff7569ba46129644529a45ae84c8")
 def test_without_sender_and_value_the_treasury_pays(build, sender, stored):
     if stored:
         build.entity(2, balance=50)
-    assert find_payer(current(), sender, value=0) == Payer(
-        long_zero(2), 2, is_contract=False, balance=50 if stored else 0
-    )
+    assert find_payer(current(), sender, value=0) == Payer(long_zero(2), 50 if stored else 0)
 
 
 @pytest.mark.parametrize("sender", [None, bytes(20)])
@@ -27,21 +25,19 @@ def test_without_sender_nobody_pays_a_value(build, sender):
 @pytest.mark.parametrize("column", ["alias", "evm_address"])
 def test_a_sender_pays_under_its_own_address(build, sender, column):
     build.entity(2001, balance=99, **{column: EVM_ADDRESS})
-    assert find_payer(current(), sender, value=1) == Payer(EVM_ADDRESS, 2001, is_contract=False, balance=99)
+    assert find_payer(current(), sender, value=1) == Payer(EVM_ADDRESS, 99)
 
 
 def test_a_sender_without_own_address_pays_under_the_long_zero_one(build):
     build.entity(2001, balance=99)
-    assert find_payer(current(), long_zero(2001), value=0) == Payer(
-        long_zero(2001), 2001, is_contract=False, balance=99
-    )
+    assert find_payer(current(), long_zero(2001), value=0) == Payer(long_zero(2001), 99)
 
 
-def test_a_contract_is_told_apart(build):
+@pytest.mark.parametrize("value", [0, 1])
+def test_for_a_contract_the_treasury_pays(build, value):
+    build.entity(2, balance=50)
     build.entity(2002, type="CONTRACT", balance=1)
-    assert find_payer(current(), long_zero(2002), value=0) == Payer(
-        long_zero(2002), 2002, is_contract=True, balance=1
-    )
+    assert find_payer(current(), long_zero(2002), value=value) == Payer(long_zero(2), 50)
 
 
 def test_nobody_else_pays(build):

@@ -7,7 +7,7 @@ from tests.contract.filled import ACCOUNTS, CONTRACTS, TOKENS, fill
 from tests.contract.plans import large_tables, prepared
 from tests.web3sim.state.states import at, current, long_zero
 from web3sim.state import cache
-from web3sim.state.blocks import block_at, block_hashes, find_block, parse_block
+from web3sim.state.blocks import UnknownBlock, block_at, block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
 from web3sim.state.tables.interface import Token
@@ -35,7 +35,7 @@ def read_blocks() -> None:
     for text in ("latest", "earliest", "7", "0x" + "ab" * 32):
         try:
             find_block(parse_block(text), Reading())
-        except ValueError:
+        except UnknownBlock:
             assert text.endswith("ab")
     block_at(START, Reading())
     block_hashes(9, 264, Reading())
