@@ -8,7 +8,7 @@ from django.urls import resolve
 
 from tests.api import Answer, Api
 from tests.build import Build
-from tests.web3sim.engine.world import code
+from tests.web3sim.engine.world import RETURN_TOP, code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
 from web3sim.api import call
 from web3sim.limits.buckets import SharedBuckets
@@ -229,11 +229,38 @@ def test_a_problem_that_nobody_expects_is_logged_and_not_told(client, settings_o
 
 def test_the_examples_of_the_description_are_requests(client):
     examples = call.ContractCall.posted.examples
-    assert set(examples) == {"call", "estimate", "create"}
+    assert set(examples) == {"call", "estimate", "override", "create"}
     answers = {name: post(client, body) for name, body in examples.items()}
-    assert answers["call"].json() == {"result": "0x"}
+    assert answers["call"].json() == answers["override"].json() == {"result": "0x"}
     assert answers["create"].json() == {"result": "0x602a60005260206000f3"}
     assert problems(answers["estimate"])[0][:2] == ("PAYER_ACCOUNT_NOT_FOUND", "Sender account not found.")
+
+
+def test_a_process_keeps_nothing_of_what_a_call_assumed(client):
+    stored = contract(Build(), 5107, code(0, "SLOAD", *RETURN_TOP))
+    address = hex_address(stored)
+    slot = {"key": f"0x{0:064x}", "value": f"0x{9:064x}"}
+    assumptions: list[dict[str, object]] = [
+        {"state": [slot]},
+        {"state_diff": [slot]},
+        {"code": f"0x{ANSWERS.hex()}"},
+    ]
+    plain = {"to": address}
+    for assumed in assumptions:
+        told = post(client, {**plain, "state_overrides": [{"address": address, **assumed}]}).json()["result"]
+        assert told in (f"0x{9:064x}", WORD_42)
+        assert post(client, plain).json() == {"result": f"0x{0:064x}"}
+
+
+def test_assumptions_can_be_switched_off(client, settings_of):
+    assumed = [{"address": hex_address(CALLER), "balance": "0x1"}]
+    settings_of({"web3.enableStateOverrides": False})
+    answer = post(client, {"to": hex_address(CALLER), "state_overrides": assumed})
+    assert (answer.status, problems(answer)) == (
+        400,
+        [("Bad Request", "State overrides are not supported.", "")],
+    )
+    assert post(client, {"to": hex_address(CALLER), "state_overrides": []}).status == 200
 
 
 def test_the_path_is_matched_exactly():
