@@ -9,8 +9,8 @@ from django.db.migrations.operations.base import Operation
 from mirror.db.locking import change_table
 
 # An adopted database may be of any release between the first and the newest schema. So what follows changes
-# only what is not so yet, and every change is one of the catalogue alone: a large table takes no longer. Each is
-# a transaction of its own (the migration has atomic = False), so that no table is locked while another is
+# only what is not so yet, and every change is one of the catalogue alone: a large table takes no longer. Each
+# is a transaction of its own (the migration has atomic = False), so that no table is locked while another is
 # waited for; a migration that was interrupted goes on where it was.
 
 

@@ -13,7 +13,7 @@ _NEWEST = """
 
 
 def fix_newest(apps: Any, schema_editor: Any) -> None:
-    """Let backfills begin at the last row of the older release; in an empty database nothing is to be done."""
+    """Let backfills begin at the last row of the older release; an empty database needs none."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(_FILLED)
         (filled,) = cursor.fetchone()

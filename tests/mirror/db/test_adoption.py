@@ -20,8 +20,9 @@ OURS = ("backfill", "loader_state", "passed_over", "stored_network", "contract_c
 STATEMENT = Path(__file__).with_name("schema.json")
 
 RECORD_FILE = (
-    "INSERT INTO record_file (name, hash, prev_hash, consensus_start, consensus_end, count, digest_algorithm, "
-    "version, file_hash, index, load_start, load_end{0}) VALUES ('a', '', '', 1, %s, 1, 0, 6, '', 1, 1, 1{1})"
+    "INSERT INTO record_file (name, hash, prev_hash, consensus_start, consensus_end, count, "
+    "digest_algorithm, version, file_hash, index, load_start, load_end{0}) "
+    "VALUES ('a', '', '', 1, %s, 1, 0, 6, '', 1, 1, 1{1})"
 )
 
 
@@ -84,13 +85,13 @@ def test_a_dump_of_the_originals_release_0_145_1_is_adopted_and_has_all_backfill
     _forget_what_is_ours(other)
     with other.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO ethereum_transaction (consensus_timestamp, data, gas_limit, hash, max_gas_allowance, "
-            "nonce, payer_account_id, signature_r, signature_s, type, value, access_list) "
+            "INSERT INTO ethereum_transaction (consensus_timestamp, data, gas_limit, hash, "
+            "max_gas_allowance, nonce, payer_account_id, signature_r, signature_s, type, value, access_list) "
             "VALUES (7, '\\x01', 1, '\\x02', 3, 4, 5, '\\x', '\\x', 2, '\\x47', '\\xc0')"
         )
         cursor.execute(
-            "INSERT INTO contract_log (consensus_timestamp, index, bloom, contract_id, data, payer_account_id) "
-            "VALUES (7, 0, '', 1, '', 2)"
+            "INSERT INTO contract_log (consensus_timestamp, index, bloom, contract_id, data, "
+            "payer_account_id) VALUES (7, 0, '', 1, '', 2)"
         )
         cursor.execute(RECORD_FILE.format(", node_id", ", 0"), [7])
 
