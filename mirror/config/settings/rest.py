@@ -34,6 +34,11 @@ SETTINGS = (
     Setting("rest.query.maxFileAttempts", 12,
             "How many versions of a system file are tried, from the last one back, until one can be read.",
             low=1, high=1000),
+    Setting("rest.users", "[]",
+            "Users who sign in by HTTP basic authentication and get pages of up to `limit` rows instead of "
+            "response.limit.max, as a JSON list of objects with username, password and limit. Wrong "
+            "credentials are refused; without any, and while there are no users, clients are anonymous.",
+            secret=True),
     Setting("rest.request.maxBodySize", 1024, "Largest body of a request.", unit="KB", low=1, high=102400),
     Setting("rest.network.nodes.limit.default", 10, "Nodes on a page when the request names no limit.", low=1,
             high=10000),
