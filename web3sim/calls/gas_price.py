@@ -29,7 +29,7 @@ _ATTEMPTS = "web3.evm.maxFileAttempts"
 def gas_price(selected: SelectedBlock) -> int:
     """Tinybars per unit of gas now, at least one, whatever block a call is run in. Errors: psycopg.Error.
 
-    A call on the current state asks again for each block: a new rate counts from the block on that brought it.
+    A call on the current state asks again for each block: a new rate counts from its block on.
     """
     hour = _hour(clock.now_ns())
     number = selected.block.number if selected.state_time is None else None
