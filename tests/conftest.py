@@ -20,6 +20,7 @@ from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from ledger.queries import fee_schedules
 from mirror import config
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
@@ -152,7 +153,8 @@ def ledger_tables(_test_database: None, django_db_blocker: pytest_django.DjangoD
 
 @pytest.fixture
 def api(db: None) -> Api:
-    """Return a client of the whole API."""
+    """Return a client of the whole API, which remembers nothing of other tests' rows."""
+    fee_schedules.forget()
     return Api()
 
 

@@ -1,17 +1,25 @@
 """A contract result as JSON: the base that lists of one contract show, and the full object around it."""
 
-from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import orjson
 from google.protobuf.message import DecodeError
 
 from contracts.api import formats
-from contracts.queries.results import Ethereum, Result
+from contracts.queries.ethereum import Ethereum
+from contracts.queries.results import Result
+from mirror import config
 from mirror.db.sql import MAX_INT64, Row
 from mirror.rest.answers.views import Answer
 from mirror.values import entity_id, hapi, hexes, result_codes, timestamp
-from mirror.values.ethereum import LEGACY, WEIBARS_PER_TINYBAR
+from mirror.values.ethereum import (
+    LEGACY,
+    WEIBARS_PER_TINYBAR,
+    Access,
+    Authorization,
+    access_list_payload,
+)
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64, Quantity, Timestamp
 
 _NO_LOGS_BLOOM = bytes(256)
@@ -59,7 +67,11 @@ class ResultJson(_From):
 
 
 class FullResultJson(ResultJson):
-    """A contract result; members that only Ethereum transactions have are null for others."""
+    """A contract result.
+
+    Without an Ethereum transaction it has the type 0, and null for nonce, signature and maximum fees. The
+    access list is hex or null, or an array where the setting rest.response.accessList says so.
+    """
 
     block_hash: Hex
     block_number: Int64 | None
@@ -67,7 +79,8 @@ class FullResultJson(ResultJson):
     transaction_index: Int32 | None
     status: Literal["0x0", "0x1"]
     failed_initcode: Hex
-    access_list: Hex | None
+    access_list: Hex | list[Access] | None
+    authorization_list: NotRequired[list[Authorization]]
     block_gas_used: Int64 | None
     chain_id: Quantity | None
     gas_price: Quantity | None
@@ -128,7 +141,30 @@ class Details(NamedTuple):
     call_data: bytes | None
 
 
-def full_json(result: Result, *, in_tinybars: bool, details: Details | None = None) -> Answer:
+class Form(NamedTuple):
+    """How results are shown: what the request and the settings say.
+
+    `gas_prices` has the price of gas, by consensus timestamp, of results without an Ethereum transaction.
+    """
+
+    in_tinybars: bool
+    array_of_access: bool
+    with_authorizations: bool
+    chain_id: str
+    gas_prices: Mapping[int, int | None]
+
+    @classmethod
+    def configured(cls, *, in_tinybars: bool, gas_prices: Mapping[int, int | None]) -> "Form":
+        return cls(
+            in_tinybars=in_tinybars,
+            array_of_access=config.value("rest.response.accessList") == "array",
+            with_authorizations=config.value("rest.response.enableDelegationAddress"),
+            chain_id=config.value("rest.chainId"),
+            gas_prices=gas_prices,
+        )
+
+
+def full_json(result: Result, form: Form, details: Details | None = None) -> Answer:
     """Return the result with its block and Ethereum transaction."""
     block, ethereum = result.block, result.ethereum
     succeeded = result.transaction_result in result_codes.SUCCESS
@@ -148,44 +184,57 @@ def full_json(result: Result, *, in_tinybars: bool, details: Details | None = No
     answer |= {
         "status": "0x1" if succeeded else "0x0",
         "failed_initcode": formats.plain(failed_initcode),
-        "access_list": None,
+        "access_list": [] if form.array_of_access else None,
         "block_gas_used": gas_used,
-        "chain_id": None,
+        "chain_id": form.chain_id,
         "gas_price": None,
         "max_fee_per_gas": None,
         "max_priority_fee_per_gas": None,
         "r": None,
         "s": None,
-        "type": None,
+        "type": LEGACY,
         "v": None,
         "nonce": None,
     }
-    if ethereum is not None:
+    if ethereum is None:
+        _add_native(answer, result, form)
+    else:
         if not succeeded and answer["error_message"] is None:
             answer["error_message"] = answer["result"]
-        answer |= _ethereum_json(ethereum, result, None if details is None else details.call_data)
-    if not in_tinybars:
-        _to_weibars(answer)
+        answer |= _ethereum_json(ethereum, result, form, None if details is None else details.call_data)
     answer["amount"] = _number(answer["amount"])
     return answer
 
 
-def _ethereum_json(ethereum: Ethereum, result: Result, call_data: bytes | None) -> Answer:
+def _add_native(answer: Answer, result: Result, form: Form) -> None:
+    """Add the amounts of a result without an Ethereum transaction; its price of gas is always in tinybars."""
+    price = form.gas_prices.get(result.consensus_timestamp)
+    answer["gas_price"] = None if price is None else hex(price)
+    if answer["amount"] is not None and not form.in_tinybars:
+        answer["amount"] *= WEIBARS_PER_TINYBAR
+
+
+def _ethereum_json(ethereum: Ethereum, result: Result, form: Form, call_data: bytes | None) -> Answer:
     has_v = ethereum.type == LEGACY and ethereum.signature_v
+    price = _price_in_tinybars if form.in_tinybars else formats.quantity
     answer = {
-        "access_list": formats.plain(ethereum.access_list),
+        "access_list": _access_list(ethereum, form),
         "chain_id": formats.quantity(ethereum.chain_id),
-        "gas_price": formats.quantity(ethereum.gas_price),
-        "max_fee_per_gas": formats.quantity(ethereum.max_fee_per_gas),
-        "max_priority_fee_per_gas": formats.quantity(ethereum.max_priority_fee_per_gas),
+        "gas_price": price(ethereum.gas_price),
+        "max_fee_per_gas": price(ethereum.max_fee_per_gas),
+        "max_priority_fee_per_gas": price(ethereum.max_priority_fee_per_gas),
         "nonce": ethereum.nonce,
         "r": formats.plain(ethereum.signature_r),
         "s": formats.plain(ethereum.signature_s),
         "type": ethereum.type,
         "v": _number(_unsigned(ethereum.signature_v)) if has_v else ethereum.recovery_id,
     }
+    if form.with_authorizations:
+        answer["authorization_list"] = ethereum.authorization_list or []
     if ethereum.value is not None:
-        answer["amount"] = _unsigned(ethereum.value)
+        answer["amount"] = _amount(ethereum.value, form)
+    elif result.amount is not None and not form.in_tinybars:
+        answer["amount"] = result.amount * WEIBARS_PER_TINYBAR
     if ethereum.gas_limit is not None:
         answer["gas_limit"] = ethereum.gas_limit
     if ethereum.to_address:
@@ -195,12 +244,26 @@ def _ethereum_json(ethereum: Ethereum, result: Result, call_data: bytes | None) 
     return answer
 
 
-def _to_weibars(answer: Answer) -> None:
-    if answer["amount"] is not None:
-        answer["amount"] *= WEIBARS_PER_TINYBAR
-    for name in ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"):
-        if answer[name] not in (None, "0x"):
-            answer[name] = hex(int(answer[name], 16) * WEIBARS_PER_TINYBAR)
+def _access_list(ethereum: Ethereum, form: Form) -> Any:
+    """Return the list as an array, or in hex as the transaction has it; null if there is none."""
+    if form.array_of_access:
+        return ethereum.access_list or []
+    return hexes.text(access_list_payload(ethereum.access_list)) if ethereum.access_list else None
+
+
+def _amount(weibars: bytes, form: Form) -> int | None:
+    """Return the value of a transaction: in tinybars that of the signed number, without its fraction."""
+    if not form.in_tinybars:
+        return _unsigned(weibars)
+    if not weibars:
+        return None
+    number = int.from_bytes(weibars, "big", signed=True)
+    tinybars = abs(number) // WEIBARS_PER_TINYBAR
+    return -tinybars if number < 0 else tinybars
+
+
+def _price_in_tinybars(weibars: bytes | None) -> str:
+    return hex(_unsigned(weibars) // WEIBARS_PER_TINYBAR) if weibars else "0x"
 
 
 def _unsigned(data: bytes | None) -> int:

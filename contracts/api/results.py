@@ -1,13 +1,15 @@
 """GET /api/v1/contracts/results and /contracts/{contractIdOrAddress}/results, each with one result below it.
 
 Source: contract_result, with entity for addresses; full results also with ethereum_transaction, record_file,
-contract_log and contract_state_change. Amounts and gas prices: tinybars, or weibars if `hbar` is false. Gas:
-units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown sender, and no such result. An
-unknown contract or address has no results: an empty list.
+contract_log and contract_state_change. Without an Ethereum transaction the price of gas is that of the files
+0.0.111 and 0.0.112, always in tinybars. Other prices and amounts: tinybars, or weibars if `hbar` is false.
+Gas: units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown sender, and no such result.
+An unknown contract or address has no results: an empty list.
 
 Transactions with a wrong nonce never ran: the lists leave them out.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework.response import Response
@@ -16,6 +18,7 @@ from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
 from contracts.api.lookup import search_of
 from contracts.api.result_json import (
     Details,
+    Form,
     FullResultJson,
     ResultJson,
     ResultWithLogsJson,
@@ -29,6 +32,7 @@ from ledger.api.names.contracts import OfContract, find_contract, known_contract
 from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries import files
 from ledger.queries.entities import ids_of_evm_addresses
+from ledger.queries.fee_schedules import gas_prices
 from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
@@ -72,23 +76,35 @@ class SenderParameter(Parameter[list[Comparison]]):
 
 
 class HbarParameter(BooleanParameter):
-    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar."""
+    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar.
+
+    It has no operators: not even eq, which the check of all parameters lets pass.
+    """
 
     def __init__(self) -> None:
         super().__init__(
             "hbar", True, help="Amounts and gas prices in tinybars (true) or in weibars (false)."
         )
 
+    def comparison(self, text: str, split: Any) -> Comparison:
+        comparison = super().comparison(text, split)
+        if text.lower() not in self.choices:
+            raise BadRequest(_not_hbar(text))
+        return comparison
+
 
 class HbarAtParameter(HbarParameter):
-    """The same for the result at a time, where the message for a wrong value differs."""
+    """The same for the result at a time, which no other check goes before."""
 
     def comparison(self, text: str, split: Any) -> Comparison:
         try:
             return super().comparison(text, split)
-        except InvalidValue:
-            message = f"Invalid hbar parameter value: {text}. Must be 'true' or 'false'"
-            raise InvalidInWords(message) from None
+        except (InvalidValue, BadRequest):
+            raise InvalidInWords(_not_hbar(text)) from None
+
+
+def _not_hbar(text: str) -> str:
+    return f"Invalid hbar parameter value: {text}. Must be 'true' or 'false'"
 
 
 class InternalParameter(BooleanParameter):
@@ -101,9 +117,10 @@ class InternalParameter(BooleanParameter):
         return query if value else query.filter(Where(("transaction_nonce = 0",)))
 
 
-class ResultsOfContractParameters(ParameterSet):
+class ResultsParameters(ParameterSet):
     block_hash = HashParameter("block.hash", help="Hash of the block, or its first 32 bytes.")
     block_number = BlockNumberParameter("block.number", operators=ONLY_EQ, help="Number of the block.")
+    hbar = HbarParameter()
     sender = SenderParameter("from", help="Sender of the call.")
     internal = InternalParameter()
     limit = LimitParameter()
@@ -115,10 +132,6 @@ class ResultsOfContractParameters(ParameterSet):
         operators=ONLY_EQ,
         help="Place of the transaction in the block.",
     )
-
-
-class ResultsParameters(ResultsOfContractParameters):
-    hbar = HbarParameter()
 
 
 class ResultOfTransactionParameters(ParameterSet):
@@ -140,7 +153,7 @@ _WRONG_NONCE = 312
 _RAN = Where((f"transaction_result <> {_WRONG_NONCE}",))
 
 
-def check_block(parameters: ResultsOfContractParameters) -> None:
+def check_block(parameters: ResultsParameters) -> None:
     """Refuse parameters that make no sense together. Errors: BadRequest."""
     usage = "Invalid parameter usage: "
     if parameters.block_hash and parameters.block_number:
@@ -153,7 +166,7 @@ def check_block(parameters: ResultsOfContractParameters) -> None:
 
 
 # QUERY
-def timestamps_of(parameters: ResultsOfContractParameters) -> Bounds | None:
+def timestamps_of(parameters: ResultsParameters) -> Bounds | None:
     """Return the range that the timestamps and the block leave; None if there is no such block."""
     bounds = Bounds.of(parameters.timestamp)
     if parameters.block_hash:
@@ -193,7 +206,7 @@ def _at(timestamps: Bounds) -> Where:
     )
 
 
-def senders_of(parameters: ResultsOfContractParameters) -> list[Comparison]:
+def senders_of(parameters: ResultsParameters) -> list[Comparison]:
     """Return the senders with encoded ids in place of addresses. Errors: NotFound for an unknown address."""
     addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
     ids = ids_of_evm_addresses(addresses) if addresses else {}
@@ -225,7 +238,13 @@ def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Ans
         state_changes=queries.state_changes_at(at, contract_ids, migrated=contract_id),
         call_data=_file_call_data(result),
     )
-    return full_json(result, in_tinybars=parameters.hbar, details=details)
+    return full_json(result, form_of([result], parameters.hbar), details)
+
+
+def form_of(results: Sequence[Result], in_tinybars: bool) -> Form:
+    """Return how these results are shown, with the price of gas for those that have none of their own."""
+    native = [result.consensus_timestamp for result in results if result.ethereum is None]
+    return Form.configured(in_tinybars=in_tinybars, gas_prices=gas_prices(native) if native else {})
 
 
 def _file_call_data(result: Result) -> bytes | None:
@@ -242,10 +261,10 @@ def _file_call_data(result: Result) -> bytes | None:
 class ResultsOfContract(OfContract):
     """List the results of one contract."""
 
-    parameters, answers = ResultsOfContractParameters, ResultsOfContractJson
+    parameters, answers = ResultsParameters, ResultsOfContractJson
     paging = {"timestamp": "timestamp"}
 
-    def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
+    def read(self, parameters: ResultsParameters, contract: str) -> Response:
         check_block(parameters)
         contract_id = known_contract(contract)
         if contract_id is None:
@@ -278,7 +297,8 @@ class Results(ReadView):
         rows = queries.full_results(query, senders, synthetic=synthetic, longest_block=longest_block)
         if continue_at is not None and len(rows) < self.query.limit:
             self.continue_after(timestamp=timestamp.text(continue_at))
-        return self.page("results", [full_json(row, in_tinybars=parameters.hbar) for row in rows])
+        form = form_of(rows, parameters.hbar)
+        return self.page("results", [full_json(row, form) for row in rows])
 
 
 class ResultOfTransaction(ReadView):

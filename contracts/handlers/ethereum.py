@@ -25,7 +25,7 @@ def ethereum_contract(item: RecordItem, batch: Batch) -> int:
 
 @handles("ETHEREUMTRANSACTION", any_result=True)
 def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
-    """Store the decoded RLP, with amounts in tinybars.
+    """Store the decoded RLP, with amounts in weibars.
 
     Source: body.ethereumTransaction, record.ethereum_hash.
     Rows: ethereum_transaction insert; transaction_hash insert of the Ethereum hash; entity nonce, silently.
@@ -66,26 +66,21 @@ def _columns(decoded: EthereumData) -> dict[str, Any]:
         "type": decoded.type,
         "chain_id": decoded.chain_id,
         "nonce": decoded.nonce,
-        "gas_price": _price(decoded.gas_price),
-        "max_priority_fee_per_gas": _price(decoded.max_priority_fee_per_gas),
-        "max_fee_per_gas": _price(decoded.max_fee_per_gas),
+        "gas_price": decoded.gas_price,
+        "max_priority_fee_per_gas": decoded.max_priority_fee_per_gas,
+        "max_fee_per_gas": decoded.max_fee_per_gas,
         "gas_limit": decoded.gas_limit,
         "to_address": decoded.to_address,
-        "value": ethereum.tinybars(decoded.value),
+        "value": ethereum.signed_bytes(decoded.value),
         "call_data": decoded.call_data,
-        "access_list": None,
-        "in_weibars": False,
+        "access_list": decoded.access_list,
+        "authorization_list": decoded.authorization_list,
         "recovery_id": decoded.recovery_id,
         "signature_v": decoded.signature_v,
         "signature_r": decoded.signature_r,
         "signature_s": decoded.signature_s,
         "hash": decoded.hash,
     }
-
-
-def _price(weibars: bytes | None) -> bytes | None:
-    """Return a price in tinybars; an absent or empty one stays so."""
-    return ethereum.tinybars(int.from_bytes(weibars, "big")) if weibars else weibars
 
 
 def _hash(item: RecordItem, batch: Batch, decoded: EthereumData, call_data_file: int) -> bytes:

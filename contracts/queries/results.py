@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from contracts.queries import ethereum
+from contracts.queries.ethereum import Ethereum
 from contracts.queries.searches import Search
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
@@ -14,32 +16,6 @@ _RESULT = """
     r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
 """
 _BLOCK = "b.index, b.hash, b.gas_used"
-_ETHEREUM = """
-    t.access_list, t.chain_id, t.gas_price, t.max_fee_per_gas, t.max_priority_fee_per_gas, t.nonce,
-    t.recovery_id, t.signature_r, t.signature_s, t.signature_v, t.to_address, t.type, t.value
-"""
-_SINGLE_ETHEREUM = f"{_ETHEREUM}, t.call_data, t.call_data_id, t.gas_limit"
-
-
-class Ethereum(NamedTuple):
-    """The Ethereum transaction that a contract transaction wraps; the last three only for one result."""
-
-    access_list: bytes | None
-    chain_id: bytes | None
-    gas_price: bytes | None
-    max_fee_per_gas: bytes | None
-    max_priority_fee_per_gas: bytes | None
-    nonce: int | None
-    recovery_id: int | None
-    signature_r: bytes
-    signature_s: bytes
-    signature_v: bytes | None
-    to_address: bytes | None
-    type: int
-    value: bytes | None
-    call_data: bytes | None = None
-    call_data_id: int | None = None
-    gas_limit: int | None = None
 
 
 class Block(NamedTuple):
@@ -104,7 +80,7 @@ def full_results(
     if synthetic is not None:
         part = _merged(part, synthetic)
     statement = f"""
-        select {_RESULT}, {_BLOCK}, {_ETHEREUM}
+        select {_RESULT}, {_BLOCK}, {ethereum.COLUMNS}
         from (select *, max(consensus_timestamp) over () as last from ({part.sql}) page) r
         left join entity e on e.id = r.contract_id
         left join ethereum_transaction t
@@ -120,15 +96,11 @@ def full_results(
 
 def _full(row: Row) -> Result:
     base, more = row[:_RESULT_LENGTH], row[_RESULT_LENGTH:]
-    block, ethereum = more[:_BLOCK_LENGTH], more[_BLOCK_LENGTH:]
-    # The type is null only where there is no row.
+    block = more[:_BLOCK_LENGTH]
     return Result(*base)._replace(
         block=None if block[0] is None else Block(*block),
-        ethereum=None if ethereum[_TYPE] is None else Ethereum(*ethereum),
+        ethereum=ethereum.of_row(more[_BLOCK_LENGTH:]),
     )
-
-
-_TYPE = Ethereum._fields.index("type")
 
 
 class _Part(NamedTuple):
@@ -221,7 +193,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     row = fetch_one(
         f"""
         with found as materialized ({search.sql})
-        select c.contract_ids, {_RESULT}, {_BLOCK}, {_SINGLE_ETHEREUM}
+        select c.contract_ids, {_RESULT}, {_BLOCK}, {ethereum.COLUMNS}, {ethereum.COLUMNS_OF_ONE}
         from found
         join contract_transaction c
             on c.consensus_timestamp = found.consensus_timestamp and c.entity_id = found.entity_id

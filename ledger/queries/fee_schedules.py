@@ -3,10 +3,27 @@
 Each file holds what is current and what follows it; the current one ends with its own expiry.
 """
 
+from collections.abc import Iterable
+from functools import cache
+from threading import Lock
 from typing import Any
+
+from cachetools import TLRUCache
+
+from ledger.queries.system_files import EXCHANGE_RATES, FEE_SCHEDULE, system_file_at_each
+from mirror import config
+from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.values.timestamp import NANOS_PER_SECOND
 
 # A fee schedule states thousandths of a tinycent.
 SCHEDULE_UNITS_PER_TINYCENT = 1000
+
+_CONTRACT_CALL = 6  # the HederaFunctionality
+_HOUR_SECONDS = 3600
+_NANOS_PER_HOUR = _HOUR_SECONDS * NANOS_PER_SECOND
+# A price that can't be told is looked up again after this long: its files may be loaded any moment.
+_UNKNOWN_SECONDS = 60
+_ABSENT: Any = object()
 
 
 def schedule_in_force(schedules: Any, seconds: int) -> Any:
@@ -21,3 +38,81 @@ def rate_in_force(rates: Any, seconds: int) -> Any:
     current = rates.currentRate
     expired = seconds > current.expirationTime.seconds
     return rates.nextRate if expired and rates.HasField("nextRate") else current
+
+
+def gas_prices(times: Iterable[int]) -> dict[int, int | None]:
+    """Return the price of gas of a contract call at each of these times (ns): tinybars per unit, at least 1.
+
+    It is None where the files can't be read. One price counts for an hour, and is remembered.
+    """
+    hours = {at: at // _NANOS_PER_HOUR for at in times}
+    wanted: dict[int, int] = {}  # hour -> the first of its times
+    for at, hour in hours.items():
+        wanted.setdefault(hour, at)
+    prices = _remembered().take(wanted)
+    missing = [at for hour, at in wanted.items() if hour not in prices]
+    if missing:
+        read = {at // _NANOS_PER_HOUR: price for at, price in _read(missing).items()}
+        _remembered().put(read)
+        prices |= read
+    return {at: prices[hour] for at, hour in hours.items()}
+
+
+def _read(times: list[int]) -> dict[int, int | None]:
+    schedules = system_file_at_each(FEE_SCHEDULE, times, CurrentAndNextFeeSchedule.FromString)
+    rates = system_file_at_each(EXCHANGE_RATES, times, ExchangeRateSet.FromString) if schedules else {}
+    return {at: _price(schedules.get(at), rates.get(at), at // _NANOS_PER_HOUR) for at in times}
+
+
+def _price(schedules: Any | None, rates: Any | None, hour: int) -> int | None:
+    if schedules is None or rates is None:
+        return None
+    seconds = hour * _HOUR_SECONDS
+    gas = _gas(schedule_in_force(schedules, seconds))
+    rate = rate_in_force(rates, seconds)
+    if gas is None or not rate.centEquiv:
+        return None
+    return max(int(gas * rate.hbarEquiv // (rate.centEquiv * SCHEDULE_UNITS_PER_TINYCENT)), 1)
+
+
+def _gas(schedule: Any) -> int | None:
+    """Return what the schedule says of a unit of gas of a contract call."""
+    for each in schedule.transactionFeeSchedule:
+        if each.hederaFunctionality == _CONTRACT_CALL:
+            known = each.fees and each.fees[0].HasField("servicedata")
+            return int(each.fees[0].servicedata.gas) if known else None
+    return None
+
+
+class _Remembered:
+    """The prices of hours that this process has looked up, for the settings' time and number."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        seconds: float = config.value("rest.cache.feeSchedule.maxAge")
+
+        def expires(_hour: int, price: int | None, now: float) -> float:
+            return now + (min(seconds, _UNKNOWN_SECONDS) if price is None else seconds)
+
+        self._prices: TLRUCache[int, int | None] = TLRUCache(
+            config.value("rest.cache.feeSchedule.maxSize"), ttu=expires
+        )
+
+    def take(self, hours: Iterable[int]) -> dict[int, int | None]:
+        with self._lock:
+            prices = {hour: self._prices.get(hour, _ABSENT) for hour in hours}
+        return {hour: price for hour, price in prices.items() if price is not _ABSENT}
+
+    def put(self, prices: dict[int, int | None]) -> None:
+        with self._lock:
+            self._prices.update(prices)
+
+
+@cache
+def _remembered() -> _Remembered:
+    return _Remembered()
+
+
+def forget() -> None:
+    """Look every price up again."""
+    _remembered.cache_clear()

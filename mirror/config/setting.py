@@ -108,6 +108,10 @@ class Setting:
             if not re.fullmatch(r"\d{1,20}(\.\d{1,20}|/0*[1-9]\d{0,19})?", text) or Fraction(text) > 1:
                 raise ValueError("a share such as 1/3 or 0.4, from 0 to 1")
             return Fraction(text)
+        if self.unit == "hex":
+            if not re.fullmatch(r"0x[0-9a-fA-F]{1,64}", text):
+                raise ValueError("a number in hex, such as 0x128")
+            return text.lower()
         if self.kind is bool:
             if text.lower() not in _TRUE | _FALSE:
                 raise ValueError("true or false")

@@ -1,14 +1,14 @@
-"""Raw Ethereum transactions: legacy, EIP-2930 (type 1) and EIP-1559 (type 2), in RLP.
+"""Raw Ethereum transactions in RLP: legacy, EIP-2930 (type 1), EIP-1559 (type 2) and EIP-7702 (type 4).
 
 `rlp` is imported where it is first used: it brings pydantic, 18 MB that web server processes can do without.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from mirror.values.hashes import keccak256
 
-LEGACY, EIP_2930, EIP_1559 = 0, 1, 2
+LEGACY, EIP_2930, EIP_1559, EIP_7702 = 0, 1, 2, 4
 WEIBARS_PER_TINYBAR = 10_000_000_000
 
 # The elements in their order on the wire.
@@ -22,10 +22,19 @@ _FIELDS = {
         *("chain_id", "nonce", "max_priority_fee_per_gas", "max_fee_per_gas", "gas_limit", "to", "value"),
         *("call_data", "access_list", "recovery_id", "r", "s"),
     ),
+    EIP_7702: (
+        *("chain_id", "nonce", "max_priority_fee_per_gas", "max_fee_per_gas", "gas_limit", "to", "value"),
+        *("call_data", "access_list", "authorization_list", "recovery_id", "r", "s"),
+    ),
 }
+_LISTS = {"access_list", "authorization_list"}
+_ACCESS_FIELDS = ("address", "storage_keys")
+_AUTHORIZATION_FIELDS = ("chain_id", "address", "nonce", "y_parity", "r", "s")
 _MINIMUM_LENGTH = 2
 _EIP_155_V = 35  # from here on v = 35 + 2 * chain id + recovery id
 _MAX_LONG_BYTES = 8
+_LIST_OFFSET = 0xC0  # of the header of a list
+_ADDRESS_DIGITS, _WORD_DIGITS = 40, 64
 
 
 class InvalidEthereumData(ValueError):
@@ -39,12 +48,30 @@ class Element(NamedTuple):
     payload: bytes
 
 
+class Access(TypedDict):
+    """An account whose use a transaction announces, with the keys of its storage (EIP-2930), in hex."""
+
+    address: str
+    storage_keys: list[str]
+
+
+class Authorization(TypedDict):
+    """The signed delegation of an account to the code at `address` (EIP-7702); all but the nonce in hex."""
+
+    address: str
+    chain_id: str
+    nonce: int
+    r: str
+    s: str
+    y_parity: str
+
+
 @dataclass(slots=True, kw_only=True)
 class EthereumData:
     """A decoded transaction: the bytes of its elements, None where its type has no such element.
 
-    Prices are weibars as unsigned bytes. `access_list` is the list's RLP payload. `hash` is the 32 bytes its
-    sender knows it by, b"" while it is not known.
+    Prices are weibars as unsigned bytes. `hash` is the 32 bytes its sender knows it by, b"" while it is not
+    known.
     """
 
     type: int
@@ -57,7 +84,8 @@ class EthereumData:
     to_address: bytes
     value: int
     call_data: bytes
-    access_list: bytes | None
+    access_list: list[Access] | None
+    authorization_list: list[Authorization] | None
     recovery_id: int
     signature_v: bytes | None
     signature_r: bytes
@@ -78,9 +106,10 @@ class EthereumData:
             return b""
         from rlp import codec
 
-        elements: list[Any] = [[] if element.is_list else element.payload for element in self._elements]
-        elements[_FIELDS[self.type].index("call_data")] = call_data
-        encoded: bytes = codec.encode_raw(elements)
+        at = _FIELDS[self.type].index("call_data")
+        elements = [*self._elements[:at], Element(False, call_data), *self._elements[at + 1 :]]
+        parts = (_list(payload) if is_list else codec.encode_raw(payload) for is_list, payload in elements)
+        encoded = _list(b"".join(parts))
         return keccak256(encoded if self.type == LEGACY else bytes((self.type,)) + encoded)
 
 
@@ -90,14 +119,28 @@ def decode(data: bytes) -> EthereumData:
     return _decode(data, kind, elements)
 
 
-def tinybars(weibars: int) -> bytes:
-    """Return the whole tinybars in an amount of weibars, in the database's form (`signed_bytes`)."""
-    return signed_bytes(weibars // WEIBARS_PER_TINYBAR)
+def access_list_payload(access_list: list[Access]) -> bytes:
+    """Return the RLP of the list's items, without the header of the list."""
+    from rlp import codec
+
+    items = [
+        [bytes.fromhex(item["address"][2:]), [bytes.fromhex(key[2:]) for key in item["storage_keys"]]]
+        for item in access_list
+    ]
+    return b"".join(codec.encode_raw(item) for item in items)
 
 
 def signed_bytes(number: int) -> bytes:
     """Return the shortest big-endian two's complement of a number >= 0; 0 is one zero byte."""
     return number.to_bytes(number.bit_length() // 8 + 1, "big")
+
+
+def _list(payload: bytes) -> bytes:
+    """Return the RLP of a list of this payload."""
+    from rlp import codec
+
+    header: bytes = codec.length_prefix(len(payload), _LIST_OFFSET)
+    return header + payload
 
 
 def _split(data: bytes) -> tuple[int, list[Element]]:
@@ -108,8 +151,8 @@ def _split(data: bytes) -> tuple[int, list[Element]]:
     kind = LEGACY
     if not outer[0].is_list:
         kind = int.from_bytes(outer[0].payload, "big")
-        if kind not in (EIP_2930, EIP_1559):
-            raise InvalidEthereumData(f"its type {outer[0].payload[:8].hex()} is none of 1 and 2")
+        if kind not in _FIELDS or kind == LEGACY:
+            raise InvalidEthereumData(f"its type {outer[0].payload[:8].hex()} is none of 1, 2 and 4")
         outer = outer[1:]
     if len(outer) != 1 or not outer[0].is_list:
         raise InvalidEthereumData("it is not one list of elements")
@@ -118,7 +161,7 @@ def _split(data: bytes) -> tuple[int, list[Element]]:
     if len(elements) != len(fields):
         raise InvalidEthereumData(f"it has {len(elements)} elements, type {kind} has {len(fields)}")
     for field, element in zip(fields, elements, strict=True):
-        if element.is_list != (field == "access_list"):
+        if element.is_list != (field in _LISTS):
             raise InvalidEthereumData(f"its {field} is {'a list' if element.is_list else 'not a list'}")
     return kind, elements
 
@@ -167,7 +210,10 @@ def _decode(data: bytes, kind: int, elements: list[Element]) -> EthereumData:
         to_address=fields["to"],
         value=_number("value", fields["value"]),
         call_data=fields["call_data"],
-        access_list=fields.get("access_list"),
+        access_list=_access_list(fields["access_list"]) if "access_list" in fields else None,
+        authorization_list=(
+            _authorization_list(fields["authorization_list"]) if "authorization_list" in fields else None
+        ),
         recovery_id=recovery_id,
         signature_v=fields.get("v"),
         signature_r=fields["r"],
@@ -175,6 +221,56 @@ def _decode(data: bytes, kind: int, elements: list[Element]) -> EthereumData:
         _raw=data,
         _elements=elements,
     )
+
+
+def _access_list(payload: bytes) -> list[Access]:
+    return [_access(item) for item in _elements(payload)] if payload else []
+
+
+def _access(item: Element) -> Access:
+    address, keys = _tuple("Access list tuple", item, _ACCESS_FIELDS)
+    if address.is_list or not keys.is_list:
+        raise InvalidEthereumData("its access list has an entry that is not an address and a list of keys")
+    storage_keys = _elements(keys.payload)
+    if any(key.is_list for key in storage_keys):
+        raise InvalidEthereumData("its access list has a list for a storage key")
+    return {
+        "address": _padded(address, _ADDRESS_DIGITS),
+        "storage_keys": [_padded(key, _WORD_DIGITS) for key in storage_keys],
+    }
+
+
+def _authorization_list(payload: bytes) -> list[Authorization]:
+    return [_authorization(item) for item in _elements(payload)] if payload else []
+
+
+def _authorization(item: Element) -> Authorization:
+    parts = _tuple("Authorization tuple", item, _AUTHORIZATION_FIELDS)
+    if any(part.is_list for part in parts):
+        raise InvalidEthereumData("its authorization list has a list within an authorization")
+    chain_id, address, nonce, y_parity, r, s = parts
+    return {
+        "address": _padded(address, _ADDRESS_DIGITS),
+        "chain_id": hex(int.from_bytes(chain_id.payload, "big")),
+        "nonce": _number("nonce of an authorization", nonce.payload, _MAX_LONG_BYTES),
+        "r": _padded(r, _WORD_DIGITS),
+        "s": _padded(s, _WORD_DIGITS),
+        "y_parity": hex(int.from_bytes(y_parity.payload, "big")),
+    }
+
+
+def _tuple(name: str, item: Element, fields: tuple[str, ...]) -> list[Element]:
+    """Return the elements of a list that has one for each field."""
+    if not item.is_list:
+        raise InvalidEthereumData(f"{name} is not a list")
+    parts = _elements(item.payload)
+    if len(parts) != len(fields):
+        raise InvalidEthereumData(f"{name} size was {len(parts)} but expected {len(fields)}")
+    return parts
+
+
+def _padded(element: Element, digits: int) -> str:
+    return f"0x{element.payload.hex():0>{digits}}"
 
 
 def created_address(creator: bytes, nonce: int) -> bytes:

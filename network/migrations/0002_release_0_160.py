@@ -26,8 +26,7 @@ REGISTERED_NODE = [
 class Migration(migrations.Migration):
     """What the original's schema got between its releases 0.145.1 and 0.160."""
 
-    atomic = False
-    dependencies = [("network", "0001_initial"), ("mirror", "0004_backfill")]
+    dependencies = [("network", "0001_initial")]
 
     operations = [
         CreateModelIfMissing(

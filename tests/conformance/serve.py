@@ -32,6 +32,7 @@ def variable(setting: str) -> str:
 # The runner loads other rows between equal requests.
 NO_CACHES = {
     variable("rest.cache.response.enabled"): "false",
+    variable("rest.cache.feeSchedule.maxAge"): "0",
     **{
         variable(f"web3.cache.{cache}.expireAfterWrite"): "0"
         for cache in ("block", "contractState", "entity", "fee", "token")

@@ -1,5 +1,6 @@
 """Contract transactions for tests: bodies, records and sidecars from plain values."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import rlp
@@ -69,13 +70,22 @@ def bytecode(
     )
 
 
-def ethereum_data(call_data: bytes = b"", *, nonce: int = 7, kind: int = 2) -> bytes:
+def ethereum_data(
+    call_data: bytes = b"",
+    *,
+    nonce: int = 7,
+    kind: int = 2,
+    value: int = 3 * 10**10,
+    access_list: Sequence[Any] = (),
+    authorization_list: Sequence[Any] = (),
+) -> bytes:
     """Return a raw transaction: gas limit 100,000, prices 71 and 7 tinybars, value 3 tinybars."""
-    price, tip, value = (tinybars * 10**10 for tinybars in (71, 7, 3))
+    price, tip = (tinybars * 10**10 for tinybars in (71, 7))
     chain, to, r, s = 298, b"\xaa" * 20, b"r" * 32, b"s" * 32
-    prices = [tip, price] if kind == 2 else [price]
+    prices = [tip, price] if kind in (2, 4) else [price]
     elements = [nonce, *prices, 100_000, to, value, call_data]
-    elements = [*elements, 0x1B, r, s] if kind == 0 else [chain, *elements, [], 1, r, s]
+    lists = [list(access_list), *([list(authorization_list)] if kind == 4 else [])]
+    elements = [*elements, 0x1B, r, s] if kind == 0 else [chain, *elements, *lists, 1, r, s]
     whole: bytes = rlp.encode(elements)
     return bytes((kind,)) + whole if kind else whole
 

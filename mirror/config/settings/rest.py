@@ -10,6 +10,9 @@ SETTINGS = (
             low=1),
     Setting("rest.response.limit.tokenBalance.multipleAccounts", 50,
             "Most token balances of each account in a list.", low=1),
+    Setting("rest.chainId", "0x128",
+            "The chain id of contract results that are no Ethereum transactions: 0x127 on mainnet.",
+            unit="hex"),
     Setting("rest.query.maxRepeatedQueryParameters", 100, "How often a query parameter may be repeated.",
             low=1, high=10000),
     Setting("rest.query.bindTimestampRange", False,
@@ -34,11 +37,6 @@ SETTINGS = (
     Setting("rest.query.maxFileAttempts", 12,
             "How many versions of a system file are tried, from the last one back, until one can be read.",
             low=1, high=1000),
-    Setting("rest.users", "[]",
-            "Users who sign in by HTTP basic authentication and get pages of up to `limit` rows instead of "
-            "response.limit.max, as a JSON list of objects with username, password and limit. Wrong "
-            "credentials are refused; without any, and while there are no users, clients are anonymous.",
-            secret=True),
     Setting("rest.request.maxBodySize", 1024, "Largest body of a request.", unit="KB", low=1, high=102400),
     Setting("rest.network.nodes.limit.default", 10, "Nodes on a page when the request names no limit.", low=1,
             high=10000),
@@ -52,6 +50,9 @@ SETTINGS = (
     Setting("rest.response.accessList", "hex",
             "The form of access lists: hex, or array as the original has had since its release 0.156.",
             choices=("hex", "array")),
+    Setting("rest.response.enableDelegationAddress", False,
+            "Show the delegation addresses of accounts and the authorization lists of contract results "
+            "(EIP-7702)."),
     Setting("rest.response.compression", True, "Compress answers for clients that accept it."),
     Setting("rest.response.includeHostInLink", False,
             "Begin links to the next page with the scheme, the host and the configured port."),
@@ -63,6 +64,10 @@ SETTINGS = (
             unit="bytes", low=0),
     Setting("rest.cache.response.maxSize", 16, "Most memory of a process for cached answers, without Redis.",
             unit="MB", low=1, high=4096),
+    Setting("rest.cache.feeSchedule.maxAge", "1h",
+            "How long a web server process remembers the price of gas of an hour.", unit="duration", low=0),
+    Setting("rest.cache.feeSchedule.maxSize", 100, "Of how many hours it remembers the price of gas.", low=1,
+            high=100000),
     Setting("rest.redis.uri", None,
             "Redis or Valkey for a shared cache (redis://host:6379/0). Without it each web server process "
             "has its own.",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mirror.values.ethereum import WEIBARS_PER_TINYBAR, signed_bytes
 from tests.build import SECOND, START, Build, insert
 
 CONTRACT, OTHER, SENDER, PAYER = 5001, 5002, 8001, 102
@@ -84,8 +85,12 @@ def found_by(
     )
 
 
+def weibars(tinybars: int) -> bytes:
+    return signed_bytes(tinybars * WEIBARS_PER_TINYBAR)
+
+
 def ethereum(at: int = AT, **columns: Any) -> None:
-    """The Ethereum transaction of type 2 that a call wrapped."""
+    """The Ethereum transaction of type 2 that a call wrapped: it sends 10 tinybars, and pays 0x4b for gas."""
     insert(
         "ethereum_transaction",
         **{
@@ -95,14 +100,14 @@ def ethereum(at: int = AT, **columns: Any) -> None:
             "data": b"data",
             "gas_limit": 2000,
             "hash": digest(at),
-            "max_fee_per_gas": b"\x4b",
+            "max_fee_per_gas": weibars(0x4B).lstrip(b"\0"),
             "max_gas_allowance": 0,
             "nonce": 5,
             "recovery_id": 1,
             "signature_r": b"\xd6",
             "signature_s": b"\x24",
             "type": 2,
-            "value": b"\x0a",
+            "value": weibars(10),
         }
         | columns,
     )

@@ -96,7 +96,7 @@ EXPECTED = {
     ],
     "status": "0x1",
     "failed_initcode": "0x",
-    "access_list": "0x",
+    "access_list": None,
     "block_gas_used": 777,
     "chain_id": "0x12a",
     "gas_price": "0x",
@@ -149,7 +149,7 @@ class TestObject:
             "call_result": "0x",
             "logs": [],
             "state_changes": [],
-            "type": None,
+            "type": 0,
         }
         assert {name: shown.json()[name] for name in nothing} == nothing
         assert shown.json()["address"] == address(CONTRACT)
@@ -223,9 +223,10 @@ class TestObject:
     def test_amounts_are_in_weibars_on_demand(self, api, call, url):
         answer = api.get(f"{url}?hbar=true&hbar=false")
         assert_answer(answer, EXPECTED | {"amount": 10 * 10**10, "max_fee_per_gas": hex(0x4B * 10**10)})
-        in_words = "Invalid hbar parameter value: 0. Must be 'true' or 'false'"
-        message = in_words if url == BY_TIME else "Invalid parameter: hbar"
+        in_words = "Invalid hbar parameter value: {}. Must be 'true' or 'false'"
+        message = in_words.format(0) if url == BY_TIME else "Invalid parameter: hbar"
         assert messages(api.get(f"{url}?hbar=0")) == (400, [message])
+        assert messages(api.get(f"{url}?hbar=eq:true")) == (400, [in_words.format("eq:true")])
 
 
 class TestHash:

@@ -26,15 +26,19 @@ def with_sender(**more: Any) -> dict[str, Any]:
     return function_result(sender_id=account(CALLER), **more)
 
 
+PRICE, TIP = (71 * 10**10).to_bytes(5, "big"), (7 * 10**10).to_bytes(5, "big")
+
+
 @pytest.mark.checklist("ETH-02", "ETH-04", "ETH-10")
 @pytest.mark.parametrize(
     ("kind", "prices", "signature", "chain_id", "access_list"),
     [
-        (0, (b"\x47", None, None), (0, b"\x1b"), None, None),
-        (1, (b"\x47", None, None), (1, None), b"\x01\x2a", b""),
-        (2, (None, b"\7", b"\x47"), (1, None), b"\x01\x2a", b""),
+        (0, (PRICE, None, None), (0, b"\x1b"), None, None),
+        (1, (PRICE, None, None), (1, None), b"\x01\x2a", []),
+        (2, (None, TIP, PRICE), (1, None), b"\x01\x2a", []),
+        (4, (None, TIP, PRICE), (1, None), b"\x01\x2a", []),
     ],
-    ids=["legacy", "EIP-2930", "EIP-1559"],
+    ids=["legacy", "EIP-2930", "EIP-1559", "EIP-7702"],
 )
 def test_each_type_fills_its_columns(
     kind: int, prices: Any, signature: Any, chain_id: Any, access_list: Any
@@ -47,13 +51,77 @@ def test_each_type_fills_its_columns(
     assert stored(
         "ethereum_transaction",
         "type, chain_id, access_list, gas_price, max_priority_fee_per_gas, max_fee_per_gas, recovery_id,"
-        "signature_v, signature_r, signature_s",
-    ) == [(kind, chain_id, access_list, *prices, *signature, R, S)]
+        "signature_v, signature_r, signature_s, in_weibars",
+    ) == [(kind, chain_id, access_list, *prices, *signature, R, S, True)]
     assert stored(
         "ethereum_transaction",
         "consensus_timestamp, payer_account_id, nonce, gas_limit, to_address, value, call_data, call_data_id,"
         "data, max_gas_allowance, hash",
-    ) == [(at, CALLER, 7, 100_000, TO, b"\3", b"call", FILE, data, 5, HASH)]
+    ) == [(at, CALLER, 7, 100_000, TO, bytes.fromhex("06fc23ac00"), b"call", FILE, data, 5, HASH)]
+
+
+@pytest.mark.checklist("ETH-04")
+@pytest.mark.parametrize(
+    ("weibars", "stored_as"),
+    [(0, "00"), (1, "01"), (128, "0080"), (200_000_000_000, "2e90edd000"), (255 << 32, "00ff00000000")],
+)
+def test_the_value_is_stored_in_signed_weibars(weibars: int, stored_as: str) -> None:
+    stream = ContractStream()
+    stream.ethereum(ethereum_data(value=weibars), function_result())
+    load(stream.block())
+
+    assert stored("ethereum_transaction", "value") == [(bytes.fromhex(stored_as),)]
+
+
+@pytest.mark.checklist("ETH-11")
+@pytest.mark.parametrize("kind", [1, 2, 4])
+def test_the_lists_of_a_transaction_are_stored(kind: int) -> None:
+    stream = ContractStream()
+    access_list = [[TO, [b"\1"]], [b"\2", []]]
+    signed = [298, b"\xbb" * 20, 5, 1, R, b"\3"]
+    data = ethereum_data(kind=kind, access_list=access_list, authorization_list=[signed])
+    stream.ethereum(data, function_result())
+    load(stream.block())
+
+    authorization = {
+        "address": "0x" + "bb" * 20,
+        "chain_id": "0x12a",
+        "nonce": 5,
+        "r": "0x" + R.hex(),
+        "s": f"0x{3:064x}",
+        "y_parity": "0x1",
+    }
+    ((stored_access_list, authorization_list),) = stored(
+        "ethereum_transaction", "access_list, authorization_list"
+    )
+    assert stored_access_list == [
+        {"address": "0x" + "aa" * 20, "storage_keys": [f"0x{1:064x}"]},
+        {"address": f"0x{2:040x}", "storage_keys": []},
+    ]
+    assert authorization_list == ([authorization] if kind == 4 else None)
+
+
+@pytest.mark.checklist("ETH-06", "ETH-11")
+def test_an_authorization_of_another_size_makes_the_transaction_undecodable(caplog: Any) -> None:
+    stream = ContractStream()
+    stream.ethereum(ethereum_data(kind=4, authorization_list=[[298, TO, 5, 1, R]]), function_result())
+    load(stream.block())
+
+    assert stored("ethereum_transaction", "hash") == []
+    assert "Authorization tuple size was 5 but expected 6" in caplog.text
+
+
+@pytest.mark.checklist("ETH-05")
+def test_with_an_access_list_and_call_data_in_a_file_there_is_no_hash() -> None:
+    stream = ContractStream()
+    stream.create_file(contents=b"6080")
+    for lists in ({"access_list": [[TO, []]]}, {"authorization_list": [[298, TO, 5, 1, R, S]]}):
+        stream.ethereum(ethereum_data(kind=4, **lists), function_result(), hash=b"", call_data=FILE)
+    load(stream.block())
+
+    whole = ethereum_data(b"\x60\x80", kind=4, authorization_list=[[298, TO, 5, 1, R, S]])
+    computed = ethereum.decode(whole).computed_hash()
+    assert sorted(stored("ethereum_transaction", "hash")) == [(b"",), (computed,)]
 
 
 @pytest.mark.checklist("ETH-10", "LUT-01")

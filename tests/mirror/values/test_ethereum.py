@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirror.values import ethereum
-from mirror.values.ethereum import InvalidEthereumData, created_address
+from mirror.values.ethereum import (
+    WEIBARS_PER_TINYBAR,
+    InvalidEthereumData,
+    access_list_payload,
+    created_address,
+    signed_bytes,
+)
 from tests.ledger.stream.fixtures import PRESENT, ROOT, needs_fixtures
 
 FOLDER = ROOT / "ethereum"
@@ -26,7 +32,7 @@ def call_data_of(file: int) -> bytes:
 
 
 def raw(*elements: bytes | list[Any], kind: int = 0) -> bytes:
-    """A transaction of these elements; a list stands for the access list."""
+    """A transaction of these elements."""
     whole: bytes = rlp.encode(elements)
     return bytes((kind,)) + whole if kind else whole
 
@@ -44,12 +50,12 @@ def test_recorded_transactions_decode_and_hash(row: dict[str, Any]) -> None:
 
     for name in ("type", "nonce", "gas_limit", "recovery_id"):
         assert getattr(decoded, name) == row[name]
-    for name in (
-        *("access_list", "call_data", "chain_id", "signature_r", "signature_s", "signature_v", "to_address"),
-    ):
+    for name in ("call_data", "chain_id", "signature_r", "signature_s", "signature_v", "to_address"):
         expected = None if row[name] is None else bytes.fromhex(row[name])
         assert getattr(decoded, name) == expected, name
-    assert ethereum.tinybars(decoded.value).hex() == row["value"]
+    payload = None if decoded.access_list is None else access_list_payload(decoded.access_list)
+    assert payload == (None if row["access_list"] is None else bytes.fromhex(row["access_list"]))
+    assert signed_bytes(decoded.value // WEIBARS_PER_TINYBAR).hex() == row["value"]
     call_data = (
         None if decoded.call_data else call_data_of(row["call_data_id"]) if row["call_data_id"] else None
     )
@@ -78,19 +84,93 @@ def test_chain_and_recovery_id_of_a_legacy_transaction_are_in_v(
 
 
 @pytest.mark.parametrize(
-    ("weibars", "stored"),
-    [
-        (0, b"\0"),
-        (9_999_999_999, b"\0"),
-        (10_000_000_000, b"\1"),
-        (127 * 10**10, b"\x7f"),
-        (128 * 10**10, b"\0\x80"),
-        (10**28, (10**18).to_bytes(8, "big")),
-    ],
+    ("number", "stored"),
+    [(0, b"\0"), (127, b"\x7f"), (128, b"\0\x80"), (256, b"\1\0"), (10**18, (10**18).to_bytes(8, "big"))],
 )
 @pytest.mark.checklist("ETH-04")
-def test_weibars_become_whole_tinybars_in_the_shortest_signed_bytes(weibars: int, stored: bytes) -> None:
-    assert ethereum.tinybars(weibars) == stored
+def test_an_amount_is_stored_in_the_shortest_signed_bytes(number: int, stored: bytes) -> None:
+    assert signed_bytes(number) == stored
+
+
+ADDRESS, SLOT = b"\xaa" * 20, b"\xbb" * 32
+SIGNED = [b"\x01\x2a", ADDRESS, b"\5", b"\1", b"r" * 32, b"s" * 32]
+
+
+def delegating(access_list: Any = (), authorizations: Any = (SIGNED,), call_data: bytes = b"") -> bytes:
+    """A transaction of type 4."""
+    before = (b"\1\x2a", b"\2", b"\3", b"\4", b"\5", b"\6", b"\7", call_data)
+    return raw(*before, list(access_list), list(authorizations), b"\1", b"r", b"s", kind=4)
+
+
+@pytest.mark.checklist("ETH-02", "ETH-11")
+def test_a_transaction_of_type_4_has_all_its_elements() -> None:
+    decoded = ethereum.decode(delegating([[ADDRESS, [SLOT, b"\1"]], [b"\2", []]], call_data=b"call"))
+
+    assert (decoded.type, decoded.chain_id, decoded.nonce, decoded.gas_limit) == (4, b"\1\x2a", 2, 5)
+    assert (decoded.max_priority_fee_per_gas, decoded.max_fee_per_gas) == (b"\3", b"\4")
+    assert (decoded.to_address, decoded.value, decoded.call_data) == (b"\6", 7, b"call")
+    assert (decoded.gas_price, decoded.signature_v, decoded.recovery_id) == (None, None, 1)
+    assert (decoded.signature_r, decoded.signature_s) == (b"r", b"s")
+    assert decoded.access_list == [
+        {"address": "0x" + "aa" * 20, "storage_keys": ["0x" + "bb" * 32, f"0x{1:064x}"]},
+        {"address": f"0x{2:040x}", "storage_keys": []},
+    ]
+    assert decoded.authorization_list == [
+        {
+            "address": "0x" + "aa" * 20,
+            "chain_id": "0x12a",
+            "nonce": 5,
+            "r": "0x" + "72" * 32,
+            "s": "0x" + "73" * 32,
+            "y_parity": "0x1",
+        }
+    ]
+
+
+@pytest.mark.checklist("ETH-11")
+def test_empty_parts_of_an_authorization_are_zero() -> None:
+    decoded = ethereum.decode(delegating(authorizations=[[b""] * 6]))
+
+    zero = {"address": f"0x{0:040x}", "r": f"0x{0:064x}", "s": f"0x{0:064x}"}
+    assert decoded.authorization_list == [zero | {"chain_id": "0x0", "nonce": 0, "y_parity": "0x0"}]
+    assert decoded.access_list == []
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (delegating(authorizations=[SIGNED[:5]]), "Authorization tuple size was 5 but expected 6"),
+        (delegating(authorizations=[[*SIGNED, b""]]), "Authorization tuple size was 7 but expected 6"),
+        (delegating(authorizations=[b"\1"]), "Authorization tuple is not a list"),
+        (delegating(authorizations=[[*SIGNED[:5], []]]), "a list within an authorization"),
+        (delegating(authorizations=[[*SIGNED[:2], b"\0\1", *SIGNED[3:]]]), "nonce of an authorization"),
+        (delegating([[ADDRESS]]), "Access list tuple size was 1 but expected 2"),
+        (delegating([ADDRESS]), "Access list tuple is not a list"),
+        (delegating([[ADDRESS, SLOT]]), "not an address and a list of keys"),
+        (delegating([[[], []]]), "not an address and a list of keys"),
+        (delegating([[ADDRESS, [[]]]]), "a list for a storage key"),
+        (raw(*[b"\1"] * 12, kind=4), "12 elements, type 4 has 13"),
+        (raw(*[b"\1"] * 13, kind=4), "its access_list is not a list"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.checklist("ETH-06", "ETH-11")
+def test_lists_of_another_shape_are_refused_with_a_reason(data: bytes, problem: str) -> None:
+    with pytest.raises(InvalidEthereumData, match=problem):
+        ethereum.decode(data)
+
+
+_ADDRESSES, _KEYS = st.binary(min_size=20, max_size=20), st.binary(min_size=32, max_size=32)
+
+
+@given(st.lists(st.tuples(_ADDRESSES, st.lists(_KEYS, max_size=3)), max_size=3))
+def test_an_access_list_is_encoded_as_the_transaction_had_it(items: Any) -> None:
+    access_list = [[address, keys] for address, keys in items]
+    decoded = ethereum.decode(delegating(access_list))
+
+    assert decoded.access_list is not None
+    payload = access_list_payload(decoded.access_list)
+    assert payload == b"".join(rlp.encode(item) for item in access_list)
 
 
 @pytest.mark.parametrize(
@@ -138,26 +218,26 @@ def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
 
 
 def test_call_data_of_a_transaction_with_an_access_list_can_not_be_replaced() -> None:
-    listed = raw(b"\1", b"\2", b"\3", b"\4", b"\5", b"", b"\6", b"", [b"\7"], b"\1", b"r", b"s", kind=2)
+    listed = raw(b"\1", b"\2", b"\3", b"\4", b"\5", b"", b"\6", b"", [[b"\7", []]], b"\1", b"r", b"s", kind=2)
     unlisted = raw(b"\1", b"\2", b"\3", b"\4", b"\5", b"", b"\6", b"", [], b"\1", b"r", b"s", kind=2)
     with_data = raw(b"\1", b"\2", b"\3", b"\4", b"\5", b"", b"\6", b"data", [], b"\1", b"r", b"s", kind=2)
 
-    assert ethereum.decode(listed).access_list == b"\7"
+    assert ethereum.decode(listed).access_list == [{"address": f"0x{7:040x}", "storage_keys": []}]
     assert ethereum.decode(listed).computed_hash(b"data") == b""
     assert ethereum.decode(unlisted).computed_hash(b"data") == ethereum.decode(with_data).computed_hash()
+    whole = ethereum.decode(delegating(call_data=b"data")).computed_hash()
+    assert ethereum.decode(delegating()).computed_hash(b"data") == whole
 
 
-def test_deep_nesting_of_an_access_list_does_not_matter() -> None:
+def test_deep_nesting_of_an_access_list_is_refused_like_any_other_shape() -> None:
     nested = b""
     for _ in range(5_000):
         nested = rlp.codec.length_prefix(len(nested), 0xC0) + nested
     fields = [b"\1", b"\2", b"\3", b"\4", b"\5", b"", b"\6", b"", nested, b"\1", b"r", b"s"]
     payload = b"".join(field if field is nested else rlp.encode(field) for field in fields)
 
-    decoded = ethereum.decode(b"\2" + rlp.codec.length_prefix(len(payload), 0xC0) + payload)
-
-    assert decoded.access_list is not None
-    assert rlp.codec.length_prefix(len(decoded.access_list), 0xC0) + decoded.access_list == nested
+    with pytest.raises(InvalidEthereumData, match="Access list tuple size was 1 but expected 2"):
+        ethereum.decode(b"\2" + rlp.codec.length_prefix(len(payload), 0xC0) + payload)
 
 
 def test_addresses_of_created_contracts_are_those_of_ethereum():
