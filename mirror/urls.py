@@ -18,7 +18,7 @@ from ledger.api.names.accounts import NEWER_ACCOUNT
 from mirror.node.web import health
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from mirror.rest.schema import pages
-from network.api import exchange_rate, fees, nodes, stake, supply
+from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
 from tokens.api import balances as token_balances
@@ -58,6 +58,7 @@ ROUTES = Routes(
         route("network/exchangerate", exchange_rate.ExchangeRate),
         route("network/fees", fees.Fees),
         route("network/nodes", nodes.Nodes),
+        route("network/registered-nodes", registered_nodes.RegisteredNodes),
         route("network/stake", stake.Stake),
         route("network/supply", supply.Supply),
         route("schedule/{scheduleId}", schedules.Schedule),

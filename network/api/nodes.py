@@ -5,48 +5,89 @@ next address book; the latest node_stake. Amounts: int64 tinybars, rates in tiny
 Errors: 400 malformed parameter, a file that is no address book. Without an address book no nodes.
 """
 
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Callable
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
 from ledger.queries.system_files import system_id
 from mirror import config
-from mirror.rest.answers.errors import BadRequest, InvalidEntityId
-from mirror.rest.answers.views import Answer, ReadView
-from mirror.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, ParameterSet
-from mirror.rest.parameters.types import EntityIdParameter, LimitParameter, NumberParameter, OrderParameter
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison, Where
+from mirror.rest.answers.errors import BadRequest
+from mirror.rest.answers.views import Answer, NewerReadView
+from mirror.rest.parameters.newer import NewerNumberParameter, NewerOrderParameter, NewerParameter
+from mirror.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
+from mirror.rest.parameters.strict import CappedLimitParameter, StrictParameterSet
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
-from mirror.values.timestamp import staking_period_json
+from mirror.values.timestamp import newer_staking_period_json
 from network.queries import nodes as queries
 from network.queries.nodes import Node
 
 _ADDRESS_BOOKS = (101, 102)
 _DEFAULT_ADDRESS_BOOK = 102
+# Most values of node.id.
+_MOST = 100
 
 
 # PARAMETERS
-class AddressBookParameter(EntityIdParameter):
-    """One of the network's two address books, by its id."""
+class AddressBookParameter(NewerParameter):
+    """One of the network's two address books, by its id; becomes a Comparison, None when absent."""
+
+    schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
+    many: ClassVar[bool] = False
+
+    def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
+        operator, file = split(text)
+        if operator not in OPERATORS:
+            raise InvalidValue(text)
+        return Comparison("eq", Comparison(operator, self.read(file)))
 
     def read(self, text: str) -> int:
         try:
-            file_id = super().read(text)
-        except InvalidEntityId:
+            file_id = entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
+        except entity_id.InvalidEntityId:
             raise InvalidValue(text) from None
-        if file_id is None or file_id not in map(system_id, _ADDRESS_BOOKS):
+        if file_id not in map(system_id, _ADDRESS_BOOKS):
             raise InvalidValue(text)
         return file_id
 
+    def absent(self) -> None:
+        return None
 
-class NodeParameters(ParameterSet):
+
+class NodeParameters(StrictParameterSet):
     file_id = AddressBookParameter(
         "file.id", operators=ONLY_EQ, help="Address book: the file 0.0.101 or 0.0.102."
     )
-    limit = LimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
-    node_id = NumberParameter("node.id", column="e.node_id", help="Node id.")
-    order = OrderParameter("asc")
+    limit = CappedLimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
+    node_id = NewerNumberParameter("node.id", variable="nodeId", most=_MOST, help="Node id.")
+    order = NewerOrderParameter()
+
+
+def address_book(parameters: NodeParameters) -> int:
+    """Return the file of the address book. Errors: BadRequest for an operator."""
+    if parameters.file_id is None:
+        return system_id(_DEFAULT_ADDRESS_BOOK)
+    operator, file_id = parameters.file_id
+    if operator != "eq":
+        raise BadRequest("Only equality operator is supported for file.id")
+    return int(file_id)
+
+
+def node_ids(parameters: NodeParameters) -> Where:
+    """Return the condition on the node ids: several are alternatives, and only those in the range count.
+
+    Errors: BadRequest for a range that nothing is in.
+    """
+    bounds = Bounds.of(parameters.node_id)
+    if bounds.empty:
+        raise BadRequest("Invalid range provided for node.id")
+    if not bounds.equal:
+        return bounds.where("e.node_id")
+    return Where(("e.node_id = any(%s)",), (sorted(bounds.equal_within - bounds.unequal),))
 
 
 # JSON
@@ -60,6 +101,7 @@ class NodeJson(TypedDict):
     """A consensus node; the admin key is shown only if configured."""
 
     admin_key: NotRequired[KeyJson | None]
+    associated_registered_nodes: list[Int64]
     decline_reward: bool | None
     description: str | None
     file_id: EntityId | None
@@ -85,8 +127,10 @@ class NodesJson(Page):
 
 
 def node_json(node: Node, *, with_admin_key: bool) -> Answer:
+    period = node.staking_period
     admin_key = {"admin_key": key_json(node.admin_key)} if with_admin_key else {}
     return admin_key | {
+        "associated_registered_nodes": node.associated_registered_nodes or [],
         "decline_reward": node.decline_reward,
         "description": node.description,
         "file_id": entity_id.text(node.file_id),
@@ -104,8 +148,8 @@ def node_json(node: Node, *, with_admin_key: bool) -> Answer:
         "stake": node.stake,
         "stake_not_rewarded": _known(node.stake_not_rewarded),
         "stake_rewarded": node.stake_rewarded,
-        "staking_period": None if node.staking_period is None else staking_period_json(node.staking_period),
-        "timestamp": timestamp.range_json(node.since, node.until),
+        "staking_period": None if period is None else newer_staking_period_json(period),
+        "timestamp": timestamp.newer_range_json(node.since, node.until),
     }
 
 
@@ -121,16 +165,14 @@ def _known(amount: int | None) -> int | None:
 
 
 # VIEW
-class Nodes(ReadView):
+class Nodes(NewerReadView):
     """List the consensus nodes."""
 
     parameters, max_age, answers = NodeParameters, 60, NodesJson
     paging = {"node.id": "node_id"}
 
     def read(self, parameters: NodeParameters) -> Response:
-        if len(parameters.file_id) > 1:
-            raise BadRequest("Only a single instance is supported for file.id")
-        file_id = parameters.file_id[0].value if parameters.file_id else system_id(_DEFAULT_ADDRESS_BOOK)
-        found = queries.nodes(file_id, self.query)
+        file_id = address_book(parameters)
+        found = queries.nodes(file_id, self.query.filter(node_ids(parameters)))
         with_admin_key = config.value("rest.network.nodes.exposeAdminKey")
         return self.page("nodes", [node_json(node, with_admin_key=with_admin_key) for node in found])

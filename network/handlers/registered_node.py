@@ -11,12 +11,6 @@ from mirror.values.hapi import RegisteredServiceEndpoint
 from network.models import RegisteredNode
 from network.models.registered_node import Kind
 
-_KINDS = {
-    "block_node": Kind.BLOCK_NODE,
-    "general_service": Kind.GENERAL_SERVICE,
-    "mirror_node": Kind.MIRROR_NODE,
-    "rpc_relay": Kind.RPC_RELAY,
-}
 _BLOCK_NODE_APIS = {
     number: name for name, number in RegisteredServiceEndpoint.BlockNodeEndpoint.BlockNodeApi.items()
 }
@@ -88,11 +82,16 @@ def registered_node_delete(item: RecordItem, batch: Batch) -> None:
 
 def _endpoints(endpoints: Any) -> dict[str, Any]:
     """Return the columns of the endpoints: themselves and, once each and in order, their kinds."""
-    kinds = {_KINDS.get(endpoint.WhichOneof("endpoint_type"), Kind.UNKNOWN).value for endpoint in endpoints}
+    kinds = {_kind(endpoint).value for endpoint in endpoints}
     return {
         "service_endpoints": [_endpoint(endpoint) for endpoint in endpoints],
         "type": sorted(kinds),
     }
+
+
+def _kind(endpoint: Any) -> Kind:
+    member = endpoint.WhichOneof("endpoint_type")
+    return Kind.UNKNOWN if member is None else Kind[member.upper()]
 
 
 def _endpoint(endpoint: Any) -> dict[str, Any]:

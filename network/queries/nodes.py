@@ -10,6 +10,7 @@ class Node(NamedTuple):
     """A node of the latest address book, with columns of `node` and of the latest node_stake."""
 
     admin_key: bytes | None
+    associated_registered_nodes: list[int] | None
     decline_reward: bool | None
     description: str | None
     file_id: int
@@ -42,10 +43,11 @@ def nodes(file_id: int, query: Query) -> list[Node]:
             select start_consensus_timestamp, end_consensus_timestamp, file_id from address_book
             where file_id = %s order by start_consensus_timestamp desc limit 1
         )
-        select n.admin_key, n.decline_reward, e.description, b.file_id, n.grpc_proxy_endpoint, s.max_stake,
-            e.memo, s.min_stake, coalesce(n.account_id, e.node_account_id), e.node_cert_hash, e.node_id,
-            e.public_key, s.reward_rate, coalesce(a.endpoints, '[]'), s.stake, s.stake_not_rewarded,
-            s.stake_rewarded, s.staking_period, b.start_consensus_timestamp, b.end_consensus_timestamp
+        select n.admin_key, n.associated_registered_nodes, n.decline_reward, e.description, b.file_id,
+            n.grpc_proxy_endpoint, s.max_stake, e.memo, s.min_stake,
+            coalesce(n.account_id, e.node_account_id), e.node_cert_hash, e.node_id, e.public_key,
+            s.reward_rate, coalesce(a.endpoints, '[]'), s.stake, s.stake_not_rewarded, s.stake_rewarded,
+            s.staking_period, b.start_consensus_timestamp, b.end_consensus_timestamp
         from book b
         join address_book_entry e on e.consensus_timestamp = b.start_consensus_timestamp
         left join node n on n.node_id = e.node_id

@@ -55,6 +55,16 @@ _ROWS: list[tuple[str, dict[str, str]]] = [
         },
     ),
     (
+        "registered_node",
+        {
+            "registered_node_id": "n",
+            "deleted": "n % 7 = 0",
+            "service_endpoints": "'[]'",
+            "timestamp_range": _SINCE,
+            "type": "array[1 + n % 4]::smallint[]",
+        },
+    ),
+    (
         "transaction_hash",
         {
             "consensus_timestamp": _AT,

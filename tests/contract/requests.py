@@ -174,6 +174,7 @@ REQUESTS: dict[str, tuple[list[str], list[str]]] = {
     "network/exchangerate": ([""], ["", f"timestamp={_AT}"]),
     "network/fees": ([""], ["", f"timestamp={_AT}", "order=desc"]),
     "network/nodes": ([""], ["", "order=desc", "node.id=gt:3"]),
+    "network/registered-nodes": ([""], ["", "order=desc", "registerednode.id=gt:3", "type=BLOCK_NODE"]),
     "network/stake": ([""], [""]),
     "network/supply": ([""], ["", f"timestamp={_AT}"]),
     "schedule/{scheduleId}": ([_SCHEDULE], [""]),

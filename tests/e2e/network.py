@@ -52,6 +52,7 @@ def nodes(world: World) -> list[dict[str, Any]]:
         ]
         shown.append(
             {
+                "associated_registered_nodes": [],
                 "decline_reward": known and known.decline_reward,
                 "description": node.description,
                 "file_id": entity(NODE_DETAILS),

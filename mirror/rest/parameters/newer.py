@@ -57,6 +57,18 @@ class NewerParameter(Parameter[Any]):
         return []
 
 
+def converted(parameter: Parameter[Any], texts: list[str]) -> Any:
+    """Return what the instance holds for the texts of a request. Errors: InvalidValue."""
+    if parameter.many and len(texts) == 1:
+        texts = texts[0].split(",")
+    texts = [text for text in texts if text.strip()]
+    if not texts:
+        return parameter.absent()
+    if not parameter.many:
+        texts = texts[:1]
+    return parameter.combined([parameter.comparison(text, split_first) for text in texts])
+
+
 class NewerParameterSet(ParameterSet):
     """The parameters of a newer endpoint, declared in the order in which their problems are reported."""
 
@@ -65,18 +77,10 @@ class NewerParameterSet(ParameterSet):
     def _read(self, sent: Texts) -> None:
         broken: list[str] = []
         for key, parameter in self.declared.items():
-            texts = sent.get(parameter.name, [])
-            if parameter.many and len(texts) == 1:
-                texts = texts[0].split(",")
-            texts = [text for text in texts if text.strip()]
-            if not parameter.many:
-                texts = texts[:1]
-            value = parameter.absent()
-            if texts:
-                try:
-                    value = parameter.combined([parameter.comparison(text, split_first) for text in texts])
-                except InvalidValue:
-                    raise not_converted(parameter.name) from None
+            try:
+                value = converted(parameter, sent.get(parameter.name, []))
+            except InvalidValue:
+                raise not_converted(parameter.name) from None
             setattr(self, key, value)
             if isinstance(parameter, NewerParameter):
                 broken += parameter.violations(value)
@@ -205,10 +209,17 @@ class NewerLimitParameter(NewerParameter):
 
     @property
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"type": "integer", "minimum": 1, "maximum": config.value("rest.response.limit.max")}
+        return {"type": "integer", "minimum": 1, "maximum": self.most_rows}
 
-    def __init__(self) -> None:
+    def __init__(
+        self, default: str = "rest.response.limit.default", most: str = "rest.response.limit.max"
+    ) -> None:
         super().__init__("limit", operators=ALL, help="The number of rows of a page.")
+        self.default, self.most = default, most
+
+    @property
+    def most_rows(self) -> int:
+        return int(config.value(self.most))
 
     def read(self, text: str) -> int:
         if _WHOLE_NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
@@ -216,13 +227,12 @@ class NewerLimitParameter(NewerParameter):
         return int(text)
 
     def absent(self) -> int:
-        return int(config.value("rest.response.limit.default"))
+        return int(config.value(self.default))
 
     def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
         return Query(query.where, query.descending, value)
 
     def violations(self, value: int) -> list[str]:
-        most = config.value("rest.response.limit.max")
         if value <= 0:
             return ["limit must be greater than 0"]
-        return [f"limit must be less than or equal to {most}"] if value > most else []
+        return [f"limit must be less than or equal to {self.most_rows}"] if value > self.most_rows else []

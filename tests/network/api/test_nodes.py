@@ -89,12 +89,19 @@ def complete(build):
     ]:
         service_endpoint(7, address, port, domain_name=domain)
     proxy = {"port": 443, "ip_address_v4": "", "domain_name": "proxy.example"}
-    node(7, admin_key=ADMIN_KEY, decline_reward=True, grpc_proxy_endpoint=Jsonb(proxy))
+    node(
+        7,
+        admin_key=ADMIN_KEY,
+        associated_registered_nodes=[5, 3, 2**53 + 1],
+        decline_reward=True,
+        grpc_proxy_endpoint=Jsonb(proxy),
+    )
     stake(7, at=START + 5)
     stake(7, at=START + 4, stake=99)
 
 
 COMPLETE = {
+    "associated_registered_nodes": [5, 3, 2**53 + 1],
     "decline_reward": True,
     "description": "a node",
     "file_id": "0.0.102",
@@ -144,6 +151,7 @@ def test_a_node_of_which_only_the_address_book_knows(api, build):
     ]
     assert {name for name, value in found.items() if value is None} == set(unknown)
     assert (found["node_cert_hash"], found["public_key"], found["service_endpoints"]) == ("0x", "0x", [])
+    assert found["associated_registered_nodes"] == []
     assert found["timestamp"] == {"from": "1700000000.000000000", "to": None}
 
 
@@ -182,12 +190,13 @@ def books(build):
     [
         ("", [1, 2, 3, 4, 5]),
         ("order=desc", [5, 4, 3, 2, 1]),
-        ("order=DESC&order=asc", [1, 2, 3, 4, 5]),
+        ("order=DESC", [5, 4, 3, 2, 1]),
+        ("order=&limit=&node.id=&file.id=&Order=desc&foo=1", [1, 2, 3, 4, 5]),
         ("file.id=102", [1, 2, 3, 4, 5]),
         ("file.id=0.0.101", [6, 7]),
         ("file.id=eq:0.101", [6, 7]),
-        (f"File.Id={101:040x}", [6, 7]),
-        (f"file.id=0x{101:040X}", [6, 7]),
+        ("file.id=EQ:0.0.101", [6, 7]),
+        ("File.Id=101", [1, 2, 3, 4, 5]),
         ("node.id=3", [3]),
         ("node.id=3&node.id=eq:5&node.id=99", [3, 5]),
         ("node.id=gt:3", [4, 5]),
@@ -195,6 +204,12 @@ def books(build):
         ("node.id=lte:2", [1, 2]),
         ("node.id=ne:2&node.id=ne:4", [1, 3, 5]),
         ("node.id=2&node.id=4&node.id=gt:2", [4]),
+        ("node.id=2&node.id=gt:2", []),
+        ("node.id=2&node.id=4&node.id=ne:2", [4]),
+        ("node.id=1,gte:5", []),
+        ("node.id=GTE:2&node.id=gt:3&node.id=lt:9223372036854775807", [4, 5]),
+        ("node.id=gt:9223372036854775807", []),
+        ("node.id=lt:0", []),
         ("node.id=gt:5", []),
         ("file.id=101&node.id=gt:6&limit=1", [7]),
     ],
@@ -218,6 +233,7 @@ def test_all_pages_together_have_every_node_once(api, books, order, limit, narro
         ("limit=2&order=desc&file.id=102", f"{URL}?limit=2&order=desc&file.id=102&node.id=lt:4"),
         ("limit=1&node.id=3", f"{URL}?limit=1&node.id=3"),
         ("limit=1&node.id=gte:3&node.id=lt:5", f"{URL}?limit=1&node.id=lt:5&node.id=gt:3"),
+        ("limit=1&node.id=gte:4&node.id=lt:5", None),
         ("limit=1&node.id=gte:3&node.id=lte:3", None),
         ("limit=6", None),
     ],
@@ -233,6 +249,7 @@ def test_a_page_has_10_nodes_and_25_at_most(api, build):
     assert len(listed(api.get(URL))) == 10
     assert api.get(URL).json()["links"]["next"] == f"{URL}?node.id=gt:9"
     assert len(listed(api.get(f"{URL}?limit=25"))) == 25
+    assert len(listed(api.get(f"{URL}?limit=2147483647"))) == 25
     answer = api.get(f"{URL}?limit=26")
     assert len(listed(answer)) == 25
     assert answer.json()["links"]["next"] == f"{URL}?limit=26&node.id=gt:24"
@@ -250,37 +267,64 @@ def test_the_address_book_is_that_of_the_networks_own_shard_and_realm(api, build
     settings_of({"common.shard": 1, "common.realm": 2})
     assert listed(api.get(URL)) == [2]
     assert listed(api.get(f"{URL}?file.id=1.2.102")) == [2]
-    assert api.get(f"{URL}?file.id=0.0.102").messages == ["Invalid parameter: file.id"]
+    assert api.get(f"{URL}?file.id=0.0.102").json() == invalid("file.id")
+
+
+def invalid(*names):
+    return {"_status": {"messages": [{"message": f"Invalid parameter: {name}"} for name in names]}}
+
+
+def refused(detail):
+    return {"_status": {"messages": [{"detail": detail, "message": "Bad Request"}]}}
+
+
+FILES = ["100", "103", "0.0.5", "0.1.102", "x", "-5", "gt:x", "like:101", "274877906944", "1024.0.102"]
 
 
 @pytest.mark.parametrize(
-    ("query", "messages"),
+    ("query", "problem"),
     [
+        *[(f"file.id={text}", invalid("file.id")) for text in [*FILES, "ab" * 20, f"{101:040x}"]],
+        *[(f"limit={text}", invalid("limit")) for text in ["0", "-1", "abc", "2147483648"]],
         *[
-            (f"file.id={text}", ["Invalid parameter: file.id"])
-            for text in [
-                *["100", "103", "0.0.5", "0.1.102", "gt:101", "ne:101", "x", "", "-5", "274877906944"],
-                *["ab" * 20, "1024.0.102", "0.0.0x" + f"{101:040x}"],
-            ]
+            (f"node.id={text}", invalid("node.id"))
+            for text in ["x", "-1", "gt:", "lt:-1", "9223372036854775808"]
         ],
-        ("file.id=101&file.id=101", ["Only a single instance is supported for file.id"]),
-        ("file.id=101&file.id=5", ["Invalid parameter: file.id"]),
-        (
-            "node.id=x&node.id=-1&foo=1&limit=0&order=up&file.id=5&node.id=9223372036854775808",
-            [
-                *["Invalid parameter: node.id"] * 3,
-                *["Invalid parameter: limit", "Invalid parameter: order", "Invalid parameter: file.id"],
-                "Unknown query parameter: foo",
-            ],
-        ),
+        ("order=up", invalid("order")),
+        ("node.id=x&node.id=-1&foo=1&limit=0&order=up", invalid("limit", "node.id", "order")),
+        *[
+            (f"file.id={operator}:102", refused("Only equality operator is supported for file.id"))
+            for operator in ("gt", "gte", "lt", "LTE", "ne")
+        ],
+        ("file.id=101&file.id=101", refused("Only a single instance is supported for file.id")),
+        ("file.id=101&file.id=x", refused("Only a single instance is supported for file.id")),
+        ("limit=2&limit=3", refused("Only a single instance is supported for limit")),
+        ("order=asc&order=asc", refused("Only a single instance is supported for order")),
+        *[
+            (f"node.id={lower}&node.id={upper}", refused("Invalid range provided for node.id"))
+            for lower, upper in [("gt:4", "lt:5"), ("gte:5", "lte:4"), ("gt:10", "lt:2"), ("gt:4", "lt:4")]
+        ],
+        ("node.id=3&node.id=gt:4&node.id=lt:5", refused("Invalid range provided for node.id")),
     ],
 )
-def test_problems_are_told(api, books, query, messages):
+def test_problems_are_told(api, books, query, problem):
     answer = api.get(f"{URL}?{query}")
-    assert (answer.status, answer.messages) == (400, messages)
-    assert "cache-control" not in answer.headers
+    assert (answer.status, answer.json()) == (400, problem)
+    assert answer.headers["cache-control"] == "public, max-age=60"
+
+
+def test_at_most_100_ids_are_taken(api, books):
+    ids = [f"node.id={number}" for number in range(101)]
+    assert listed(api.get(f"{URL}?{'&'.join(ids[:100])}")) == [1, 2, 3, 4, 5]
+    assert api.get(f"{URL}?{'&'.join(ids)}").json() == invalid("node.id")
 
 
 @pytest.mark.parametrize("path", ["/API/v1/Network/Nodes", f"{URL}/"])
-def test_the_path_matches_in_any_case_with_a_slash(api, books, path):
-    assert listed(api.get(path)) == [1, 2, 3, 4, 5]
+def test_the_path_matches_exactly(api, books, path):
+    assert api.get(path).status == 404
+
+
+def test_the_list_is_not_sent_again_while_it_stays_the_same(api, books):
+    etag = api.get(URL).headers["etag"]
+    assert api.get(URL, if_none_match=etag).status == 304
+    assert api.get(f"{URL}?limit=2", if_none_match=etag).status == 200

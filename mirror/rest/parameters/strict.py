@@ -1,0 +1,55 @@
+"""Query parameters of the newer endpoints that came or were rewritten last: network/nodes and
+network/registered-nodes.
+
+They are read as those of the other newer endpoints. But parameters with invalid values are all reported, by
+their names alone, and one that has a single value may be sent only once.
+"""
+
+from typing import Any
+
+from mirror.rest.answers.errors import BadRequest, InvalidParameter, Problem
+from mirror.rest.parameters.newer import NewerLimitParameter, NewerParameter, NewerParameterSet, converted
+from mirror.rest.parameters.parameter_set import InvalidValue
+from mirror.rest.parameters.query_string import Texts
+
+
+class InvalidParameters(InvalidParameter):
+    """400 `Invalid parameter: <name>` for each of several parameters."""
+
+    def __init__(self, *names: str) -> None:
+        BadRequest.__init__(self, *[Problem(f"Invalid parameter: {name}") for name in names])
+
+
+class StrictParameterSet(NewerParameterSet):
+    """The parameters of such an endpoint, declared in the order in which their problems are reported."""
+
+    def _read(self, sent: Texts) -> None:
+        invalid: list[str] = []
+        for key, parameter in self.declared.items():
+            texts = sent.get(parameter.name, [])
+            if len(texts) > 1 and not parameter.many:
+                raise BadRequest(f"Only a single instance is supported for {parameter.name}")
+            try:
+                value = converted(parameter, texts)
+                if isinstance(parameter, NewerParameter) and parameter.violations(value):
+                    raise InvalidValue(parameter.name)
+            except InvalidValue:
+                invalid.append(parameter.name)
+                continue
+            setattr(self, key, value)
+        if invalid:
+            raise InvalidParameters(*invalid)
+
+
+class CappedLimitParameter(NewerLimitParameter):
+    """The number of rows of a page, at least 1. More than the configured maximum becomes the maximum."""
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "integer", "minimum": 1}
+
+    def read(self, text: str) -> int:
+        return min(super().read(text), self.most_rows)
+
+    def absent(self) -> int:
+        return min(super().absent(), self.most_rows)

@@ -1,0 +1,167 @@
+"""GET /api/v1/network/registered-nodes: block nodes, mirror nodes, relays and other services that are
+registered with the network (HIP-1137).
+
+Source: registered_node, without deleted ones. Shape: an endpoint has a member for each kind of service, null
+but for its own.
+Errors: 400 malformed parameter, an id with bounds, a range that is empty.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal, TypedDict
+
+from rest_framework.response import Response
+
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison
+from mirror.rest.answers.errors import BadRequest
+from mirror.rest.answers.views import Answer, NewerReadView
+from mirror.rest.parameters.newer import (
+    NewerChoiceParameter,
+    NewerLimitParameter,
+    NewerNumberParameter,
+    NewerOrderParameter,
+)
+from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
+from mirror.rest.parameters.strict import StrictParameterSet
+from mirror.values import timestamp
+from mirror.values.keys import key_json
+from mirror.values.shapes import Int32, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
+from network.models.registered_node import Kind
+from network.queries import registered_nodes as queries
+from network.queries.registered_nodes import RegisteredNode
+
+_ID = re.compile(r"((eq|gt|gte|lt|lte):)?[0-9]{1,19}")
+
+# By the member that an endpoint of the kind has.
+_KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.UNKNOWN}
+
+
+# PARAMETERS
+class RegisteredNodeIdParameter(NewerNumberParameter):
+    """Up to two ids; operators are in lower case."""
+
+    def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
+        if _ID.fullmatch(text) is None:
+            raise InvalidValue(text)
+        return super().comparison(text, split)
+
+
+class KindParameter(NewerChoiceParameter):
+    """A kind of endpoint; becomes None when absent."""
+
+    def __init__(self) -> None:
+        super().__init__("type", tuple(_KINDS), "", help="Only nodes with an endpoint of this kind.")
+
+    @property
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "string", "enum": [kind.name for kind in _KINDS.values()]}
+
+    def read(self, text: str) -> Any:
+        return _KINDS[super().read(text)]
+
+    def absent(self) -> Any:
+        return None
+
+
+class RegisteredNodeParameters(StrictParameterSet):
+    limit = NewerLimitParameter()
+    order = NewerOrderParameter()
+    registered_node_id = RegisteredNodeIdParameter(
+        "registerednode.id",
+        variable="registeredNodeIds",
+        column="registered_node_id",
+        operators=WITHOUT_NE,
+        help="Registered node id.",
+    )
+    type = KindParameter()
+
+
+def check_range(ids: list[Comparison]) -> None:
+    """Errors: BadRequest for values that exclude each other."""
+    bounds = Bounds.of(ids)
+    if bounds.equal and len(ids) > 1:
+        raise BadRequest("The 'eq' operator cannot be combined with other operators")
+    if bounds.empty:
+        raise BadRequest("Invalid range: lower bound exceeds upper bound")
+
+
+# JSON
+EndpointApi = Literal["OTHER", "STATUS", "PUBLISH", "SUBSCRIBE_STREAM", "STATE_PROOF", "UNRECOGNIZED"]
+
+
+class BlockNodeJson(TypedDict):
+    endpoint_apis: list[EndpointApi]
+
+
+class GeneralServiceJson(TypedDict):
+    description: str | None
+
+
+class NoDetailsJson(TypedDict):
+    """Nothing but that the endpoint is of this kind."""
+
+
+class RegisteredEndpointJson(TypedDict):
+    block_node: BlockNodeJson | None
+    domain_name: str | None
+    general_service: GeneralServiceJson | None
+    ip_address: str | None
+    mirror_node: NoDetailsJson | None
+    port: Int32
+    requires_tls: bool
+    rpc_relay: NoDetailsJson | None
+    type: Literal["BLOCK_NODE", "GENERAL_SERVICE", "MIRROR_NODE", "RPC_RELAY"]
+
+
+class RegisteredNodeJson(TypedDict):
+    admin_key: KeyJson | None
+    created_timestamp: Timestamp | None
+    description: str | None
+    registered_node_id: Int64
+    service_endpoints: list[RegisteredEndpointJson]
+    timestamp: TimestampRangeJson
+
+
+class RegisteredNodesJson(Page):
+    registered_nodes: list[RegisteredNodeJson]
+
+
+def registered_node_json(node: RegisteredNode) -> Answer:
+    return {
+        "admin_key": key_json(node.admin_key),
+        "created_timestamp": timestamp.newer_text(node.created_timestamp),
+        "description": node.description,
+        "registered_node_id": node.registered_node_id,
+        "service_endpoints": [endpoint_json(endpoint) for endpoint in node.service_endpoints or ()],
+        "timestamp": timestamp.newer_range_json(node.since, node.until),
+    }
+
+
+def endpoint_json(endpoint: dict[str, Any]) -> Answer:
+    """Return a stored endpoint, with null for what it lacks; one of no kind is a general service."""
+    kinds = (kind for member, kind in _KINDS.items() if endpoint.get(member) is not None)
+    return {
+        "block_node": endpoint.get("block_node"),
+        "domain_name": endpoint.get("domain_name"),
+        "general_service": endpoint.get("general_service"),
+        "ip_address": endpoint.get("ip_address"),
+        "mirror_node": endpoint.get("mirror_node"),
+        "port": endpoint.get("port", 0),
+        "requires_tls": endpoint.get("requires_tls", False),
+        "rpc_relay": endpoint.get("rpc_relay"),
+        "type": next(kinds, Kind.GENERAL_SERVICE).name,
+    }
+
+
+# VIEW
+class RegisteredNodes(NewerReadView):
+    """List the registered nodes."""
+
+    parameters, max_age, answers = RegisteredNodeParameters, 60, RegisteredNodesJson
+    paging = {"registerednode.id": "registered_node_id"}
+
+    def read(self, parameters: RegisteredNodeParameters) -> Response:
+        check_range(parameters.registered_node_id)
+        found = queries.registered_nodes(self.query, parameters.type)
+        return self.page("registered_nodes", [registered_node_json(node) for node in found])
