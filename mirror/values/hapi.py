@@ -39,12 +39,15 @@ from hiero_sdk_python.hapi.block.stream.output.transaction_result_pb2 import Tra
 from hiero_sdk_python.hapi.block.stream.record_file_item_pb2 import RecordFileItem
 from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import EvmTraceData
 from hiero_sdk_python.hapi.block.stream.trace.trace_data_pb2 import TraceData
+from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import Extra as FeeExtra
+from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import FeeSchedule
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     AccountAmount,
     AccountID,
     ContractID,
     CurrentAndNextFeeSchedule,
     FileID,
+    HederaFunctionality,
     HookEntityId,
     HookId,
     Key,

@@ -2,11 +2,12 @@
 
 Source: the fee schedule 0.0.111 and the exchange rates 0.0.112, of each what is in force at the last moment
 asked for: the next one once the current one has expired. Without that moment it is the time of the schedule.
-Amounts: int64 tinybars per unit of gas. An estimate is made up, whatever the transaction.
+An estimate: the schedule 0.0.113 or the built-in one; in mode STATE also token and custom_fee.
+Amounts: int64 tinybars per unit of gas; int64 tinycents in an estimate.
 Errors: 400 malformed parameter or transaction; 404 naming the file that is missing; 413; 415.
 """
 
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,15 +16,18 @@ from ledger.queries import system_files
 from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT, rate_in_force, schedule_in_force
 from mirror.db.bounds import Bounds
 from mirror.rest.answers.errors import BadRequest
-from mirror.rest.answers.views import Answer, NewerReadView, Posted
+from mirror.rest.answers.views import NewerReadView, Posted
 from mirror.rest.parameters.bodies import UNREADABLE, read_body
 from mirror.rest.parameters.newer import (
     NewerChoiceParameter,
     NewerOrderParameter,
+    NewerParameter,
     NewerParameterSet,
     NewerTimestampParameter,
+    read_int32,
     time_window,
 )
+from mirror.rest.parameters.parameter_set import ONLY_EQ
 from mirror.values import timestamp
 from mirror.values.hapi import (
     CurrentAndNextFeeSchedule,
@@ -31,34 +35,23 @@ from mirror.values.hapi import (
     ExchangeRateSet,
     SignedTransaction,
     Transaction,
+    TransactionBody,
 )
-from mirror.values.shapes import Int32, Int64, Timestamp
+from mirror.values.shapes import Int64, Timestamp
 from network.api.exchange_rate import no_file
+from network.fees.estimate import Estimate, Part, UnknownType
+from network.fees.high_volume import MOST_BUSY, ONCE
+from network.fees.usage import named_ids
+from network.queries import simple_fees
 
 # The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
 _WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
 
 _PROTOBUF = ("application/protobuf", "application/x-protobuf")
 
-_ESTIMATED_PART = {
-    "base": 100_000,
-    "extras": [
-        {
-            "charged": 1,
-            "count": 2,
-            "fee_per_unit": 10_000,
-            "included": 1,
-            "name": "Test data",
-            "subtotal": 10_000,
-        }
-    ],
-}
-_ESTIMATE: Answer = {
-    "network": {"multiplier": 2, "subtotal": 220_000},
-    "node": _ESTIMATED_PART,
-    "notes": ["This API is not yet implemented and only returns stubbed test data"],
-    "service": _ESTIMATED_PART,
-    "total": 440_000,
+# A transaction that creates an account; all its bytes are ASCII.
+_EXAMPLES = {
+    "create account": '*4\n22\nAn accountZ$\n"\x12 0123456789abcdef0123456789abcdef',
 }
 
 
@@ -68,6 +61,33 @@ class FeeParameters(NewerParameterSet):
     order = NewerOrderParameter()
 
 
+class ThrottleParameter(NewerParameter):
+    """How busy the network is with high volumes, in ten-thousandths of what it can do."""
+
+    schema = {"type": "integer", "minimum": 0, "maximum": MOST_BUSY}
+    many: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__(
+            "high_volume_throttle",
+            operators=ONLY_EQ,
+            help="How busy the network is with high volumes, in ten-thousandths of what it can do.",
+        )
+
+    def read(self, text: str) -> int:
+        return read_int32(text)
+
+    def absent(self) -> int:
+        return 0
+
+    def violations(self, value: int) -> list[str]:
+        if value < 0:
+            return ["highVolumeThrottle must be greater than or equal to 0"]
+        if value > MOST_BUSY:
+            return [f"highVolumeThrottle must be less than or equal to {MOST_BUSY}"]
+        return []
+
+
 class EstimateParameters(NewerParameterSet):
     mode = NewerChoiceParameter(
         "mode",
@@ -75,6 +95,7 @@ class EstimateParameters(NewerParameterSet):
         "intrinsic",
         help="Basis of the estimate: the transaction alone, or also the state of the network.",
     )
+    throttle = ThrottleParameter()
 
 
 # QUERY
@@ -98,10 +119,12 @@ class FeesJson(TypedDict):
 
 
 class FeeExtraJson(TypedDict):
-    charged: Int32
-    count: Int32
+    """What a transaction uses beyond the number that is included."""
+
+    charged: Int64
+    count: Int64
     fee_per_unit: Int64
-    included: Int32
+    included: Int64
     name: str
     subtotal: Int64
 
@@ -112,16 +135,45 @@ class EstimatedPartJson(TypedDict):
 
 
 class EstimatedNetworkJson(TypedDict):
-    multiplier: Int32
+    """A multiple of the node's fee."""
+
+    multiplier: Int64
     subtotal: Int64
 
 
 class EstimateJson(TypedDict):
+    """A fee in tinycents, in its parts. The multiplier for a high volume is in them already."""
+
+    high_volume_multiplier: Int64
     network: EstimatedNetworkJson
     node: EstimatedPartJson
-    notes: list[str]
     service: EstimatedPartJson
     total: Int64
+
+
+def estimate_json(estimate: Estimate) -> EstimateJson:
+    return {
+        "high_volume_multiplier": estimate.multiplier // ONCE,
+        "network": {"multiplier": estimate.network_multiplier, "subtotal": estimate.network},
+        "node": part_json(estimate.node),
+        "service": part_json(estimate.service),
+        "total": estimate.total,
+    }
+
+
+def part_json(part: Part) -> EstimatedPartJson:
+    extras: list[FeeExtraJson] = [
+        {
+            "charged": charge.charged,
+            "count": charge.count,
+            "fee_per_unit": charge.fee_per_unit,
+            "included": charge.included,
+            "name": charge.name,
+            "subtotal": charge.subtotal,
+        }
+        for charge in part.charges
+    ]
+    return {"base": part.base, "extras": extras}
 
 
 def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
@@ -149,7 +201,7 @@ class Fees(NewerReadView):
     """The price of gas; with POST the fees of a transaction."""
 
     parameters, max_age, answers = FeeParameters, 60, FeesJson
-    posted = Posted(EstimateParameters, _PROTOBUF, bytes, EstimateJson)
+    posted = Posted(EstimateParameters, _PROTOBUF, bytes, EstimateJson, _EXAMPLES)
     actions = {"get": "answer", "post": "estimate"}
 
     def read(self, parameters: FeeParameters) -> FeesJson:
@@ -162,7 +214,7 @@ class Fees(NewerReadView):
         return {"fees": fees, "timestamp": timestamp.newer_text(at)}
 
     def estimate(self, request: Request) -> Response:
-        """POST: an estimate for the serialized Transaction in the body."""
+        """POST: the fee of the serialized Transaction in the body, signed or not."""
         body = read_body(request, _PROTOBUF)
         try:
             if not body:
@@ -170,9 +222,30 @@ class Fees(NewerReadView):
             transaction = Transaction.FromString(body)
         except DecodeError:
             raise BadRequest(UNREADABLE) from None
-        EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
+        parameters = EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
+        said, signatures = said_and_signed(transaction)
+        named = said.WhichOneof("data")
+        state = None
+        if parameters.mode == "state":
+            state = simple_fees.facts(named_ids(named, getattr(said, named)) if named else ())
         try:
-            SignedTransaction.FromString(transaction.signedTransactionBytes)
-        except DecodeError:
-            raise BadRequest("Unable to parse SignedTransaction") from None
-        return self.success(_ESTIMATE)
+            estimate = simple_fees.schedule().estimate(
+                said, size=len(body), signatures=signatures, state=state, busy=parameters.throttle
+            )
+        except UnknownType:
+            raise BadRequest("Unknown transaction type") from None
+        return self.success(estimate_json(estimate))
+
+
+def said_and_signed(transaction: Any) -> tuple[Any, int]:
+    """Return the TransactionBody and the number of signatures. Errors: BadRequest."""
+    try:
+        if transaction.signedTransactionBytes:
+            signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+        elif transaction.bodyBytes:
+            signed = transaction
+        else:
+            raise BadRequest("Transaction must contain body bytes or signed transaction bytes")
+        return TransactionBody.FromString(signed.bodyBytes), len(signed.sigMap.sigPair)
+    except DecodeError:
+        raise BadRequest("Unable to parse transaction") from None

@@ -38,6 +38,13 @@ def split_first(text: str) -> tuple[str, str]:
     return (head.lower(), value) if colon else ("eq", text)
 
 
+def read_int32(text: str) -> int:
+    """Read a whole number of 32 bits, with or without a sign. Errors: InvalidValue."""
+    if _WHOLE_NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
+        raise InvalidValue(text)
+    return int(text)
+
+
 def not_converted(name: str) -> BadRequest:
     return BadRequest(f"Failed to convert '{name}'")
 
@@ -222,9 +229,7 @@ class NewerLimitParameter(NewerParameter):
         return int(config.value(self.most))
 
     def read(self, text: str) -> int:
-        if _WHOLE_NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
-            raise InvalidValue(text)
-        return int(text)
+        return read_int32(text)
 
     def absent(self) -> int:
         return int(config.value(self.default))

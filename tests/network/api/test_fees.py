@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.values.hapi import CurrentAndNextFeeSchedule, SignedTransaction, Transaction
+from mirror.values.hapi import CurrentAndNextFeeSchedule
 from tests.api import assert_answer
 from tests.build import START
 from tests.network.files import UNREADABLE, UPDATE, fee_schedule, part, rates
@@ -150,92 +150,6 @@ def test_a_time_chooses_both_files(api, build, query, expected):
 def test_problems_are_told(api, query, detail):
     answer = api.get(f"{URL}?{query}")
     assert (answer.status, answer.json()) == (400, problem(detail))
-
-
-# Estimates
-
-SIGNED = SignedTransaction(bodyBytes=b"body").SerializeToString()
-TRANSACTION = Transaction(signedTransactionBytes=SIGNED).SerializeToString()
-PROTOBUF = "application/protobuf"
-
-PART = {
-    "base": 100000,
-    "extras": [
-        {
-            "charged": 1,
-            "count": 2,
-            "fee_per_unit": 10000,
-            "included": 1,
-            "name": "Test data",
-            "subtotal": 10000,
-        }
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("query", "content_type", "body"),
-    [
-        ("", PROTOBUF, TRANSACTION),
-        ("", "application/x-protobuf", TRANSACTION),
-        ("", "Application/Protobuf; charset=utf-8", TRANSACTION),
-        ("?mode=&foo=1", PROTOBUF, TRANSACTION),
-        ("?mode=State&mode=x", PROTOBUF, TRANSACTION),
-        ("?mode=INTRINSIC", PROTOBUF, TRANSACTION),
-        ("", PROTOBUF, Transaction(bodyBytes=b"of the old form").SerializeToString()),
-        ("", PROTOBUF, TRANSACTION + bytes.fromhex("f23f0101")),
-    ],
-)
-def test_an_estimate_is_always_the_same(api, build, query, content_type, body):
-    answer = api.request("POST", URL + query, body, content_type=content_type)
-    expected = {
-        "network": {"multiplier": 2, "subtotal": 220000},
-        "node": PART,
-        "notes": ["This API is not yet implemented and only returns stubbed test data"],
-        "service": PART,
-        "total": 440000,
-    }
-    assert_answer(answer, expected)
-    assert answer.headers["cache-control"] == "public, max-age=60"
-    assert answer.statements == []
-
-
-@pytest.mark.parametrize(
-    ("query", "content_type", "body", "status", "detail"),
-    [
-        ("?mode=x", "application/json", b"", 415, "Content-Type 'application/json' is not supported"),
-        ("", "", TRANSACTION, 415, "Content-Type 'application/octet-stream' is not supported"),
-        ("", ";", TRANSACTION, 415, "Content-Type ';' is not supported"),
-        ("?mode=x", PROTOBUF, b"", 400, "Failed to read request"),
-        ("", PROTOBUF, UNREADABLE, 400, "Failed to read request"),
-        ("", PROTOBUF, b"\xff" * 11, 400, "Failed to read request"),
-        ("", PROTOBUF, b"\x2b" * 500, 400, "Failed to read request"),
-        ("?mode=x", PROTOBUF, b"\x2a\x04" + UNREADABLE, 400, "Failed to convert 'mode'"),
-        ("?mode=eq:state", PROTOBUF, TRANSACTION, 400, "Failed to convert 'mode'"),
-        ("", PROTOBUF, b"\x2a\x04" + UNREADABLE, 400, "Unable to parse SignedTransaction"),
-    ],
-)
-def test_a_transaction_that_cannot_be_read_is_refused(api, build, query, content_type, body, status, detail):
-    answer = api.request("POST", URL + query, body, content_type=content_type)
-    reason = {400: "Bad Request", 415: "Unsupported Media Type"}[status]
-    assert (answer.status, answer.json()) == (status, problem(detail, reason))
-
-
-def test_a_transaction_larger_than_allowed_is_refused(api, build, settings_of):
-    settings_of({"rest.request.maxBodySize": 1})
-    fits = Transaction(bodyBytes=b"x" * 1021).SerializeToString()
-    assert len(fits) == 1024
-    assert api.request("POST", URL, fits, content_type=PROTOBUF).status == 200
-    answer = api.request("POST", URL, fits + b"\0", content_type=PROTOBUF)
-    detail = "The request body is too large: at most 1024 bytes are taken"
-    assert (answer.status, answer.json()) == (413, problem(detail, "Request Entity Too Large"))
-
-
-def test_an_estimate_is_never_unchanged(api, build):
-    answer = api.request("POST", URL, TRANSACTION, content_type=PROTOBUF, if_none_match="*")
-    assert answer.status == 200
-    assert "etag" not in answer.headers
-    assert answer.headers["access-control-allow-origin"] == "*"
 
 
 def test_other_methods_are_not_supported(api, build):

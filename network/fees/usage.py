@@ -1,0 +1,295 @@
+"""What a transaction uses of the extras that a schedule of fees puts prices on, by the type of its body.
+
+A schedule's entry decides which of them it charges for, and how many its base fee includes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from mirror.values import entity_id
+
+_SIMPLE_KEYS = frozenset({"ed25519", "ECDSA_secp256k1", "ECDSA_384"})
+_HOOKS_OF_AMOUNT = {"pre_tx_allowance_hook": 1, "pre_post_tx_allowance_hook": 2}
+_HOOKS_OF_NFT = {
+    "pre_tx_sender_allowance_hook": 1,
+    "pre_post_tx_sender_allowance_hook": 2,
+    "pre_tx_receiver_allowance_hook": 1,
+    "pre_post_tx_receiver_allowance_hook": 2,
+}
+
+
+class Facts(NamedTuple):
+    """What the ledger knows of a token or topic."""
+
+    non_fungible: bool = False
+    custom_fees: bool = False
+
+
+#: What is known of the tokens and topics that a body names, by their ids; None where only the bytes count.
+State = Mapping[int | None, Facts] | None
+#: Pairs of an extra and how many of it are used. Several pairs of one extra are charged each by itself.
+Uses = Iterable[tuple[str, int]]
+_Count = Callable[[Any, State], Uses]
+
+
+class Kind(NamedTuple):
+    """A type of transaction: the schedule's entry for it, and what it uses.
+
+    `prices` is the entry with its base fee and extras where that is the one of another type.
+    """
+
+    functionality: str
+    uses: _Count = lambda body, state: ()
+    prices: str = ""
+
+
+def count_keys(key: Any) -> int:
+    """Return the number of cryptographic keys in a key, at any depth of its lists."""
+    kind = key.WhichOneof("key")
+    if kind == "keyList":
+        return sum(map(count_keys, key.keyList.keys))
+    if kind == "thresholdKey":
+        return sum(map(count_keys, key.thresholdKey.keys.keys))
+    return int(kind in _SIMPLE_KEYS)
+
+
+def encoded(num: int, message: Any) -> int | None:
+    """Return the id in a TokenID or TopicID; None for one that can't be."""
+    try:
+        return entity_id.encode(message.shardNum, message.realmNum, num)
+    except entity_id.InvalidEntityId:
+        return None
+
+
+def named_ids(name: str, body: Any) -> set[int]:
+    """Return the ids of the tokens and topics whose facts a type of transaction needs."""
+    ids: set[int | None] = set()
+    if name == "consensusSubmitMessage":
+        ids.add(encoded(body.topicID.topicNum, body.topicID))
+    elif name in ("cryptoTransfer", "tokenAirdrop"):
+        lists = body.tokenTransfers if name == "cryptoTransfer" else body.token_transfers
+        ids.update(encoded(each.token.tokenNum, each.token) for each in lists)
+    return {each for each in ids if each is not None}
+
+
+# COUNTING
+def _keys(*names: str) -> Callable[[Any], int]:
+    """Return a function that counts the keys in these fields of a body."""
+    return lambda body: sum(count_keys(getattr(body, name)) for name in names if body.HasField(name))
+
+
+_keys_of_token = _keys(
+    *("adminKey", "kycKey", "freezeKey", "wipeKey", "supplyKey"),
+    *("fee_schedule_key", "pause_key", "metadata_key"),
+)
+_keys_of_topic = _keys("adminKey", "submitKey", "fee_schedule_key")
+_admin_key = _keys("adminKey")
+
+
+def _account_create(body: Any, state: State) -> Uses:
+    yield "KEYS", _keys("key")(body)
+    yield "HOOK_UPDATES", len(body.hook_creation_details)
+
+
+def _account_update(body: Any, state: State) -> Uses:
+    yield "KEYS", _keys("key")(body)
+    yield "HOOK_UPDATES", len(body.hook_creation_details) + len(body.hook_ids_to_delete)
+
+
+def _approve_allowance(body: Any, state: State) -> Uses:
+    yield "ALLOWANCES", len(body.cryptoAllowances) + len(body.tokenAllowances) + len(body.nftAllowances)
+
+
+def _delete_allowance(body: Any, state: State) -> Uses:
+    yield "ALLOWANCES", len(body.nftAllowances)
+
+
+def _contract_create(body: Any, state: State) -> Uses:
+    yield "KEYS", _admin_key(body)
+    yield "HOOK_UPDATES", len(body.hook_creation_details)
+    yield "GAS", body.gas
+
+
+def _contract_update(body: Any, state: State) -> Uses:
+    yield "KEYS", _admin_key(body)
+    yield "HOOK_UPDATES", len(body.hook_creation_details) + len(body.hook_ids_to_delete)
+
+
+def _gas(body: Any, state: State) -> Uses:
+    yield "GAS", body.gas
+
+
+def _file(body: Any, state: State) -> Uses:
+    yield "KEYS", sum(map(count_keys, body.keys.keys))
+    yield "STATE_BYTES", len(body.contents)
+
+
+def _file_append(body: Any, state: State) -> Uses:
+    yield "STATE_BYTES", len(body.contents)
+
+
+def _hook_store(body: Any, state: State) -> Uses:
+    updates = body.storage_updates
+    slots = sum(each.HasField("storage_slot") or len(each.mapping_entries.entries) for each in updates)
+    yield "HOOK_SLOT_UPDATE", slots
+
+
+def _schedule_create(body: Any, state: State) -> Uses:
+    yield "KEYS", _admin_key(body)
+    yield "SCHEDULE_CREATE_CONTRACT_CALL_BASE", body.scheduledTransactionBody.HasField("contractCall")
+
+
+def _topic_create(body: Any, state: State) -> Uses:
+    yield "KEYS", _keys_of_topic(body)
+    yield "CONSENSUS_CREATE_TOPIC_WITH_CUSTOM_FEE", bool(body.custom_fees)
+
+
+def _topic_update(body: Any, state: State) -> Uses:
+    yield "KEYS", _keys_of_topic(body) + sum(map(count_keys, body.fee_exempt_key_list.keys))
+
+
+def _submit_message(body: Any, state: State) -> Uses:
+    topic = encoded(body.topicID.topicNum, body.topicID)
+    if state is not None and state.get(topic, Facts()).custom_fees:
+        yield "CONSENSUS_SUBMIT_MESSAGE_WITH_CUSTOM_FEE", 1
+        yield "CONSENSUS_SUBMIT_MESSAGE_WITH_CUSTOM_FEE_BYTES", len(body.message)
+    else:
+        yield "CONSENSUS_SUBMIT_MESSAGE_WITHOUT_CUSTOM_FEE_BYTES", len(body.message)
+
+
+def _token_create(body: Any, state: State) -> Uses:
+    yield "KEYS", _keys_of_token(body)
+    yield "TOKEN_CREATE_WITH_CUSTOM_FEE", bool(body.custom_fees) or body.HasField("fee_schedule_key")
+
+
+def _token_update(body: Any, state: State) -> Uses:
+    yield "KEYS", _keys_of_token(body)
+
+
+def _token_mint(body: Any, state: State) -> Uses:
+    if body.metadata and not body.amount:
+        yield "TOKEN_MINT_NFT_BASE", 1
+        yield "TOKEN_MINT_NFT", len(body.metadata)
+
+
+def _serials(body: Any, state: State) -> Uses:
+    yield "NFT_SERIALS", len(body.serialNumbers)
+
+
+def _token_update_nfts(body: Any, state: State) -> Uses:
+    yield "NFT_UPDATE", len(body.serial_numbers)
+
+
+def _token_associate(body: Any, state: State) -> Uses:
+    yield "TOKEN_ASSOCIATE", len(body.tokens)
+
+
+def _airdrop(body: Any, state: State) -> Uses:
+    return _transfer((), body.token_transfers, state)
+
+
+def _crypto_transfer(body: Any, state: State) -> Uses:
+    return _transfer(body.transfers.accountAmounts, body.tokenTransfers, state)
+
+
+def _transfer(hbars: Iterable[Any], lists: Iterable[Any], state: State) -> Uses:
+    """Count accounts, calls of hooks with their gas, and tokens: what moves of a fungible one counts once."""
+    amounts = list(chain(hbars, *(each.transfers for each in lists)))
+    nfts = list(chain.from_iterable(each.nftTransfers for each in lists))
+    accounts = {each.accountID.SerializeToString(deterministic=True) for each in amounts}
+    for each in nfts:
+        accounts.add(each.senderAccountID.SerializeToString(deterministic=True))
+        accounts.add(each.receiverAccountID.SerializeToString(deterministic=True))
+    yield "ACCOUNTS", len(accounts)
+    calls = [*_hook_calls(amounts, _HOOKS_OF_AMOUNT), *_hook_calls(nfts, _HOOKS_OF_NFT)]
+    yield "HOOK_EXECUTION", sum(times for times, _ in calls)
+    yield "GAS", sum(times * gas for times, gas in calls)
+    kinds = [(each, _facts(each, state)) for each in lists]
+    moved = [
+        (len(each.nftTransfers) if facts.non_fungible else bool(each.transfers), facts)
+        for each, facts in kinds
+    ]
+    if any(count and facts.custom_fees for count, facts in moved):
+        yield "TOKEN_TRANSFER_BASE_CUSTOM_FEES", 1
+    elif any(count for count, _ in moved):
+        yield "TOKEN_TRANSFER_BASE", 1
+    yield "TOKEN_TYPES", sum(count for count, _ in moved)
+
+
+def _facts(transfers: Any, state: State) -> Facts:
+    """Return what is known of the token of a list, or what the list itself tells of it."""
+    told = Facts(non_fungible=bool(transfers.nftTransfers))
+    return told if state is None else state.get(encoded(transfers.token.tokenNum, transfers.token), told)
+
+
+def _hook_calls(transfers: Iterable[Any], hooks: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    """Yield how often each hook runs, and its gas: those before and after the transaction run twice."""
+    for each in transfers:
+        for name, times in hooks.items():
+            if each.HasField(name):
+                yield times, getattr(each, name).evm_hook_call.gas_limit
+
+
+#: By the name of the body in TransactionBody.
+KINDS = {
+    "contractCall": Kind("ContractCall", _gas),
+    "contractCreateInstance": Kind("ContractCreate", _contract_create),
+    "contractUpdateInstance": Kind("ContractUpdate", _contract_update),
+    "contractDeleteInstance": Kind("ContractDelete"),
+    "ethereumTransaction": Kind("EthereumTransaction"),
+    "hook_store": Kind("HookStore", _hook_store),
+    "hook_dispatch": Kind("HookDispatch"),
+    "cryptoAddLiveHash": Kind("CryptoAddLiveHash"),
+    "cryptoDeleteLiveHash": Kind("CryptoDeleteLiveHash"),
+    "cryptoCreateAccount": Kind("CryptoCreate", _account_create),
+    "cryptoUpdateAccount": Kind("CryptoUpdate", _account_update),
+    "cryptoDelete": Kind("CryptoDelete"),
+    "cryptoTransfer": Kind("CryptoTransfer", _crypto_transfer),
+    "cryptoApproveAllowance": Kind("CryptoApproveAllowance", _approve_allowance),
+    "cryptoDeleteAllowance": Kind("CryptoDeleteAllowance", _delete_allowance),
+    "fileCreate": Kind("FileCreate", _file),
+    "fileUpdate": Kind("FileUpdate", _file),
+    "fileAppend": Kind("FileAppend", _file_append),
+    "fileDelete": Kind("FileDelete"),
+    "systemDelete": Kind("SystemDelete"),
+    "systemUndelete": Kind("SystemUndelete"),
+    "freeze": Kind("Freeze"),
+    "consensusCreateTopic": Kind("ConsensusCreateTopic", _topic_create),
+    "consensusUpdateTopic": Kind("ConsensusUpdateTopic", _topic_update),
+    "consensusDeleteTopic": Kind("ConsensusDeleteTopic"),
+    "consensusSubmitMessage": Kind("ConsensusSubmitMessage", _submit_message),
+    "uncheckedSubmit": Kind("UncheckedSubmit"),
+    "tokenCreation": Kind("TokenCreate", _token_create),
+    "tokenUpdate": Kind("TokenUpdate", _token_update),
+    "tokenDeletion": Kind("TokenDelete"),
+    "tokenFreeze": Kind("TokenFreezeAccount"),
+    "tokenUnfreeze": Kind("TokenUnfreezeAccount"),
+    "tokenGrantKyc": Kind("TokenGrantKycToAccount"),
+    "tokenRevokeKyc": Kind("TokenRevokeKycFromAccount"),
+    "tokenMint": Kind("TokenMint", _token_mint),
+    "tokenBurn": Kind("TokenBurn", _serials),
+    "tokenWipe": Kind("TokenAccountWipe", _serials),
+    "tokenAssociate": Kind("TokenAssociateToAccount", _token_associate),
+    "tokenDissociate": Kind("TokenDissociateFromAccount"),
+    "token_fee_schedule_update": Kind("TokenFeeScheduleUpdate"),
+    "token_pause": Kind("TokenPause"),
+    "token_unpause": Kind("TokenUnpause"),
+    "token_update_nfts": Kind("TokenUpdateNfts", _token_update_nfts),
+    "tokenReject": Kind("TokenReject"),
+    "tokenAirdrop": Kind("TokenAirdrop", _airdrop, prices="CryptoTransfer"),
+    "tokenCancelAirdrop": Kind("TokenCancelAirdrop"),
+    "tokenClaimAirdrop": Kind("TokenClaimAirdrop"),
+    "scheduleCreate": Kind("ScheduleCreate", _schedule_create),
+    "scheduleSign": Kind("ScheduleSign"),
+    "scheduleDelete": Kind("ScheduleDelete"),
+    "util_prng": Kind("UtilPrng"),
+    "atomic_batch": Kind("AtomicBatch"),
+    "nodeCreate": Kind("NodeCreate"),
+    "nodeUpdate": Kind("NodeUpdate"),
+    "nodeDelete": Kind("NodeDelete"),
+    "registeredNodeCreate": Kind("RegisteredNodeCreate"),
+    "registeredNodeUpdate": Kind("RegisteredNodeUpdate"),
+    "registeredNodeDelete": Kind("RegisteredNodeDelete"),
+    "node_stake_update": Kind("NodeStakeUpdate"),
+}

@@ -1,0 +1,66 @@
+"""The schedule of fees in the file 0.0.113, and what it takes to know of tokens and topics to apply it."""
+
+import time
+from collections.abc import Collection
+from threading import Lock
+
+from ledger.queries.system_files import system_file
+from mirror import config
+from mirror.db.bounds import Bounds
+from mirror.db.sql import fetch
+from mirror.values.hapi import DecodeError, FeeSchedule
+from network.fees.estimate import Schedule
+from network.fees.genesis import genesis
+from network.fees.usage import Facts
+
+_FILE = 113
+_REFRESH = "rest.fee.refreshInterval"
+
+_GENESIS = Schedule(genesis())
+
+_lock = Lock()
+_read: tuple[float, Schedule] | None = None  # the last one from the file, and when it was read
+
+
+def schedule() -> Schedule:
+    """Return the schedule of the file, read again after a while; the built-in one as long as there is none.
+
+    Errors: psycopg.Error.
+    """
+    global _read
+    now = time.monotonic()
+    with _lock:
+        if _read is not None and now < _read[0] + config.value(_REFRESH):
+            return _read[1]
+    found = system_file(_FILE, Bounds(), _decoded)
+    with _lock:
+        _read = None if found is None else (now, found[0])
+    return _GENESIS if found is None else found[0]
+
+
+def _decoded(content: bytes) -> Schedule:
+    try:
+        return Schedule(FeeSchedule.FromString(content))
+    except ValueError as error:
+        raise DecodeError(str(error)) from None
+
+
+def facts(ids: Collection[int]) -> dict[int | None, Facts]:
+    """Return what is known of these tokens and topics, by id. Errors: psycopg.Error."""
+    if not ids:
+        return {}
+    # The primary keys of both tables.
+    rows = fetch(
+        """
+        select i.id, t.type = 'NON_FUNGIBLE_UNIQUE', c.fixed_fees, c.fractional_fees, c.royalty_fees
+        from unnest(%s::bigint[]) i(id)
+        left join token t on t.token_id = i.id
+        left join custom_fee c on c.entity_id = i.id
+        where t.token_id is not null or c.entity_id is not null
+        """,
+        (list(ids),),
+    )
+    return {
+        number: Facts(non_fungible, bool(fixed or fractional or royalty))
+        for number, non_fungible, fixed, fractional, royalty in rows
+    }
