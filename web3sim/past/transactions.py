@@ -11,7 +11,7 @@ from ledger.queries import files
 from mirror import config
 from mirror.db.sql import Row
 from mirror.values import entity_id
-from mirror.values.ethereum import created_address
+from mirror.values.ethereum import WEIBARS_PER_TINYBAR, created_address
 from mirror.values.result_codes import NAMES
 from mirror.values.transaction_types import NUMBERS
 from web3sim.calls.gas_price import gas_price
@@ -30,7 +30,8 @@ _COLUMNS = """
     r.consensus_timestamp, r.payer_account_id, r.contract_id, r.sender_id, r.function_parameters, r.gas_limit,
     r.amount, r.transaction_result, r.transaction_nonce, r.created_contract_ids, r.function_result,
     r.call_result, r.error_message, r.gas_used, r.gas_consumed, r.failed_initcode, t.type, c.initcode,
-    c.file_id, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.nonce
+    c.file_id, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.in_weibars,
+    e.nonce
 """
 # Indexes: the primary keys (consensus_timestamp), (id), (consensus_timestamp, payer_account_id).
 _TABLES = """
@@ -45,13 +46,14 @@ _TABLES = """
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """The Ethereum transaction that a transaction carried."""
+    """The Ethereum transaction that a transaction carried; its value is in tinybars in older rows."""
 
     gas_limit: int
     to_address: Address | None
     call_data: bytes | None
     call_data_id: int | None
     value: bytes | None
+    in_weibars: bool
     nonce: int
 
 
@@ -157,7 +159,7 @@ def between(
     return [_of_row(row) for row in rows]
 
 
-_WRAPPED = 6
+_WRAPPED = 7
 
 
 def _of_row(row: Row) -> PastTransaction:
@@ -252,7 +254,8 @@ class _Addresses:
 
 def _value(past: PastTransaction) -> int:
     if past.ethereum is not None and past.ethereum.value:
-        return int.from_bytes(past.ethereum.value, "big")
+        value = int.from_bytes(past.ethereum.value, "big")
+        return value // WEIBARS_PER_TINYBAR if past.ethereum.in_weibars else value
     return past.amount or 0
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.values.ethereum import created_address
+from mirror.values.ethereum import WEIBARS_PER_TINYBAR, created_address, signed_bytes
 from tests.build import SECOND, START, Build, insert
 from tests.web3sim.past import rows as past_rows
 from tests.web3sim.past.rows import AT, CREATE, ETHEREUM
@@ -80,9 +80,16 @@ def test_the_state_is_that_of_just_before(build):
 
 def test_a_wrapped_transaction_says_more_than_the_result(build):
     past_rows.result(type=ETHEREUM, function_parameters=b"\xff", amount=5, gas_limit=1)
-    past_rows.ethereum(to_address=long_zero(TO), call_data=b"\1\2", value=b"\x01\x00", gas_limit=200_000)
+    value = signed_bytes(256 * WEIBARS_PER_TINYBAR + 1)
+    past_rows.ethereum(to_address=long_zero(TO), call_data=b"\1\2", value=value, gas_limit=200_000)
     request = rerun().request
     assert (request.to, request.data, request.value, request.gas) == (long_zero(TO), b"\1\2", 256, 200_000)
+
+
+def test_the_value_of_a_row_of_an_older_release_is_in_tinybars(build):
+    past_rows.result(type=ETHEREUM)
+    past_rows.ethereum(to_address=long_zero(TO), value=b"\x01\x00", in_weibars=False)
+    assert rerun().request.value == 256
 
 
 def test_a_receiver_named_by_number_is_one_with_an_address_of_its_own(build):
