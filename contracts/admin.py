@@ -1,6 +1,6 @@
 """The pages of contracts, their results, logs, actions and state, and of hooks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from django.contrib import admin
 from django.db.models import Q
@@ -25,6 +25,7 @@ from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transa
 from mirror.admin.filters import conditions
 from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, add_related, same
+from mirror.values.ethereum import WEIBARS_PER_TINYBAR
 
 
 @admin.register(Contract)
@@ -122,6 +123,10 @@ class EthereumTransactionAdmin(ReadOnlyAdmin):
         "payer_account_id",
     )
     related = (Related(ContractResult, same("consensus_timestamp"), "Contract result"),)
+
+    def facts(self, row: EthereumTransaction) -> Iterator[tuple[str, str]]:
+        weibars = f"weibars, {WEIBARS_PER_TINYBAR:,} of which are a tinybar"
+        yield "Unit of prices and value", weibars if row.in_weibars else "tinybars, as an older release"
 
 
 @admin.register(Hook)

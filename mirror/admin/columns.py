@@ -11,7 +11,7 @@ from django.db.models import F, Field
 from django.db.models.expressions import OrderBy
 
 from mirror.admin.kinds.base import Boolean, Choice, Json, Kind, Several, Text
-from mirror.admin.kinds.bytes import Alias, Hash, Hex, HexText, Key, TextBytes
+from mirror.admin.kinds.bytes import Alias, AmountBytes, Hash, Hex, HexText, Key, TextBytes
 from mirror.admin.kinds.numbers import Code, Entity, Hbar, InnerTransactions, Named, Number, Result
 from mirror.admin.kinds.times import Between, Day, Milliseconds, Moment, Time
 from mirror.db import fields, indexes
@@ -39,6 +39,7 @@ _KINDS: dict[Any, Kind] = {
     fields.HexField: HexText(),
     fields.BytesField: Hex(),
     fields.HashField: Hash(),
+    fields.AmountBytesField: AmountBytes(),
     fields.KeyField: Key(),
     fields.AliasField: Alias(),
     fields.TextBytesField: TextBytes(),

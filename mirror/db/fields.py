@@ -159,6 +159,10 @@ class HashField(BytesField):
     """A hash."""
 
 
+class AmountBytesField(BytesField):
+    """An amount of any size as a big-endian number."""
+
+
 class KeyField(BytesField):
     """A key as the network serializes it (`mirror.values.keys`)."""
 

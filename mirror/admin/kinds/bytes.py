@@ -33,6 +33,14 @@ class Hex(Kind):
         return {"exact": value}
 
 
+class AmountBytes(Hex):
+    """A big-endian number."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        number = format_html('<span class="amount">{}</span>', f"{int.from_bytes(value, 'big'):,}")
+        return format_html("{}<small>{}</small>", number, super().html(value, full)) if full else number
+
+
 class HexText(Kind):
     """Hex kept as text, found by how it begins."""
 

@@ -9,7 +9,7 @@ from django.db import connection, models
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from contracts.models import HookHistory
+from contracts.models import EthereumTransaction, HookHistory
 from ledger.models import CryptoTransfer, Entity, EntityHistory, RecordFile, Transaction, TransactionHash
 from mirror.admin import columns
 from mirror.admin.addresses import key_text
@@ -143,6 +143,21 @@ def test_a_row_whose_key_is_an_entity_id_leads_to_the_entity(pages: Client) -> N
     row(Token, token_id=5005)
 
     assert address(Entity, "0.0.5005") in text(pages.get(address(Token, "0.0.5005")))
+
+
+@pytest.mark.parametrize(("in_weibars", "unit"), [(True, "weibars, 10,000,000,000"), (False, "tinybars, as")])
+def test_an_ethereum_transaction_shows_its_amounts_and_their_unit(
+    pages: Client, in_weibars: bool, unit: str
+) -> None:
+    key = key_text(
+        row(EthereumTransaction, value=bytes.fromhex("2e90edd000"), gas_price=b"", in_weibars=in_weibars)
+    )
+
+    page = text(pages.get(address(EthereumTransaction, key)))
+
+    assert '<span class="amount">200,000,000,000</span>' in page
+    assert "2e90edd000" in page
+    assert unit in page
 
 
 def test_a_list_goes_on_page_by_page(build: Build, pages: Client) -> None:
