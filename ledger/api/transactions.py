@@ -2,8 +2,8 @@
 
 Source: transaction, with crypto_transfer, token_transfer and, where account 800 pays,
 staking_reward_transfer. Amounts: int64 tinybars, or the token's smallest unit; `max_fee` and
-`valid_duration_seconds` are strings. Errors: 400 malformed parameter, id or hash; 404 no transaction of
-that id or hash.
+`valid_duration_seconds` are strings; the multiplier of a high volume's price is in thousandths, 0 without.
+Errors: 400 malformed parameter, id or hash; 404 no transaction of that id or hash.
 """
 
 import re
@@ -38,15 +38,16 @@ from mirror.rest.parameters.types import (
     TimestampParameter,
     TransactionTypeParameter,
 )
-from mirror.values import entity_id, hexes, result_codes, timestamp, transaction_id, transaction_types
+from mirror.values import entity_id, result_codes, timestamp, transaction_id, transaction_types
 from mirror.values.hapi import CustomFeeLimit
+from mirror.values.keys import key_json
 from mirror.values.shapes import (
     Base64,
     DecimalText,
     EntityId,
-    Hex,
     Int32,
     Int64,
+    KeyJson,
     Page,
     Timestamp,
     TransactionId,
@@ -199,11 +200,13 @@ class TransactionJson(TypedDict):
     """Assessed custom fees are shown of one transaction id or hash only, if there are any."""
 
     assessed_custom_fees: NotRequired[list[AssessedCustomFeeJson]]
-    batch_key: Hex | None
+    batch_key: KeyJson | None
     bytes: Base64 | None
     charged_tx_fee: Int64 | None
     consensus_timestamp: Timestamp
     entity_id: EntityId | None
+    high_volume: bool
+    high_volume_pricing_multiplier: Int64 | None
     max_fee: DecimalText | None
     max_custom_fees: list[CustomFeeLimitJson]
     memo_base64: Base64 | None
@@ -263,11 +266,13 @@ def transaction_json(transaction: FullTransaction, rewards: list[Answer]) -> Ans
             }
             for amount, collector, token, payers in transaction.assessed_custom_fees
         ]
-    record["batch_key"] = hexes.text(transaction.batch_key)
+    record["batch_key"] = key_json(transaction.batch_key)
     record["bytes"] = _base64(transaction.transaction_bytes)
     record["charged_tx_fee"] = transaction.charged_tx_fee
     record["consensus_timestamp"] = timestamp.text(transaction.consensus_timestamp)
     record["entity_id"] = text(transaction.entity_id)
+    record["high_volume"] = transaction.high_volume
+    record["high_volume_pricing_multiplier"] = transaction.high_volume_pricing_multiplier
     record["max_fee"] = None if transaction.max_fee is None else str(transaction.max_fee)
     record["max_custom_fees"] = _max_custom_fees_json(transaction.max_custom_fees or ())
     record["memo_base64"] = _base64(transaction.memo)

@@ -18,8 +18,8 @@ from mirror.values import result_codes
 _COLUMNS = """
     t.consensus_timestamp, t.payer_account_id, t.valid_start_ns, t.type, t.result, t.scheduled, t.nonce,
     t.batch_key, t.transaction_bytes, t.charged_tx_fee, t.entity_id, t.max_fee, t.max_custom_fees, t.memo,
-    t.nft_transfer, t.node_account_id, t.parent_consensus_timestamp, t.transaction_hash,
-    t.valid_duration_seconds,
+    t.high_volume, t.high_volume_pricing_multiplier, t.nft_transfer, t.node_account_id,
+    t.parent_consensus_timestamp, t.transaction_hash, t.valid_duration_seconds,
     (
         select array_agg(
             array[c.entity_id::bigint, c.amount::bigint, coalesce(c.is_approval, false)::int]
@@ -76,6 +76,8 @@ class FullTransaction(NamedTuple):
     max_fee: int | None
     max_custom_fees: list[bytes] | None
     memo: bytes | None
+    high_volume: bool
+    high_volume_pricing_multiplier: int | None
     nft_transfer: list[dict[str, int | bool | None]] | None
     node_account_id: int | None
     parent_consensus_timestamp: int | None

@@ -52,7 +52,9 @@ def test_a_transaction_has_all_members_in_order(api, build):
         type=37,
         result=22,
         entity_id=90_000,
-        batch_key=b"\x12\x20",
+        batch_key=bytes.fromhex("1220") + b"\5" * 32,
+        high_volume=True,
+        high_volume_pricing_multiplier=4000,
         transaction_bytes=b"bytes",
         memo=b"\xfb\xff",
         nonce=2,
@@ -68,11 +70,13 @@ def test_a_transaction_has_all_members_in_order(api, build):
         ],
     )
     expected = {
-        "batch_key": "0x1220",
+        "batch_key": {"_type": "ED25519", "key": "05" * 32},
         "bytes": "Ynl0ZXM=",
         "charged_tx_fee": 7,
         "consensus_timestamp": "1565779555.711927001",
         "entity_id": "0.0.90000",
+        "high_volume": True,
+        "high_volume_pricing_multiplier": 4000,
         "max_fee": "33",
         "max_custom_fees": [
             {"account_id": "0.0.5", "amount": 7, "denominating_token_id": "0.0.70"},
@@ -147,6 +151,7 @@ def test_what_is_not_known_is_null(api, build):
         "bytes",
         "charged_tx_fee",
         "entity_id",
+        "high_volume_pricing_multiplier",
         "max_fee",
         "memo_base64",
         "node",
@@ -155,6 +160,7 @@ def test_what_is_not_known_is_null(api, build):
         "valid_duration_seconds",
     }
     assert one["name"] == one["result"] == "UNKNOWN"
+    assert one["high_volume"] is False
     assert {name for name, value in one.items() if value == []} == {
         "max_custom_fees",
         "nft_transfers",
