@@ -4,6 +4,8 @@ from django.db import models
 
 # The advisory lock of the process that loads into a database. Any fixed number does.
 LOADER_LOCK = 0x6C6564676572
+# The same for the process that runs backfills.
+UPGRADE_LOCK = 0x757067726164
 
 
 class LoaderState(models.Model):  # noqa: DJ008
@@ -69,3 +71,24 @@ class PassedOver(models.Model):  # noqa: DJ008
 
     class Meta:
         db_table = "passed_over"
+
+
+class Backfill(models.Model):  # noqa: DJ008
+    """A change of rows that an older release has written. Made by a migration; run by `manage.py upgrade`.
+
+    It goes from `newest`, the last consensus time of the older release, down to `oldest`; what lies at or
+    after `position` is done. The row changes in the same transaction as those that it is about.
+    """
+
+    name = models.TextField(primary_key=True)
+    newest = models.BigIntegerField(null=True)
+    oldest = models.BigIntegerField(null=True)
+    position = models.BigIntegerField(null=True)
+    # Rows changed, and the time that took.
+    rows = models.BigIntegerField(default=0)
+    seconds = models.FloatField(default=0)
+    started = models.DateTimeField(null=True)
+    finished = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "backfill"

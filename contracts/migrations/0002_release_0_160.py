@@ -2,7 +2,13 @@ from django.db import migrations, models
 
 import mirror.db.fields
 import mirror.db.indexes
-from mirror.db.operations import AddFieldIfMissing, AddIndexIfEmpty, RenameEnumValue, ReplaceField
+from mirror.db.operations import (
+    AddFieldIfMissing,
+    AddIndexIfEmpty,
+    AlterDefault,
+    RenameEnumValue,
+    ReplaceField,
+)
 
 
 class Migration(migrations.Migration):
@@ -11,7 +17,9 @@ class Migration(migrations.Migration):
     The rows that are there keep in_weibars = false, without being written; those that follow have true.
     """
 
-    dependencies = [("contracts", "0001_initial")]
+    atomic = False
+    # A loader of an older release would take new rows for rows in weibars: it has to have stopped.
+    dependencies = [("contracts", "0001_initial"), ("ledger", "0003_release_0_160")]
 
     operations = [
         RenameEnumValue("hook_type", "LAMBDA", "EVM"),
@@ -44,7 +52,7 @@ class Migration(migrations.Migration):
             name="in_weibars",
             field=models.BooleanField(db_default=False),
         ),
-        migrations.AlterField(
+        AlterDefault(
             model_name="ethereumtransaction",
             name="in_weibars",
             field=models.BooleanField(db_default=True),

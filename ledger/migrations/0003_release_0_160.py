@@ -5,13 +5,17 @@ from mirror.db.operations import AddFieldIfMissing, RemoveFieldIfPresent
 
 
 class Migration(migrations.Migration):
-    """What the original's schema got between its releases 0.145.1 and 0.160."""
+    """What the original's schema got between its releases 0.145.1 and 0.160.
 
-    dependencies = [("ledger", "0002_custom_fees")]
+    The first columns to go are those without which a loader of an older release can't write.
+    """
+
+    atomic = False
+    dependencies = [("ledger", "0002_custom_fees"), ("mirror", "0004_backfill")]
 
     operations = [
-        RemoveFieldIfPresent(model_name="accountbalancefile", name="node_id"),
         RemoveFieldIfPresent(model_name="recordfile", name="node_id"),
+        RemoveFieldIfPresent(model_name="accountbalancefile", name="node_id"),
         *(
             AddFieldIfMissing(
                 model_name=model, name="delegation_address", field=mirror.db.fields.BytesField(null=True)

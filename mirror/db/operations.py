@@ -3,11 +3,15 @@
 from typing import Any
 
 from django.contrib.postgres.operations import CreateExtension
-from django.db import migrations
+from django.db import migrations, transaction
 from django.db.migrations.operations.base import Operation
 
+from mirror.db.locking import change_table
+
 # An adopted database may be of any release between the first and the newest schema. So what follows changes
-# only what is not so yet, and every change is one of the catalogue alone: a large table takes no longer.
+# only what is not so yet, and every change is one of the catalogue alone: a large table takes no longer. Each
+# is a transaction of its own (the migration has atomic = False), so that no table is locked while another is
+# waited for; a migration that was interrupted goes on where it was.
 
 
 class CreateModelIfMissing(migrations.CreateModel):
@@ -16,7 +20,9 @@ class CreateModelIfMissing(migrations.CreateModel):
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = to_state.apps.get_model(app_label, self.name)._meta.db_table
         if table not in schema_editor.connection.introspection.table_names():
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            with transaction.atomic(using=schema_editor.connection.alias):
+                super().database_forwards(app_label, schema_editor, from_state, to_state)
+                _finish(schema_editor)
 
 
 class AddFieldIfMissing(migrations.AddField):
@@ -25,7 +31,22 @@ class AddFieldIfMissing(migrations.AddField):
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
         if self.name not in column_types(schema_editor, table):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            forwards = super().database_forwards
+            change_table(
+                schema_editor.connection,
+                table,
+                lambda: forwards(app_label, schema_editor, from_state, to_state),
+            )
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        if self.name in column_types(schema_editor, table):
+            backwards = super().database_backwards
+            change_table(
+                schema_editor.connection,
+                table,
+                lambda: backwards(app_label, schema_editor, from_state, to_state),
+            )
 
 
 class RemoveFieldIfPresent(migrations.RemoveField):
@@ -34,7 +55,12 @@ class RemoveFieldIfPresent(migrations.RemoveField):
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
         if self.name in column_types(schema_editor, table):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            forwards = super().database_forwards
+            change_table(
+                schema_editor.connection,
+                table,
+                lambda: forwards(app_label, schema_editor, from_state, to_state),
+            )
 
 
 class ReplaceField(migrations.AlterField):
@@ -43,12 +69,32 @@ class ReplaceField(migrations.AlterField):
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         before = from_state.apps.get_model(app_label, self.model_name)
         after = to_state.apps.get_model(app_label, self.model_name)
-        field = after._meta.get_field(self.name)
-        if column_types(schema_editor, after._meta.db_table).get(self.name) != field.db_type(
-            schema_editor.connection
-        ):
-            schema_editor.remove_field(before, before._meta.get_field(self.name))
+        table, field = after._meta.db_table, after._meta.get_field(self.name)
+        is_type = column_types(schema_editor, table).get(self.name)
+        if is_type == field.db_type(schema_editor.connection):
+            return
+
+        def replace() -> None:
+            if is_type is not None:
+                schema_editor.remove_field(before, before._meta.get_field(self.name))
             schema_editor.add_field(after, field)
+
+        change_table(schema_editor.connection, table, replace)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        self.database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class AlterDefault(migrations.AlterField):
+    """AlterField, of the default of new rows only."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        forwards = super().database_forwards
+        change_table(
+            schema_editor.connection,
+            to_state.apps.get_model(app_label, self.model_name)._meta.db_table,
+            lambda: forwards(app_label, schema_editor, from_state, to_state),
+        )
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         self.database_forwards(app_label, schema_editor, from_state, to_state)
@@ -101,6 +147,13 @@ def _rename(schema_editor: Any, enum: str, old: str, new: str) -> None:
         (renamed,) = cursor.fetchone()
     if not renamed:
         schema_editor.execute(f"ALTER TYPE {schema_editor.quote_name(enum)} RENAME VALUE '{old}' TO '{new}'")
+
+
+def _finish(schema_editor: Any) -> None:
+    """Run what the migration would run at its end: indexes of a new table belong to its transaction."""
+    for statement in schema_editor.deferred_sql:
+        schema_editor.execute(statement)
+    schema_editor.deferred_sql.clear()
 
 
 def column_types(schema_editor: Any, table: str) -> dict[str, str]:

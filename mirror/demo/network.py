@@ -12,13 +12,27 @@ from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
 
-from ledger.stream.record.compose import Block, ComposedTransaction, Composer, account, timestamp
+from ledger.stream.record.compose import (
+    FEE_COLLECTION,
+    Block,
+    ComposedTransaction,
+    Composer,
+    account,
+    timestamp,
+)
+from ledger.stream.record.item import HapiVersion
 from ledger.stream.signature.node_key import SigningNode
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.world import World
-from mirror.values import result_codes
-from mirror.values.hapi import TransactionBody, TransactionID, TransactionReceipt, TransactionRecord
+from mirror.values.hapi import (
+    ResponseCodeEnum,
+    TransactionBody,
+    TransactionID,
+    TransactionReceipt,
+    TransactionRecord,
+)
 
+LOGGING_SINCE: HapiVersion = (0, 71, 0)
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
 
 # One turn in this many goes to the action that was performed least often: more often among the first
@@ -46,6 +60,29 @@ _FEES = {
     "tokenCreation": 1_100_000_000,
     "tokenMint": 22_000_000,
 }
+
+
+# Kinds that may be submitted for the price of high volume (HIP-1313), and the share of them that are.
+_HIGH_VOLUME_KINDS = frozenset(
+    {
+        "consensusCreateTopic",
+        "contractCreateInstance",
+        "cryptoApproveAllowance",
+        "cryptoCreateAccount",
+        "fileAppend",
+        "fileCreate",
+        "hook_store",
+        "scheduleCreate",
+        "tokenAirdrop",
+        "tokenAssociate",
+        "tokenClaimAirdrop",
+        "tokenCreation",
+        "tokenMint",
+    }
+)
+_HIGH_VOLUME_SHARE = 0.04
+_ONCE = 1_000  # the multiplier of a price that is not raised
+_MULTIPLIERS = (_ONCE, 1_250, 1_500, 2_000, 4_000)
 
 
 _First = TypeVar("_First")
@@ -99,7 +136,7 @@ class Network:
         *,
         nodes: Sequence[SigningNode] = (),
         start: int = START,
-        hapi_version: tuple[int, int, int] = (0, 69, 0),
+        hapi_version: HapiVersion = (0, 69, 0),
     ) -> None:
         self.choose = Random(seed)
         self.world = World()
@@ -108,6 +145,7 @@ class Network:
         self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
         self._due: list[tuple[int, int, Callable[[Network], object]]] = []
         self._appointments = 0
+        self._installed: HapiVersion | None = None
         self._actions = actions
         self._weights = [action.weight for action in actions]
         self._nodes = [node.account_id for node in nodes] or [3]
@@ -163,7 +201,23 @@ class Network:
 
     def close(self) -> Block:
         """Close the transactions submitted since the last call into a block."""
-        return self.composer.block()
+        block = self.composer.block()
+        if self._installed is not None:
+            self.composer.hapi_version, self._installed = self._installed, None
+            self.composer.fee_account = FEE_COLLECTION
+        return block
+
+    def upgrade(self, hapi_version: HapiVersion) -> None:
+        """Let the nodes run this version of their software, at least LOGGING_SINCE, from the next block on.
+
+        From then on they also collect all fees in one account (HIP-1259).
+        """
+        self._installed = hapi_version
+
+    @property
+    def logs_transfers(self) -> bool:
+        """Tell whether nodes log the token transfers of contracts themselves; before, mirrors did."""
+        return self.composer.hapi_version >= LOGGING_SINCE
 
     def skip(self, nanoseconds: int) -> None:
         """Let time pass; the next block starts that much later."""
@@ -197,7 +251,7 @@ class Network:
         """
         result = result or "SUCCESS"
         message = self.body(kind, body, envelope or {})
-        status = result_codes.NUMBERS[result]
+        status = ResponseCodeEnum.Value(result)
         complete = TransactionRecord(
             receipt=TransactionReceipt(status=status, **(receipt or {})), **(record or {})
         )
@@ -209,6 +263,10 @@ class Network:
         elif not message.HasField("transactionID"):
             message.transactionID.CopyFrom(self.transaction_id(payer))
         fee = self.fee(kind) if fee is None else fee
+        if fee and kind in _HIGH_VOLUME_KINDS and self.choose.random() < _HIGH_VOLUME_SHARE:
+            multiplier = self.choose.choice(_MULTIPLIERS)
+            message.high_volume, fee = True, fee * multiplier // _ONCE
+            complete.high_volume_pricing_multiplier = multiplier
         rewards = {} if parent else self._rewards(payer, fee, transfers, result, complete)
         composed = self.composer.transaction(
             message,

@@ -46,7 +46,7 @@ def serve(say: Say) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
     with _stopping(say):
         web.check_port()
-        web.check_filters()
+        web.check_settings()
         with database.ready(say) as server:
             if not tables.are_current():
                 say("Some tables are missing or old: `manage.py migrate` makes them.")
@@ -66,7 +66,7 @@ def up(say: Say, *, live: bool = False) -> None:
         )
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
-        web.check_filters()
+        web.check_settings()
         # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
         with (

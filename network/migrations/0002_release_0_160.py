@@ -26,7 +26,8 @@ REGISTERED_NODE = [
 class Migration(migrations.Migration):
     """What the original's schema got between its releases 0.145.1 and 0.160."""
 
-    dependencies = [("network", "0001_initial")]
+    atomic = False
+    dependencies = [("network", "0001_initial"), ("mirror", "0004_backfill")]
 
     operations = [
         CreateModelIfMissing(

@@ -9,7 +9,7 @@ from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.staking import MOST_REWARD_RATE
 from mirror.demo.world.world import World
 from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
-from tests.e2e.forms import NANOS_PER_DAY, at, entity, since
+from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, entity, since
 from tests.e2e.life import Life
 from tests.e2e.rest import Rest, same
 
@@ -33,10 +33,11 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 4)):
-        time = at(moment.any_time(choose))
+        moment_asked = moment.any_time(choose)
+        time, expected = at(moment_asked), fees(moment.world, moment_asked)
         found = rest.get("network/exchangerate", timestamp=time)
         same(found, exchange_rate(moment.world), "/network/exchangerate", time)
-        same(rest.get("network/fees", timestamp=time), fees(moment.world), "/network/fees", time)
+        same(rest.get("network/fees", timestamp=time), expected, "/network/fees", time)
 
 
 # JSON
@@ -106,9 +107,13 @@ def exchange_rate(world: World) -> dict[str, Any]:
     }
 
 
-def fees(world: World) -> dict[str, Any]:
+def fees(world: World, asked: int | None = None) -> dict[str, Any]:
+    """Return the fees at a time: the rate of the next hour counts once that of this one has expired."""
     file = world.files[FEE_SCHEDULE]
-    rate = ExchangeRateSet.FromString(world.files[EXCHANGE_RATES].contents).currentRate
+    written = file.changes[-1].consensus_timestamp
+    rates = ExchangeRateSet.FromString(world.files[EXCHANGE_RATES].contents)
+    seconds = (written if asked is None else asked) // NANOS_PER_SECOND
+    rate = rates.currentRate if seconds <= rates.currentRate.expirationTime.seconds else rates.nextRate
     schedule = CurrentAndNextFeeSchedule.FromString(file.contents).currentFeeSchedule
     priced = {
         _WITH_GAS[one.hederaFunctionality]: one.fees[0].servicedata.gas
@@ -117,8 +122,8 @@ def fees(world: World) -> dict[str, Any]:
     }
     return {
         "fees": [
-            {"gas": max(gas * rate.hbarEquiv // (rate.centEquiv * 1_000), 1), "transaction_type": name}
+            {"gas": max(gas // 1_000 * rate.hbarEquiv // rate.centEquiv, 1), "transaction_type": name}
             for name, gas in sorted(priced.items())
         ],
-        "timestamp": at(file.changes[-1].consensus_timestamp),
+        "timestamp": at(written),
     }

@@ -106,7 +106,7 @@ def transaction(one: ComposedTransaction) -> dict[str, Any]:
         "node": entity(body.nodeAccountID.accountNum),
         "nonce": body.transactionID.nonce,
         "parent_consensus_timestamp": at(parent and timestamps.of(parent)),
-        "result": result_codes.NAMES[record.receipt.status],
+        "result": result_codes.name(record.receipt.status),
         "scheduled": record.HasField("scheduleRef"),
         "transaction_hash": base_64(record.transactionHash),
         "transaction_id": f"0.0.{payer}-{start.seconds}-{start.nanos:09}",

@@ -174,7 +174,7 @@ class _Simulation:
             state.begin(call.to, others)
         payer = _payer(call, state, reader)
         self._sender = payer.address
-        self._price = gas_price()
+        self._price = gas_price(selected)
         if call.gas < intrinsic_gas(call.data, creates=self._creates):
             raise _Refused(_INSUFFICIENT_GAS)
         _check_balance(call, payer, self._price)

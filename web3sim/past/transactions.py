@@ -14,7 +14,7 @@ from mirror.values import entity_id
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, created_address
 from mirror.values.result_codes import NAMES
 from mirror.values.transaction_types import NUMBERS
-from web3sim.calls.gas_price import gas_price
+from web3sim.calls.gas_price import gas_price_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
 from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
@@ -196,7 +196,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         data=_data(past),
         gas=past.gas_limit if past.ethereum is None else past.ethereum.gas_limit,
         value=_value(past),
-        gas_price=gas_price(),
+        gas_price=gas_price_at(past.consensus_timestamp),
         new_contract_address=addresses.created if past.creates else None,
         deadline=deadline,
     )

@@ -110,7 +110,7 @@ class Caches:
             by_access=True,
             clock=clock,
         )
-        self.system_files: ExpiringCache[str, int] = ExpiringCache(
+        self.system_files: ExpiringCache[Hashable, int] = ExpiringCache(
             config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )
 

@@ -58,6 +58,7 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 TREASURY = 2
 FEE_COLLECTOR = 98
+FEE_COLLECTION = 802  # gets all fees since HIP-1259 and distributes them daily
 STAKING_REWARDS = 800
 SUCCESS = 22
 
@@ -182,7 +183,8 @@ class Composer:
     """A writer of blocks that `nodes` sign; without nodes, files are unsigned.
 
     `consensus_timestamp` is that of the next transaction, in ns. It advances by `interval` with each, and a
-    new block starts at least two seconds after the one before. Set it to skip time.
+    new block starts at least two seconds after the one before. Set it to skip time. `fee_account` gets what
+    nodes do not get of fees, which is all of them if it is FEE_COLLECTION.
     """
 
     def __init__(
@@ -200,6 +202,7 @@ class Composer:
         self.hapi_version = hapi_version
         self.block_number = first_block
         self.hash = previous_hash
+        self.fee_account = FEE_COLLECTOR
         self._interval = interval
         self._transactions: list[ComposedTransaction] = []
         self._sidecar_records: list[Any] = []
@@ -365,11 +368,10 @@ class Composer:
     def _with_fee(self, transfers: dict[int, int], payer: int, fee: int, node: int) -> dict[int, int]:
         if fee:
             share = fee // _NODE_SHARE
-            for account_id, amount in (
-                (payer, -fee),
-                (node, share),
-                (FEE_COLLECTOR, fee - share),
-            ):
+            shares = [(payer, -fee), (node, share), (self.fee_account, fee - share)]
+            if self.fee_account == FEE_COLLECTION:
+                shares = [(payer, -fee), (FEE_COLLECTION, fee)]
+            for account_id, amount in shares:
                 transfers[account_id] = transfers.get(account_id, 0) + amount
         return transfers
 

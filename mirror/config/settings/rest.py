@@ -37,6 +37,11 @@ SETTINGS = (
     Setting("rest.query.maxFileAttempts", 12,
             "How many versions of a system file are tried, from the last one back, until one can be read.",
             low=1, high=1000),
+    Setting("rest.users", "[]",
+            "Users who sign in by HTTP basic authentication and get pages of up to `limit` rows instead of "
+            "response.limit.max, as a JSON list of objects with username, password and limit. Wrong "
+            "credentials are refused; without any, and while there are no users, clients are anonymous.",
+            secret=True),
     Setting("rest.request.maxBodySize", 1024, "Largest body of a request.", unit="KB", low=1, high=102400),
     Setting("rest.fee.refreshInterval", "10m",
             "How long a process estimates fees by the schedule of the file 0.0.113 before it reads it again.",

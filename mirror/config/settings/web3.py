@@ -69,6 +69,8 @@ SETTINGS = (
     Setting("web3.evm.engine", "pyevm-blocks",
             "Engine of contract calls: py-evm, or py-evm with code translated block by block.",
             choices=("pyevm", "pyevm-blocks")),
+    Setting("web3.evm.maxFileAttempts", 12,
+            "Versions of a system file that are tried until one can be read.", low=1, high=1000),
     Setting("web3.evm.maxGasLimit", 15_000_000, "Most gas of a call.", unit="gas", low=21_000),
     Setting("web3.evm.maxGasRefundPercentage", 100,
             "Share of a call's gas limit that may go unused: with 20 a call uses at least 80 %.",

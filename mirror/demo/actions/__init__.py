@@ -2,8 +2,8 @@
 
 from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import allowances, crypto, hollow, staking
-from mirror.demo.actions.contracts import calls, coins, deploying, hooks
-from mirror.demo.actions.network import nodes, system
+from mirror.demo.actions.contracts import calls, coins, delegations, deploying, hooks
+from mirror.demo.actions.network import nodes, registered, system
 from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
 from mirror.demo.network import Action
 
@@ -13,6 +13,7 @@ ALL: tuple[Action, ...] = (
     *topics.ACTIONS,
     *batches.ACTIONS,
     *nodes.ACTIONS,
+    *registered.ACTIONS,
     *system.ACTIONS,
     *schedules.ACTIONS,
     *staking.ACTIONS,
@@ -29,4 +30,5 @@ ALL: tuple[Action, ...] = (
     *coins.ACTIONS,
     *calls.ACTIONS,
     *hooks.ACTIONS,
+    *delegations.ACTIONS,
 )

@@ -6,6 +6,7 @@ from mirror.values import entity_id
 
 HBAR = 100_000_000  # tinybars
 SYSTEM_ADMIN, FREEZE_ADMIN = 50, 58
+NO_DELEGATION = bytes(20)  # what a transaction says to end one
 AUTO_RENEW_PERIOD = 7_776_000  # seconds, 90 days: what most entities ask for
 
 
@@ -36,6 +37,7 @@ class Account:
     staked_node_id: int | None = None
     decline_reward: bool = False
     stake_period_start: int | None = None  # epoch day
+    delegation: bytes | None = None  # whose code runs at its address
 
     @property
     def address(self) -> bytes:

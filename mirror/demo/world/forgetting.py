@@ -29,6 +29,7 @@ def forget(world: World) -> None:
         _forget_changes(file)
     _keep_last(world.schedules, lambda schedule: not schedule.is_open)
     _keep_last(world.nodes.by_id, lambda node: node.deleted)
+    _keep_last(world.nodes.registered, lambda node: node.deleted)
     for events in (
         world.contracts.results,
         world.system.freezes,

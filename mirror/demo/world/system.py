@@ -25,12 +25,30 @@ class Draw:
     drawn: int | bytes
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerId:
+    """The id of the ledger, the key that proofs of its history are verified with, and the parts of its nodes.
+
+    `contributions` are the id of a node, its weight and its key.
+    """
+
+    consensus_timestamp: int
+    ledger_id: bytes
+    verification_key: bytes
+    contributions: tuple[tuple[int, int, bytes], ...]
+
+
 @dataclass
 class System:
-    """The state of an upgrade, and all draws. The network can undelete `deleted_files`."""
+    """The state of an upgrade, and all draws. The network can undelete `deleted_files`.
+
+    `proof_steps` counts what nodes did to prove the network's history.
+    """
 
     freezes: list[Freeze] = field(default_factory=list)
     is_prepared: bool = False
     is_scheduled: bool = False
     deleted_files: list[int] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
+    proof_steps: int = 0
+    ledger_ids: dict[bytes, LedgerId] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.node.web import stalled_clients
 from mirror.processes import signals
+from mirror.rest import users
 
 _STOP_SECONDS = 5
 # Threads of each process for requests that wait for their turn, and the time after which idle ones end.
@@ -35,11 +36,12 @@ def url() -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def check_filters() -> None:
-    """Raise InvalidSetting if the filters of contract calls can't be used."""
+def check_settings() -> None:
+    """Raise InvalidSetting if the filters of contract calls or the users of the API can't be used."""
     from web3sim.limits import filters
 
     filters.configured()
+    users.configured()
 
 
 def check_port() -> None:

@@ -1,9 +1,9 @@
 """The response cache: successful answers, kept for as long as their clients may keep them.
 
-The key is the request's path and raw query, as sent: GET and HEAD share an entry, and no header of a client
-bypasses it. The lifetime is the answer's own max-age. An entry is the body, compressed unless it is tiny, and
-the headers that don't depend on the client. Django's cache `responses` stores entries: see memory_cache and
-redis_cache.
+The key is the request's path and raw query, as sent, and the most rows of a page if a user asks: GET and HEAD
+share an entry, and no header of a client bypasses it. The lifetime is the answer's own max-age. An entry is
+the body, compressed unless it is tiny, and the headers that don't depend on the client. Django's cache
+`responses` stores entries: see memory_cache and redis_cache.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from mirror import config
+from mirror.rest import users
 from mirror.rest.answers import compression
 from mirror.rest.paging import links
 
@@ -54,7 +55,8 @@ class ResponseCache:
         # A raw query has no space, a path may have one.
         url = f"{request.META.get('QUERY_STRING', '')} {links.base(request)}{path}"
         digest = hashlib.md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-        return f"{self._namespace}:{digest}"
+        most = request.META.get(users.MOST_ROWS)
+        return f"{self._namespace}:{digest}" if most is None else f"{self._namespace}:{most}:{digest}"
 
     def find(self, key: str) -> tuple[Kept, int] | None:
         """Return the answer, and its remaining max-age."""

@@ -60,6 +60,15 @@ class InvalidEntityId(BadRequest):
         super().__init__(f'Invalid entity ID "{text}"')
 
 
+class Unauthorized(Failure):
+    """401 for credentials that are no user's."""
+
+    status = HTTPStatus.UNAUTHORIZED
+
+    def __init__(self) -> None:
+        super().__init__("Invalid credentials")
+
+
 class NotFound(Failure):
     """404 for something that does not exist."""
 
@@ -165,7 +174,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     return response
 
 
-# Django's own error handlers, for failures outside of the views.
+# Django's own error handlers and others, for failures outside of the views.
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -174,6 +183,12 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return _page(BadRequest("Bad request"))
+
+
+def unauthorized() -> HttpResponse:
+    response = _page(Unauthorized())
+    response.headers["www-authenticate"] = 'Basic realm="REST API", charset="UTF-8"'
+    return response
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

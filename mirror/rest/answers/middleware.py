@@ -1,5 +1,5 @@
-"""HTTP around every answer of the API: the response cache, cross-origin requests, entity tags, conditional
-requests, compression.
+"""HTTP around every answer of the API: users, the response cache, cross-origin requests, entity tags,
+conditional requests, compression.
 
 It is the outermost layer: an answer from the cache takes neither the router nor the database. A view returns
 whatever response suits it (DRF's, Django's, or a streaming one) and leaves all of this to the middleware.
@@ -10,17 +10,20 @@ from typing import cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
 
 from mirror import config
-from mirror.rest.answers import cache, compression, etag
+from mirror.rest import users
+from mirror.rest.answers import cache, compression, errors, etag
 from mirror.rest.answers.cache import Kept
+from mirror.rest.answers.views import NewerReadView
+from mirror.rest.users import WrongCredentials
 
 _READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
 _OWN_PAGES = ("/admin", "/static")
 # Answered by the node, not by the API.
 _NOT_API = (*_OWN_PAGES, "/health")
-_VARY = "Accept-Encoding"
 # Headers of an answer whose body the client has already.
 _UNCHANGED = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
 
@@ -31,6 +34,8 @@ class ApiMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
         self._cache = cache.configured()
+        self._users = users.configured()
+        self._vary = "Accept-Encoding" if self._users is None else "Accept-Encoding, Authorization"
         self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -39,10 +44,12 @@ class ApiMiddleware:
             return _preflight(request)
         if path.startswith(_NOT_API):
             return self.get_response(request)
+        if self._users is not None and not self._admits(request):
+            return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self.get_response(request), None)
         if found := self._cache.find(key):
-            return _from_cache(request, *found)
+            return self._from_cache(request, *found)
         response = self.get_response(request)
         kept = None
         if isinstance(response, HttpResponse):
@@ -51,12 +58,29 @@ class ApiMiddleware:
             kept = self._cache.keep(key, response, response.content)
         return self._completed(request, response, kept)
 
+    def _admits(self, request: HttpRequest) -> bool:
+        """Return whether the request may go on; for a user, note the most rows of a page.
+
+        Only classic endpoints know users. Which one is asked counts only if the credentials are wrong.
+        """
+        assert self._users is not None
+        authorization = request.META.get("HTTP_AUTHORIZATION")
+        if authorization is None:
+            return True
+        try:
+            user = self._users.find(authorization)
+        except WrongCredentials:
+            return _ignores_users(request.path_info)
+        if user is not None:
+            request.META[users.MOST_ROWS] = user.limit
+        return True
+
     def _completed(
         self, request: HttpRequest, response: HttpResponseBase, kept: Kept | None
     ) -> HttpResponseBase:
         headers = response.headers
         headers["access-control-allow-origin"] = "*"
-        headers["vary"] = _VARY
+        headers["vary"] = self._vary
         # Django would log every mistake of a client. Mistakes of our own have been logged already.
         response._has_been_logged = True  # type: ignore[attr-defined]
         if isinstance(response, StreamingHttpResponse):
@@ -89,20 +113,27 @@ class ApiMiddleware:
             response.streaming_content = compression.gzip_pieces(pieces)
         return response
 
+    def _from_cache(self, request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
+        """Return an answer from the cache. Clients that take gzip get it as it is stored."""
+        headers = {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": self._vary}
+        if etag.client_has(request, headers):
+            return _unchanged(headers)
+        body = kept.body
+        if kept.gzipped:
+            if compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+                headers["content-encoding"] = "gzip"
+            else:
+                body = compression.gunzip(body)
+        headers["content-length"] = str(len(body))
+        return HttpResponse(body, headers=headers)
 
-def _from_cache(request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
-    """Return an answer from the cache. Clients that take gzip get it as it is stored."""
-    headers = {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": _VARY}
-    if etag.client_has(request, headers):
-        return _unchanged(headers)
-    body = kept.body
-    if kept.gzipped:
-        if compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
-            headers["content-encoding"] = "gzip"
-        else:
-            body = compression.gunzip(body)
-    headers["content-length"] = str(len(body))
-    return HttpResponse(body, headers=headers)
+
+def _ignores_users(path: str) -> bool:
+    try:
+        view = getattr(resolve(path).func, "cls", None)
+    except Resolver404:
+        return False
+    return isinstance(view, type) and issubclass(view, NewerReadView)
 
 
 def _preflight(request: HttpRequest) -> HttpResponse:

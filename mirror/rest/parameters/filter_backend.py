@@ -6,7 +6,9 @@ from rest_framework.filters import BaseFilterBackend
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from mirror.rest import users
 from mirror.rest.parameters.parameter_set import ParameterSet
+from mirror.rest.parameters.types import LimitParameter
 
 
 class ParameterBackend(BaseFilterBackend):
@@ -20,9 +22,18 @@ class ParameterBackend(BaseFilterBackend):
         declared: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
         texts = declared.split_query(request.META.get("QUERY_STRING", ""))
         parameters = declared(texts, request.path)
+        if most := request.META.get(users.MOST_ROWS):
+            _change_most_rows(parameters, most)
         request.parameters = parameters  # type: ignore[attr-defined]
         return parameters.filter_queryset(queryset)
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
         parameters: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
         return parameters.described()
+
+
+def _change_most_rows(parameters: ParameterSet, most: int) -> None:
+    """Let a page have up to `most` rows, instead of as many as the settings say."""
+    for key, parameter in parameters.declared.items():
+        if isinstance(parameter, LimitParameter):
+            setattr(parameters, key, parameter.up_to(most, parameters.texts.get(parameter.name, [])))

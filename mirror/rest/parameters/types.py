@@ -1,13 +1,14 @@
 """Kinds of query parameters: the texts that each accepts, and the values that they become."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from mirror import config
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison
 from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
-from mirror.rest.parameters.parameter_set import ALL, ONLY_EQ, InvalidValue, Parameter
+from mirror.rest.parameters.parameter_set import ALL, ONLY_EQ, InvalidValue, Parameter, split_last
 from mirror.values import timestamp, transaction_types
 from mirror.values.timestamp import InvalidTimestamp
 
@@ -244,6 +245,10 @@ class LimitParameter(Parameter[int]):
 
     def absent(self) -> int:
         return min(int(config.value(self.default)), int(config.value(self.most)))
+
+    def up_to(self, most: int, texts: Sequence[str]) -> int:
+        """Return the number of rows that checked texts ask for, and at most this many."""
+        return min(read_number(split_last(texts[-1])[1]) if texts else config.value(self.default), most)
 
     def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]
         return Query(query.where, query.descending, value)

@@ -26,8 +26,10 @@ from mirror.values.shapes import SchemaMetadata
 Schema = dict[str, Any]
 
 _JSON = "application/json"
-_CLASSIC_FAILURES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
-_NEWER_FAILURES = (*_CLASSIC_FAILURES[:2], HTTPStatus.METHOD_NOT_ALLOWED, *_CLASSIC_FAILURES[2:])
+_FAILURES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
+_CLASSIC_FAILURES = (*_FAILURES, HTTPStatus.UNAUTHORIZED)
+_NEWER_FAILURES = (*_FAILURES, HTTPStatus.METHOD_NOT_ALLOWED)
+_USERS = "users"
 _BODY_FAILURES = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 
 
@@ -158,7 +160,7 @@ class EndpointSchema(AutoSchema):
         return " ".join((described.__doc__ or "").removeprefix("POST:").split())
 
     def get_auth(self) -> list[Schema]:
-        return []
+        return [] if isinstance(self._endpoint, NewerReadView) else [{}, {_USERS: []}]
 
     def _get_parameters(self) -> list[Schema]:
         posted = self._posted
@@ -233,6 +235,13 @@ class Generator(SchemaGenerator):
 def document() -> Schema:
     """Return the whole description."""
     schema = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    schema["components"]["securitySchemes"] = {
+        _USERS: {
+            "type": "http",
+            "scheme": "basic",
+            "description": "For users of this node, whose pages have another largest size.",
+        }
+    }
     plain: Schema = json.loads(json.dumps(schema))
     return plain
 

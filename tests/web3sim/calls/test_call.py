@@ -5,14 +5,17 @@ from http import HTTPStatus
 import pytest
 
 from tests.build import START
-from tests.network.files import fee_schedule, part, rates
+from tests.network.files import UNREADABLE, fee_schedule, part, rates
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, CALLER, REVERTS, TREASURY, asked, contract, long_zero, network
 from web3sim.calls.call import Problem, answer, reason
+from web3sim.state import cache
 from web3sim.state.blocks import parse_block
+from web3sim.state.cache import Caches
 
 OWN_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
 CONTRACT_CALL, FAR = 6, 4_000_000_000
+SIMPLE_FEES = 113
 WORD_42 = (42).to_bytes(32, "big")
 
 pytestmark = pytest.mark.usefixtures("ledger")
@@ -201,6 +204,15 @@ def test_a_share_of_the_limit_may_count_as_used(ledger, settings_of):
 # CREATION
 
 
+def test_a_creation_fails_for_no_fee_that_the_simple_schedule_asks(ledger):
+    # A million for the node, a million times that for the network, 10^17 for a ContractCreate.
+    node, network_, create = "0a0408c0843d", "120408c0843d", "0807108080a8ec85afd1b101"
+    part(SIMPLE_FEES, bytes.fromhex(f"{node}{network_}2a180a08436f6e7472616374120c{create}"))
+    creates = code(0x2A, 0, "MSTORE8", 1, 0, "RETURN")
+    assert result(data=creates) == result(data=creates, sender=long_zero(CALLER)) == b"\x2a"
+    assert len(result(data=creates, estimate=True)) == 8
+
+
 @pytest.mark.parametrize("to", [None, bytes(20)])
 def test_without_receiver_the_data_creates_a_contract(ledger, to):
     # Returns the byte 0x2A as the code of the contract.
@@ -303,7 +315,7 @@ def test_only_reasons_in_words_are_decoded(output, expected):
 
 
 def test_the_price_of_gas_follows_the_stored_files(ledger):
-    part(111, fee_schedule((CONTRACT_CALL, 1_704_000)), at=START + 1)
+    part(111, fee_schedule((CONTRACT_CALL, 1_704_000), expires=FAR), at=START + 1)
     part(112, rates(6, expires=FAR), at=START + 2)
     assert value_seen(ledger, "GASPRICE") == 284
 
@@ -313,8 +325,41 @@ def test_a_rate_that_has_ended_makes_room_for_the_next(ledger):
     assert value_seen(ledger, "GASPRICE") == 12
 
 
+def test_a_schedule_that_has_ended_makes_room_for_the_next(ledger):
+    part(111, fee_schedule((CONTRACT_CALL, 1_704_000)))
+    assert value_seen(ledger, "GASPRICE") == 1
+
+
+@pytest.mark.parametrize(("second", "price"), [(0, 71), (3599, 71), (3600, 71), (7199, 71), (7200, 65)])
+def test_the_rate_is_that_of_the_beginning_of_the_hour(ledger, settings_of, second, price):
+    hour = 1_700_002_800
+    settings_of({"clock.now": float(hour + second)})
+    part(112, rates(12, expires=hour + 3600), at=START + 2)
+    assert value_seen(ledger, "GASPRICE") == price
+
+
+def test_a_new_rate_counts_from_its_block_on(ledger):
+    part(112, rates(12, expires=FAR), at=START + 2)
+    assert value_seen(ledger, "GASPRICE") == 71
+    ledger.block(8)
+    part(112, rates(6, expires=FAR), at=START + 3)
+    # The process remembers the latest block for half a second, and system files for ten minutes.
+    cache.caches().blocks = Caches().blocks
+    assert int.from_bytes(result(to=long_zero(5005)), "big") == 142
+
+
+def test_files_that_can_not_be_read_are_passed_over(ledger, settings_of):
+    part(112, rates(6, expires=FAR), at=START + 2)
+    for later in range(11):
+        part(112, UNREADABLE, at=START + 3 + later)
+    assert value_seen(ledger, "GASPRICE") == 142
+    cache.forget()
+    settings_of({"web3.evm.maxFileAttempts": 11})
+    assert int.from_bytes(result(to=long_zero(5005)), "big") == 71
+
+
 def test_gas_costs_something_whatever_the_files_say(ledger):
-    part(111, fee_schedule((CONTRACT_CALL, 1)))
+    part(111, fee_schedule((CONTRACT_CALL, 1), expires=FAR))
     assert value_seen(ledger, "GASPRICE") == 1
 
 

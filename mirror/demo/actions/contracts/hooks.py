@@ -69,20 +69,23 @@ def open_account(network: Network) -> None:
 
 
 def store(network: Network) -> None:
-    """Change the limit of a hook, or the accounts that it always allows."""
+    """Change the limit of a hook, sometimes twice, or the accounts that it always allows."""
     hook, payer = _some(network)
-    slots, entries = {}, {}
-    match network.choose.randrange(4):
+    slots, entries, updates = {}, {}, []
+    match network.choose.randrange(5):
         case 0:
             slots[LIMIT] = network.choose.randrange(1, 200) * HBAR
         case 1:
             slots |= {LIMIT: network.choose.randrange(1, 200) * HBAR, CALLS: 0}
         case 2:
+            updates = hooks.write(hook, {LIMIT: HBAR}, {}, network.now)
+            slots[LIMIT] = network.choose.randrange(1, 200) * HBAR
+        case 3:
             entries[f"friends of {payer.memo}, list {network.choose.randrange(99)}".encode()] = 1
         case _:
             friend = network.person(at_least=0)
             entries[friend.address] = network.choose.randrange(2)
-    _store(network, hook, payer, hooks.write(hook, slots, entries, network.now))
+    _store(network, hook, payer, [*updates, *hooks.write(hook, slots, entries, network.now)])
 
 
 def detach(network: Network) -> None:

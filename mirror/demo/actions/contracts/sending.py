@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from ledger.stream.record.compose import FEE_COLLECTOR, TREASURY, transfer_list
+from ledger.stream.record.compose import TREASURY, transfer_list
 from mirror.demo.actions.accounts import people
 from mirror.demo.evm.ethereum import EthereumTransaction, SignedTransaction
 from mirror.demo.evm.execution import Request
@@ -93,7 +93,7 @@ def by_ethereum(
     run = Run(network, sender, request, (called, *around) if called else around)
     sender.nonce += 1
     paying, fee = relay(network), network.fee("cryptoTransfer")
-    transfers = {paying.number: -fee, FEE_COLLECTOR: fee + run.gas_fee}
+    transfers = {paying.number: -fee, network.composer.fee_account: fee + run.gas_fee}
     # A relay may send for itself.
     transfers[sender.number] = transfers.get(sender.number, 0) - run.gas_fee
     for moved, amount in run.transfers.items() if run.execution.successful else ():

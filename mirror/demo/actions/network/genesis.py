@@ -1,16 +1,19 @@
 """How the network begins: its treasury with all hbars, the accounts of its services, and its first people."""
 
-from ledger.stream.record.compose import FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
+from ledger.stream.record.compose import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY, account
 from mirror.demo.actions.accounts import people
-from mirror.demo.actions.network import files, nodes, periods
+from mirror.demo.actions.network import files, nodes, periods, upgrades
+from mirror.demo.actions.network.periods import NODE_REWARDS
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import FREEZE_ADMIN, HBAR, SYSTEM_ADMIN, Account
 from mirror.values.hapi import Key
 
 SUPPLY = 50_000_000_000 * HBAR
-NODE_REWARDS = 801
-_SYSTEM_ACCOUNTS = (3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN, FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS)
+_SYSTEM_ACCOUNTS = (
+    *(3, 4, 5, 6, SYSTEM_ADMIN, FREEZE_ADMIN),
+    *(FEE_COLLECTOR, STAKING_REWARDS, NODE_REWARDS, FEE_COLLECTION),
+)
 _ENDOWMENTS = {SYSTEM_ADMIN: 100_000 * HBAR, FREEZE_ADMIN: 10_000 * HBAR, STAKING_REWARDS: 250_000_000 * HBAR}
 _NODES = 4
 _STAKING = 3  # one in this many stakes from the beginning
@@ -23,6 +26,7 @@ def begin(network: Network, size: int = 40) -> None:
     files.begin(network)
     nodes.begin(network)
     periods.begin(network)
+    upgrades.begin(network)
     for place in range(size):
         staked = place % _NODES if place % _STAKING == 0 else None
         people.open_account(network, name=people.next_name(network), ecdsa=place % 2 == 1, staked_node=staked)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ledger.stream.record.compose import account
+from mirror.demo.actions.network import registered
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible
@@ -47,6 +48,8 @@ def join(
     if has_proxy:
         node.proxy = proxy(node_id)
         body["grpc_proxy_endpoint"] = {"domain_name": node.proxy[0], "port": node.proxy[1]}
+    node.associated = registered.some_ids(network)
+    body["associated_registered_node"] = node.associated
     network.world.nodes.by_id[node_id] = node
     network.submit("nodeCreate", body, payer=SYSTEM_ADMIN, receipt={"node_id": node_id}, fee=0)
 
@@ -75,13 +78,13 @@ def create(network: Network) -> None:
 
 
 def update(network: Network) -> None:
-    """Change the description, account, key, reward or web proxy of a node."""
+    """Change the description, account, key, reward, web proxy or registered nodes of a node."""
     if not _living(network):
         create(network)
     node = network.choose.choice(_living(network))
     body: dict[str, Any] = {"node_id": node.node_id}
     operator = network.find_person(settled=True)
-    match network.choose.randrange(5):
+    match network.choose.randrange(6):
         case 0:
             node.description = f"Node {node.node_id}, rack {network.choose.randrange(1, 40)}"
             body["description"] = {"value": node.description}
@@ -95,6 +98,9 @@ def update(network: Network) -> None:
         case 3:
             node.admin_key = Ed25519Wallet("node", node.node_id, network.choose.randrange(9)).key
             body["admin_key"] = Key.FromString(node.admin_key)
+        case 4:
+            node.associated = registered.some_ids(network)
+            body["associated_registered_node_list"] = {"associated_registered_node": node.associated}
         case _:
             node.proxy = None if node.proxy else proxy(node.node_id)
             endpoint = {"domain_name": node.proxy[0], "port": node.proxy[1]} if node.proxy else {}

@@ -1,18 +1,30 @@
-"""Staking periods: each midnight (UTC) the network reports the stakes and rewards of its nodes."""
+"""Staking periods: each midnight (UTC) the network reports the stakes and rewards of its nodes.
+
+It also distributes the fees that it collected since the last one.
+"""
 
 from typing import Any
 
-from ledger.stream.record.compose import STAKING_REWARDS, timestamp
+from ledger.stream.record.compose import (
+    FEE_COLLECTION,
+    FEE_COLLECTOR,
+    STAKING_REWARDS,
+    timestamp,
+    transfer_list,
+)
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.staking import MOST_REWARD_RATE, NodeStake
 from mirror.values.timestamp import NANOS_PER_DAY
 
+NODE_REWARDS = 801
 MOST_STAKE, LEAST_STAKE = 12_500_000_000 * HBAR, 1_000 * HBAR
 
 _MINUTES_A_DAY = 1_440
 _PERIODS_KEPT = 365
+# Shares of the collected fees in hundredths; nodes get the rest.
+_SHARES = {FEE_COLLECTOR: 70, STAKING_REWARDS: 10, NODE_REWARDS: 10}
 _NO_STAKE = NodeStake(0, 0, 0)
 
 
@@ -29,6 +41,7 @@ def end_period(network: Network) -> None:
     rates = {node.node_id: MOST_REWARD_RATE - network.choose.randrange(800) for node in nodes()}
     world.staking.end_period(world.accounts, rates, network.now, STAKING_REWARDS)
     _report(network)
+    _distribute_fees(network)
     network.at(_next_midnight(network), end_period)
 
 
@@ -75,6 +88,27 @@ def _report(network: Network) -> None:
         body,
         payer=SYSTEM_ADMIN,
         envelope={"memo": "End of staking period calculation record"},
+        fee=0,
+    )
+
+
+def _distribute_fees(network: Network) -> None:
+    """Distribute the fees of the day (HIP-1259) to the nodes and the accounts of the network."""
+    collected = network.world.accounts[FEE_COLLECTION].balance
+    if not collected:
+        return
+    transfers = {number: collected * share // 100 for number, share in _SHARES.items()}
+    left = collected - sum(transfers.values())
+    first, *others = (node.account_id for node in nodes())
+    part = left // (1 + len(others))
+    transfers |= {first: left - part * len(others), **dict.fromkeys(others, part)}
+    transfers = {FEE_COLLECTION: -collected, **{to: amount for to, amount in transfers.items() if amount}}
+    network.submit(
+        "cryptoTransfer",
+        {"transfers": transfer_list(transfers)},
+        payer=SYSTEM_ADMIN,
+        envelope={"memo": "End of day fee distribution"},
+        transfers=transfers,
         fee=0,
     )
 

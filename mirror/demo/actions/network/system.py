@@ -4,6 +4,7 @@ from typing import Any
 
 from ledger.stream.record.compose import timestamp
 from mirror.demo.actions.network import files
+from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Action, Network, NotPossible
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
 from mirror.demo.world.system import Draw, Freeze
@@ -103,10 +104,32 @@ def submit_unchecked(network: Network) -> None:
     network.submit("uncheckedSubmit", body, payer=payer.number, result="NOT_SUPPORTED")
 
 
-def publish_reference_string(network: Network) -> None:
-    """Publish a node's part of the common reference string: a transaction type without a name in the API."""
-    body = {"new_crs": network.choose.randbytes(96), "proof": network.choose.randbytes(64)}
-    network.submit("crs_publication", body, payer=_FIRST_NODE_ACCOUNT, fee=0)
+def prove_history(network: Network) -> None:
+    """Let a node take part in proofs of the network's history, of which the mirror keeps the bare rows."""
+    random, step = network.choose.randbytes, network.world.system.proof_steps
+    kinds: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("crs_publication", {"new_crs": random(96), "proof": random(64)}),
+        ("hints_key_publication", {"party_id": 1, "num_parties": 4, "hints_key": random(96)}),
+        ("hints_preprocessing_vote", {"construction_id": 1}),
+        (
+            "hints_partial_signature",
+            {"construction_id": 1, "message": random(48), "partial_signature": random(96)},
+        ),
+        ("history_proof_key_publication", {"proof_key": random(32), "construction_id": 1}),
+        ("history_proof_signature", {"construction_id": 1}),
+        ("history_proof_vote", {"construction_id": 1}),
+        ("state_signature_transaction", {"round": step + 1, "signature": random(96), "hash": random(48)}),
+        (
+            "migration_root_hash_vote",
+            {
+                "previous_wrapped_record_block_root_hash": random(48),
+                "wrapped_intermediate_block_roots_leaf_count": step + 1,
+            },
+        ),
+    )
+    kind, body = kinds[step % len(kinds)]
+    network.world.system.proof_steps += 1
+    network.submit(kind, body, payer=_FIRST_NODE_ACCOUNT + step % len(nodes()), fee=0)
 
 
 def _freeze(network: Network, kind: int, *, start: int | None = None, file: int | None = None) -> None:
@@ -135,5 +158,5 @@ ACTIONS = (
     Action(delete_file, 0),
     Action(undelete_file, 0),
     Action(submit_unchecked, 0),
-    Action(publish_reference_string, 0),
+    Action(prove_history, 1),
 )

@@ -230,6 +230,26 @@ def test_what_a_contract_spent_for_its_caller_is_spent(build):
     assert [allowed(at(START + after)) for after in (0, 1, 2)] == [50, 45, 45]
 
 
+def test_what_a_contract_spent_itself_is_not_spent_by_who_paid(build):
+    """A user has a contract spend what the owner allowed to the contract: 5 of 50, by the token service."""
+    contract, service = 9000, 0x167
+    for spender in (SPENDER, contract):
+        build.allowance("token", owner=OWNER, spender=spender, token_id=TOKEN, amount=50, amount_granted=50)
+    transfer(START + 1, OWNER, -5, payer=SPENDER, approval=True)
+    insert(
+        "contract_result",
+        consensus_timestamp=START + 1,
+        contract_id=service,
+        sender_id=contract,
+        payer_account_id=SPENDER,
+        function_parameters=b"",
+        gas_limit=1,
+        transaction_result=22,
+    )
+    assert allowed(at(START + 1), OWNER, contract) == 45
+    assert allowed(at(START + 1), OWNER, SPENDER) == 50
+
+
 def test_an_allowance_that_was_revoked_is_nothing(build):
     key = {"token_id": TOKEN, "owner": OWNER, "spender": SPENDER, "payer_account_id": OWNER}
     version("token_allowance", START, START + 10, **key, amount=40, amount_granted=40)

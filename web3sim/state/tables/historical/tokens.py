@@ -165,7 +165,8 @@ class HistoricalTokens:
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Indexes: the primary key of token_allowance (owner, spender, token_id), the one of its history that
         # ends in lower(timestamp_range), token_transfer__account_timestamp (account_id, consensus_timestamp),
-        # the primary key of contract_result (consensus_timestamp). A contract spends for who called it.
+        # the primary key of contract_result (consensus_timestamp). Who spends is the sender that the result
+        # of a contract names, else the payer.
         allowance = "owner = %(owner)s and spender = %(spender)s and token_id = %(token)s"
         row = self.reading.fetch_one(
             f"""
@@ -181,10 +182,10 @@ class HistoricalTokens:
                 select sum(amount) from token_transfer t
                 where account_id = %(owner)s and token_id = %(token)s and is_approval
                     and t.consensus_timestamp > since and t.consensus_timestamp <= %(time)s
-                    and (t.payer_account_id = %(spender)s or exists (
-                        select from contract_result r
-                        where r.consensus_timestamp = t.consensus_timestamp and r.sender_id = %(spender)s
-                    ))
+                    and %(spender)s = coalesce((
+                        select r.sender_id from contract_result r
+                        where r.consensus_timestamp = t.consensus_timestamp
+                    ), t.payer_account_id)
             ), 0)::bigint
             from granted order by since desc limit 1
             """,

@@ -1,0 +1,172 @@
+"""Registered nodes (HIP-1137): block nodes, mirror nodes, relays and other services that people announce."""
+
+from typing import Any
+
+from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.network import Action, Network, NotPossible, required
+from mirror.demo.world.nodes import (
+    BLOCK_NODE,
+    GENERAL_SERVICE,
+    MIRROR_NODE,
+    RPC_RELAY,
+    Endpoint,
+    RegisteredNode,
+)
+from mirror.values.hapi import Key
+
+_MOST_REGISTERED = 16
+_BLOCK_NODE_PORT, _WEB_PORT, _RELAY_PORT = 40_840, 443, 7_546
+_SERVICES = ("Faucet", "Token list", "Price feed", "Name service")
+_DOMAIN = "demo.example.org"
+
+
+def create(network: Network) -> None:
+    """Register a node of somebody."""
+    owner, known = network.person(settled=True), network.world.nodes
+    if len(_living(network)) >= _MOST_REGISTERED:
+        raise NotPossible
+    node_id = known.next_registered_id
+    known.next_registered_id += 1
+    endpoints = _endpoints(network, node_id)
+    key = Ed25519Wallet("registered node", node_id).key
+    description = f"Node of {owner.memo.partition(', ')[0]}"
+    node = RegisteredNode(node_id, network.now, network.now, owner.number, key, description, endpoints)
+    known.registered[node_id] = node
+    network.world.bound.add(owner.number)
+    network.submit(
+        "registeredNodeCreate",
+        {
+            "admin_key": Key.FromString(key),
+            "description": description,
+            "service_endpoint": [_message(endpoint) for endpoint in endpoints],
+        },
+        payer=owner.number,
+        receipt={"registered_node_id": node_id},
+    )
+
+
+def update(network: Network) -> None:
+    """Change the description, the key or the endpoints of a registered node."""
+    node = _some(network)
+    body: dict[str, Any] = {"registered_node_id": node.node_id}
+    match network.choose.randrange(3):
+        case 0:
+            node.description = f"Node {node.node_id}, room {network.choose.randrange(1, 40)}"
+            body["description"] = {"value": node.description}
+        case 1:
+            place = network.choose.randrange(9)
+            node.admin_key = Ed25519Wallet("registered node", node.node_id, place).key
+            body["admin_key"] = Key.FromString(node.admin_key)
+        case _:
+            node.endpoints = _endpoints(network, node.node_id)
+            body["service_endpoint"] = [_message(endpoint) for endpoint in node.endpoints]
+    node.changed = network.now
+    network.submit("registeredNodeUpdate", body, payer=node.owner)
+
+
+def delete(network: Network) -> None:
+    """Take a node out of the register, which fails while a consensus node names it."""
+    node = _some(network)
+    body = {"registered_node_id": node.node_id}
+    named = {
+        associated
+        for known in network.world.nodes.by_id.values()
+        if not known.deleted
+        for associated in known.associated
+    }
+    if node.node_id in named:
+        result = "REGISTERED_NODE_STILL_ASSOCIATED"
+        network.submit("registeredNodeDelete", body, payer=node.owner, result=result)
+        return
+    node.deleted, node.changed = True, network.now
+    network.submit("registeredNodeDelete", body, payer=node.owner)
+
+
+def change_in_vain(network: Network) -> None:
+    """Change a registered node that never was, or register one without an address."""
+    payer, result = network.person(), "INVALID_REGISTERED_NODE_ID"
+    unknown = {"registered_node_id": network.world.nodes.next_registered_id + 1_000}
+    match network.choose.randrange(3):
+        case 0:
+            network.submit("registeredNodeUpdate", unknown, payer=payer.number, result=result)
+        case 1:
+            network.submit("registeredNodeDelete", unknown, payer=payer.number, result=result)
+        case _:
+            body = {"service_endpoint": [{"port": _WEB_PORT, "mirror_node": {}}]}
+            result = "INVALID_REGISTERED_ENDPOINT_ADDRESS"
+            network.submit("registeredNodeCreate", body, payer=payer.number, result=result)
+
+
+def some_ids(network: Network) -> tuple[int, ...]:
+    """Return the ids of up to two registered nodes, in their order."""
+    ids = [node.node_id for node in _living(network)]
+    return tuple(sorted(network.choose.sample(ids, min(len(ids), network.choose.randrange(3)))))
+
+
+def _endpoints(network: Network, node_id: int) -> tuple[Endpoint, ...]:
+    """Return the endpoints of a node: of a block node two, of others one, now and then of several kinds."""
+    makers = {
+        BLOCK_NODE: (
+            Endpoint(BLOCK_NODE, _address(network), _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
+            Endpoint(BLOCK_NODE, f"block{node_id}.{_DOMAIN}", _BLOCK_NODE_PORT, True, ("PUBLISH",)),
+        ),
+        MIRROR_NODE: (Endpoint(MIRROR_NODE, f"mirror{node_id}.{_DOMAIN}", _WEB_PORT, True),),
+        RPC_RELAY: (Endpoint(RPC_RELAY, _address(network), _RELAY_PORT, False),),
+        GENERAL_SERVICE: (
+            Endpoint(
+                GENERAL_SERVICE,
+                f"service{node_id}.{_DOMAIN}",
+                _WEB_PORT,
+                True,
+                description=network.choose.choice(_SERVICES),
+            ),
+        ),
+    }
+    kinds = network.choose.sample(list(makers), network.choose.choice((1, 1, 1, 2)))
+    return tuple(endpoint for kind in kinds for endpoint in makers[kind])
+
+
+def _address(network: Network) -> bytes:
+    """Return an IP address that is reserved for documents (RFC 5737, RFC 3849)."""
+    if network.choose.random() < 0.3:
+        return bytes.fromhex("20010db8") + bytes(10) + network.choose.randbytes(2)
+    return bytes((203, 0, 113, network.choose.randrange(1, 255)))
+
+
+def _message(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the RegisteredServiceEndpoint."""
+    host = "domain_name" if isinstance(endpoint.host, str) else "ip_address"
+    service: dict[str, Any] = {}
+    if endpoint.apis:
+        service["endpoint_api"] = endpoint.apis
+    if endpoint.description:
+        service["description"] = endpoint.description
+    return {
+        host: endpoint.host,
+        "port": endpoint.port,
+        "requires_tls": endpoint.requires_tls,
+        endpoint.kind: service,
+    }
+
+
+def _living(network: Network) -> list[RegisteredNode]:
+    return [node for node in network.world.nodes.registered.values() if not node.deleted]
+
+
+def _some(network: Network) -> RegisteredNode:
+    """Return a registered node whose owner can pay, which is registered first if there is none.
+
+    Errors: NotPossible.
+    """
+    if not _living(network):
+        create(network)
+    able = [node for node in _living(network) if network.can_pay(node.owner)]
+    return required(network.choose.choice(able) if able else None)
+
+
+ACTIONS = (
+    Action(create, 0),
+    Action(update, 0),
+    Action(delete, 0),
+    Action(change_in_vain, 0),
+)

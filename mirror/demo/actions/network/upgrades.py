@@ -1,0 +1,54 @@
+"""Upgrades of the nodes' software. The first follows some time after the beginning: both rules are shown."""
+
+from hashlib import sha256
+
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.network import Network
+from mirror.demo.world.accounts import SYSTEM_ADMIN
+from mirror.demo.world.system import LedgerId
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+VERSION = (0, 75, 0)
+
+_AFTER = 90 * 60 * NANOS_PER_SECOND
+_BLOCK = 2 * NANOS_PER_SECOND
+# Lengths that proofs of the network's history (HIP-1200) have.
+_VERIFICATION_KEY_BYTES, _WEIGHT = 1_768, 1_000
+
+
+def begin(network: Network) -> None:
+    """Plan the first upgrade."""
+    network.at(network.now + _AFTER, install)
+
+
+def install(network: Network) -> None:
+    """Upgrade all nodes; the next block is the first one of the new software, which names its ledger."""
+    network.upgrade(VERSION)
+    network.at(network.now + _BLOCK, publish_ledger_id)
+
+
+def publish_ledger_id(network: Network) -> None:
+    """Publish the id of the ledger. Its keys are computed, as those of people are: they prove nothing."""
+    contributions = tuple((node.node_id, _WEIGHT, _key("history", node.node_id)) for node in nodes())
+    parts = (_key("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
+    published = LedgerId(
+        network.now, _key("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributions
+    )
+    network.world.system.ledger_ids[published.ledger_id] = published
+    network.submit(
+        "ledger_id_publication",
+        {
+            "ledger_id": published.ledger_id,
+            "history_proof_verification_key": published.verification_key,
+            "node_contributions": [
+                {"node_id": node_id, "weight": weight, "history_proof_key": key}
+                for node_id, weight, key in contributions
+            ],
+        },
+        payer=SYSTEM_ADMIN,
+        fee=0,
+    )
+
+
+def _key(*words: object) -> bytes:
+    return sha256(" ".join(map(str, ("demo", *words))).encode()).digest()
