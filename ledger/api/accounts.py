@@ -5,7 +5,7 @@ One account comes with its transactions (ledger.api.transactions). Balances and 
 tokens their smallest unit. Errors: 400 malformed parameter or path; 404 no such account, or none at the time.
 """
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
@@ -37,7 +37,7 @@ from mirror.rest.parameters.types import (
     PublicKeyParameter,
 )
 from mirror.values import alias, entity_id, hexes, keys, timestamp
-from mirror.values.shapes import Alias, EntityId, EvmAddress, Int32, Int64, KeyJson, Page, Timestamp
+from mirror.values.shapes import Alias, EntityId, EvmAddress, Hex, Int32, Int64, KeyJson, Page, Timestamp
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 _NO_NODE = -1
@@ -123,6 +123,7 @@ class AccountJson(TypedDict):
     balance: BalanceJson | None
     created_timestamp: Timestamp | None
     decline_reward: bool
+    delegation_address: NotRequired[Hex]
     deleted: bool | None
     ethereum_nonce: Int64 | None
     evm_address: EvmAddress | None
@@ -147,7 +148,7 @@ class AccountWithTransactionsJson(AccountJson, Page):
 
 def account_json(account: Account, balance: BalanceJson | None) -> AccountJson:
     has_node = account.staked_node_id is not None and account.staked_node_id != _NO_NODE
-    return {
+    answer: AccountJson = {
         "account": entity_id.text(account.id),
         "alias": alias.text(account.alias),
         "auto_renew_period": account.auto_renew_period,
@@ -167,6 +168,9 @@ def account_json(account: Account, balance: BalanceJson | None) -> AccountJson:
         "staked_node_id": account.staked_node_id if has_node else None,
         "stake_period_start": timestamp.text(_stake_period_start(account)) if has_node else None,
     }
+    if config.value("rest.response.enableDelegationAddress"):
+        answer["delegation_address"] = _delegation_address(account)
+    return answer
 
 
 def balance_json(balance: int | None, at: int | None, tokens: Holdings | None) -> BalanceJson:
@@ -183,6 +187,12 @@ def _evm_address(account: Account) -> bytes | None:
     if account.alias is not None and len(account.alias) == alias.EVM_ADDRESS_LENGTH:
         return account.alias
     return entity_id.long_zero(account.id) if entity_id.decode(account.id)[2] else None
+
+
+def _delegation_address(account: Account) -> str:
+    """Return the address of the code that runs for the account (EIP-7702); `0x` if there is none."""
+    address = account.delegation_address or b""
+    return hexes.text(address if any(address) else b"")
 
 
 def _expiry(account: Account) -> int | None:

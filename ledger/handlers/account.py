@@ -50,6 +50,8 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     if body.HasField("proxyAccountID"):
         columns["proxy_account_id"] = entity_id.of_account(body.proxyAccountID) or None
         batch.mention(columns["proxy_account_id"] or 0)
+    if body.delegation_address:
+        columns["delegation_address"] = body.delegation_address
     columns |= staking(item, body, batch)
     batch.change_entity(
         item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
@@ -72,6 +74,9 @@ def crypto_update(item: RecordItem, batch: Batch) -> None:
     columns: dict[str, Any] = {}
     if body.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = body.autoRenewPeriod.seconds
+    if body.delegation_address:
+        # The zero address stands for no delegation.
+        columns["delegation_address"] = body.delegation_address
     if body.HasField("expirationTime"):
         columns["expiration_timestamp"] = timestamp.of(body.expirationTime)
     if body.HasField("key"):

@@ -15,7 +15,7 @@ NOT_SYNTHETIC = Where(("not (num = 2 and memo = 'Mirror node created synthetic t
 
 _ENTITY = (
     "id", "alias", "auto_renew_period", "balance", "balance_timestamp", "created_timestamp", "decline_reward",
-    "deleted", "ethereum_nonce", "evm_address", "expiration_timestamp", "key",
+    "delegation_address", "deleted", "ethereum_nonce", "evm_address", "expiration_timestamp", "key",
     "max_automatic_token_associations", "memo", "receiver_sig_required", "staked_account_id",
     "staked_node_id", "stake_period_start",
 )  # fmt: skip
@@ -33,6 +33,7 @@ class Account(NamedTuple):
     balance_timestamp: int | None
     created_timestamp: int | None
     decline_reward: bool
+    delegation_address: bytes | None
     deleted: bool | None
     ethereum_nonce: int | None
     evm_address: bytes | None

@@ -322,6 +322,30 @@ def test_without_balances_neither_they_nor_tokens_are_shown(api, build):
     assert api.get(f"{ACCOUNTS}?balance=false&balance=true").json()["accounts"][0]["balance"]["tokens"]
 
 
+@pytest.mark.parametrize(
+    ("delegation", "expected"),
+    [(b"\xaa" * 20, "0x" + "aa" * 20), (bytes(20), "0x"), (b"", "0x"), (None, "0x")],
+    ids=["delegated", "zero address", "empty", "none"],
+)
+def test_delegation_addresses_are_shown_on_demand(api, build, settings_of, delegation, expected):
+    build.entity(11, delegation_address=delegation)
+    assert "delegation_address" not in api.get(ACCOUNTS).json()["accounts"][0]
+    assert "delegation_address" not in api.get(f"{ACCOUNTS}/11").json()
+    settings_of({"rest.response.enableDelegationAddress": True})
+    assert api.get(ACCOUNTS).json()["accounts"][0]["delegation_address"] == expected
+    assert api.get(f"{ACCOUNTS}/11").json()["delegation_address"] == expected
+
+
+def test_a_delegation_is_shown_as_it_was_at_a_time(api, build, settings_of):
+    settings_of({"rest.response.enableDelegationAddress": True})
+    split = START + SECOND
+    build.entity(11, table="entity_history", since=START, until=split, delegation_address=b"\xaa" * 20)
+    build.entity(11, since=split, delegation_address=b"\xbb" * 20)
+    for at, digits in ((START, "aa"), (split, "bb")):
+        account = api.get(f"{ACCOUNTS}/11?timestamp={at // SECOND}").json()
+        assert account["delegation_address"] == "0x" + digits * 20
+
+
 def test_the_stand_in_for_the_treasury_is_only_shown_without_balances(api, build):
     build.entity(2, memo=TREASURY_MEMO)
     build.entity(3, memo=TREASURY_MEMO)

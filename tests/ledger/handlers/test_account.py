@@ -194,6 +194,31 @@ def test_an_update_keeps_what_it_leaves_out() -> None:
     ]
 
 
+@pytest.mark.checklist("CRY-29")
+def test_a_delegation_is_kept_until_another_one_or_the_zero_address() -> None:
+    stream = Stream()
+    first, second, none = b"\xaa" * 20, b"\xbb" * 20, bytes(20)
+    at = [create(stream, {"delegation_address": first})]
+    at += [update(stream, body) for body in ({"memo": {"value": "new"}}, {"delegation_address": second})]
+    at += [update(stream, {"delegation_address": none})]
+
+    load(stream.block())
+
+    assert stored("entity", "delegation_address") == [(none,)]
+    history = stored("entity_history", "lower(timestamp_range), delegation_address")
+    assert sorted(history) == [(at[0], first), (at[1], first), (at[2], second)]
+
+
+@pytest.mark.checklist("CRY-29")
+def test_without_a_delegation_there_is_none() -> None:
+    stream = Stream()
+    create(stream, {})
+
+    load(stream.block())
+
+    assert stored("entity", "delegation_address") == [(None,)]
+
+
 @pytest.mark.checklist("CRY-09")
 def test_the_old_receiver_signature_flag_counts_when_true() -> None:
     stream = Stream()
