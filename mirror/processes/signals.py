@@ -11,13 +11,22 @@ STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _PR_SET_PDEATHSIG = 1
 
+# The event that a signal sets, while there is one.
+_stopping = threading.Event()
+
 
 def stop_event() -> threading.Event:
     """Return an event that SIGTERM and Ctrl-C set from now on, instead of ending the process."""
-    stopping = threading.Event()
+    global _stopping
+    stopping = _stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
     return stopping
+
+
+def pause(seconds: float) -> None:
+    """Wait; not at all, or no longer, once a signal has set the event of `stop_event`."""
+    _stopping.wait(seconds)
 
 
 @contextmanager

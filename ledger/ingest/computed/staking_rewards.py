@@ -2,7 +2,11 @@
 
 A period ends with a NODESTAKEUPDATE, whose consensus timestamp is called its end below. Rewards follow from
 the state of the accounts at that time and the figures of the period before. Amounts are tinybars; a stake
-earns per whole hbar.
+earns per whole hbar. Nothing is earned for longer than a year: from then on, each new period takes the reward
+of the one a year before with it.
+
+A period is computed in the transaction that stores its end, so nobody sees it half done; but in chunks of
+accounts with pauses between them, which leave the disk to others.
 """
 
 from typing import NamedTuple
@@ -10,6 +14,8 @@ from typing import NamedTuple
 from django.db.backends.utils import CursorWrapper
 
 from mirror import config
+from mirror.db.sql import MAX_INT64
+from mirror.processes import signals
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY
 
@@ -78,36 +84,55 @@ _STATE = """
         group by entity_id
     ) moved on moved.entity_id = staker.id"""
 
+# The last id of the chunk that begins after another id, and the first of the next one, if there is one.
+_END_OF_CHUNK = """
+    select id from entity_state_start where id > %(after)s order by id offset %(size)s - 1 limit 2"""
+
+# The history is read by entity_stake_history__id_lower_timestamp, once for each account without a reward
+# for a year.
 _STAKES = """
     with staked_to as (
         select staked_account_id as id, sum(balance)::bigint as amount from entity_state_start
-        where staked_account_id <> 0 group by staked_account_id
+        where staked_account_id <> 0 and staked_account_id > %(after)s and staked_account_id <= %(upto)s
+        group by staked_account_id
     ), rate as (
         select node_id, reward_rate from node_stake where consensus_timestamp = %(end)s
+    ), active as (
+        select distinct node_id from node_stake where epoch_day > %(day)s - 365 and epoch_day <= %(day)s
     ), forfeited as (
-        select distinct on (node_id) node_id, reward_rate from node_stake
+        select distinct on (node_id) node_id, reward_rate, consensus_timestamp from node_stake
         where epoch_day = %(day)s - 365 order by node_id, consensus_timestamp
     ), fresh as (
         select state.id, state.staked_node_id, coalesce(staked_to.amount, 0) as staked_to_me,
             case when state.staked_node_id = -1 then 0
                 else state.balance + coalesce(staked_to.amount, 0) end as stake_total,
             case
-                when last.id is null or last.staked_node_id_start = -1 then 0
+                when last.id is null or last.staked_node_id_start = -1 or active.node_id is null then 0
                 when rate.reward_rate is null then last.pending_reward
                 when state.stake_period_start > %(day)s - 1 then 0
                 when state.stake_period_start = %(day)s - 1
                     then rate.reward_rate * (last.stake_total_start / 100000000)
                 when %(day)s - state.stake_period_start > 365
-                    then last.pending_reward + (rate.reward_rate - coalesce(forfeited.reward_rate, 0))
-                        * (last.stake_total_start / 100000000)
+                    then last.pending_reward + rate.reward_rate * (last.stake_total_start / 100000000)
+                        - coalesce(forfeited.reward_rate, 0)
+                            * (coalesce(a_year_ago.stake_total_start, last.stake_total_start) / 100000000)
                 else last.pending_reward + rate.reward_rate * (last.stake_total_start / 100000000)
             end as pending_reward
         from entity_state_start state
         left join staked_to using (id)
         left join entity_stake last on last.id = state.id
         left join rate on rate.node_id = last.staked_node_id_start
+        left join active on active.node_id = last.staked_node_id_start
         left join forfeited on forfeited.node_id = last.staked_node_id_start
-        where state.staked_node_id <> -1 or state.id = %(reward_account)s
+        left join lateral (
+            select stake_total_start from entity_stake_history
+            where %(day)s - state.stake_period_start > 365 and id = state.id
+                and lower(timestamp_range) <= forfeited.consensus_timestamp
+                and timestamp_range @> forfeited.consensus_timestamp
+            order by lower(timestamp_range) desc limit 1
+        ) a_year_ago on true
+        where (state.staked_node_id <> -1 or state.id = %(reward_account)s)
+            and state.id > %(after)s and state.id <= %(upto)s
     ), closed as (
         insert into entity_stake_history (id, end_stake_period, pending_reward, staked_node_id_start,
             staked_to_me, stake_total_start, timestamp_range)
@@ -117,7 +142,8 @@ _STAKES = """
     )
     insert into entity_stake (id, end_stake_period, pending_reward, staked_node_id_start, staked_to_me,
         stake_total_start, timestamp_range)
-    select id, %(day)s, pending_reward, staked_node_id, staked_to_me, stake_total, int8range(%(end)s, null)
+    select id, %(day)s, greatest(pending_reward, 0), staked_node_id, staked_to_me, stake_total,
+        int8range(%(end)s, null)
     from fresh
     on conflict (id) do update set end_stake_period = excluded.end_stake_period,
         pending_reward = excluded.pending_reward, staked_node_id_start = excluded.staked_node_id_start,
@@ -151,7 +177,22 @@ def compute_rewards(cursor: CursorWrapper) -> None:
         cursor.execute(_SCRATCH)
         cursor.execute("truncate entity_state_start")
         cursor.execute(_STATE, values | {"end": period.end, "snapshot": snapshot})
-        cursor.execute(_STAKES, values | {"end": period.end, "day": period.day})
+        _compute_stakes(cursor, values | {"end": period.end, "day": period.day})
+
+
+def _compute_stakes(cursor: CursorWrapper, values: dict[str, int]) -> None:
+    """Compute the stakes of a period chunk by chunk; once the process is to stop, without pauses."""
+    size: int = config.value("importer.parser.record.entity.staking.chunkSize")
+    delay: float = config.value("importer.parser.record.entity.staking.chunkDelay")
+    after, upto = -MAX_INT64 - 1, 0
+    while upto < MAX_INT64:
+        cursor.execute(_END_OF_CHUNK, {"after": after, "size": size})
+        ends = cursor.fetchall()
+        upto = ends[0][0] if len(ends) > 1 else MAX_INT64
+        cursor.execute(_STAKES, values | {"after": after, "upto": upto})
+        if upto < MAX_INT64:
+            signals.pause(delay)
+        after = upto
 
 
 def _next_period(cursor: CursorWrapper, values: dict[str, int]) -> Period | None:

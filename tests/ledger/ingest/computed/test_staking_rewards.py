@@ -1,12 +1,19 @@
 """Pending staking rewards of accounts, period by period."""
 
+import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from ledger.ingest.computed.staking_rewards import compute_rewards
 from ledger.stream.record.compose import Block
+from mirror.processes import signals
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.ledger.compose import DAY, Stream, num, seconds
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
@@ -138,29 +145,94 @@ def test_a_node_without_a_rate_leaves_the_pending_reward(network: Network) -> No
     assert stakes() == [(1001, FIRST_DAY + 2, 0, 0, 1_000 * HBAR, 3_000)]
 
 
-@pytest.mark.checklist("STK-10")
-def test_after_a_year_the_oldest_period_is_forfeited(network: Network) -> None:
+@pytest.fixture
+def after_a_year(network: Network) -> Callable[..., None]:
+    """Computes the period that ends a year after the only one loaded, of which node 0 had a rate of 2."""
     ended = network.end_day(rate=2)
     network.load()
     day = FIRST_DAY + 366
     now = midnight(day + 1) + 5
 
-    with transaction.atomic(), connection.cursor() as cursor:
-        # Nothing happened for a year but updates, of which the last period's is yet to come.
-        cursor.execute("update entity_stake set end_stake_period = %s, pending_reward = 50000", [day - 1])
-        cursor.execute("update node_stake set epoch_day = epoch_day + 1")
-        cursor.execute(
-            "update account_balance set consensus_timestamp = consensus_timestamp + %s", [now - ended]
-        )
-        cursor.execute(
-            "insert into node_stake (consensus_timestamp, epoch_day, node_id, reward_rate, stake, "
-            "stake_rewarded, staking_period, max_stake, min_stake, stake_not_rewarded) "
-            "values (%s, %s, 0, 7, 0, 0, 0, 0, 0, 0)",
-            [now, day],
-        )
-        compute_rewards(cursor)
+    def compute(pending: int, rates: dict[int, int], sql: str = "", values: Sequence[Any] = ()) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Nothing happened for a year but updates, of which the last period's is yet to come.
+            cursor.execute(
+                "update entity_stake set end_stake_period = %s, pending_reward = %s", [day - 1, pending]
+            )
+            cursor.execute("update node_stake set epoch_day = epoch_day + 1")
+            cursor.execute(
+                "update account_balance set consensus_timestamp = consensus_timestamp + %s", [now - ended]
+            )
+            cursor.execute(sql or "select", values)
+            for node, rate in rates.items():
+                node_stake(cursor, day, node, rate)
+            compute_rewards(cursor)
 
-    assert stakes() == [(1001, day, 0, 0, 1_000 * HBAR, 50_000 + 7_000 - 2_000)]
+    return compute
+
+
+def node_stake(cursor: CursorWrapper, day: int, node: int, rate: int) -> None:
+    cursor.execute(
+        "insert into node_stake (consensus_timestamp, epoch_day, node_id, reward_rate, stake, "
+        "stake_rewarded, staking_period, max_stake, min_stake, stake_not_rewarded) "
+        "values (%s, %s, %s, %s, 0, 0, 0, 0, 0, 0)",
+        [midnight(day + 1) + 5, day, node, rate],
+    )
+
+
+def earlier_stake(hbars: int, begin: int, end: int) -> tuple[str, tuple[Any, ...]]:
+    """A statement: between two times the stake of account 1001 was another."""
+    return (
+        "insert into entity_stake_history (id, end_stake_period, pending_reward, staked_node_id_start, "
+        "staked_to_me, stake_total_start, timestamp_range) "
+        "values (1001, 0, 0, 0, 0, %s, int8range(%s, %s))",
+        (hbars * HBAR, begin, end),
+    )
+
+
+A_YEAR_AGO = midnight(FIRST_DAY + 1) + 5
+
+
+@pytest.mark.checklist("STK-10")
+def test_after_a_year_the_oldest_period_is_forfeited(after_a_year: Callable[..., None]) -> None:
+    after_a_year(50_000, {0: 7})
+
+    assert stakes() == [(1001, FIRST_DAY + 366, 0, 0, 1_000 * HBAR, 50_000 + 7_000 - 2_000)]
+
+
+@pytest.mark.checklist("STK-13")
+@pytest.mark.parametrize(
+    ("begin", "end", "forfeited"),
+    [
+        (-DAY, DAY, 2 * 300),
+        (0, 1, 2 * 300),
+        (-DAY, 0, 2 * 1_000),
+        (1, DAY, 2 * 1_000),
+    ],
+)
+def test_what_is_forfeited_is_the_reward_of_the_stake_of_that_time(
+    after_a_year: Callable[..., None], begin: int, end: int, forfeited: int
+) -> None:
+    after_a_year(50_000, {0: 7}, *earlier_stake(300, A_YEAR_AGO + begin, A_YEAR_AGO + end))
+
+    assert stakes()[0][-1] == 50_000 + 7_000 - forfeited
+
+
+@pytest.mark.checklist("STK-13")
+def test_a_pending_reward_is_never_negative(after_a_year: Callable[..., None]) -> None:
+    after_a_year(1_000, {0: 7}, *earlier_stake(100_000, A_YEAR_AGO - DAY, A_YEAR_AGO + DAY))
+
+    assert stakes()[0][-1] == 0
+
+
+@pytest.mark.checklist("STK-14")
+@pytest.mark.parametrize(("days_ago", "pending"), [(365, 0), (364, 50_000), (1, 50_000)])
+def test_the_reward_for_a_node_that_is_gone_for_a_year_is_lost(
+    after_a_year: Callable[..., None], days_ago: int, pending: int
+) -> None:
+    after_a_year(50_000, {1: 7}, "update node_stake set epoch_day = %s", [FIRST_DAY + 366 - days_ago])
+
+    assert stakes()[0][-1] == pending
 
 
 @pytest.mark.checklist("STK-08", "STK-09")
@@ -268,3 +340,72 @@ def test_an_update_without_nodes_computes_nothing(network: Network) -> None:
     network.load()
 
     assert stakes() == []
+
+
+def random_year(cursor: CursorWrapper, choose: random.Random) -> None:
+    """Accounts that stake to nodes and to each other, and four periods of which none is computed."""
+    accounts = choose.sample(range(1001, 1030), 12)
+    days = [FIRST_DAY, *range(FIRST_DAY + 364, FIRST_DAY + 368)]
+    for number in (2, 800, *accounts):
+        staking = choose.choice(
+            [{"staked_node_id": choose.randrange(2)}, {"staked_account_id": choose.choice(accounts)}]
+        )
+        cursor.execute(
+            "insert into entity (id, num, realm, shard, type, created_timestamp, timestamp_range, "
+            "decline_reward, staked_node_id, staked_account_id, stake_period_start) "
+            "values (%s, %s, 0, 0, 'ACCOUNT', 0, '[0,)', %s, %s, %s, %s)",
+            [
+                number,
+                number,
+                choose.random() < 0.1,
+                staking.get("staked_node_id", -1),
+                staking.get("staked_account_id", 0),
+                choose.choice([FIRST_DAY - 2, FIRST_DAY - 1, *days[:-1]]),
+            ],
+        )
+        for day in days:
+            cursor.execute(
+                "insert into account_balance (consensus_timestamp, account_id, balance) values (%s, %s, %s)",
+                [midnight(day + 1), number, choose.randrange(5_000 * HBAR)],
+            )
+    for day in days:
+        for node in (0, 1):
+            if day == FIRST_DAY or choose.random() < 0.8:
+                node_stake(cursor, day, node, choose.randrange(5))
+
+
+# Each example leaves the tables as they were.
+@hypothesis_settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 13))
+def test_rewards_are_the_same_whatever_the_size_of_chunks(ledger_tables: None, seed: int, size: int) -> None:
+    tables = []
+    for chunk in (500_000, size):
+        changes = {f"importer__parser__record__entity__staking__{name}": value
+                   for name, value in (("chunkSize", chunk), ("chunkDelay", 0.0))}  # fmt: skip
+        with settings(**changes), transaction.atomic(), connection.cursor() as cursor:
+            random_year(cursor, random.Random(seed))
+            compute_rewards(cursor)
+            tables.append((stakes(), stakes("entity_stake_history"), stakes(account=800)))
+            transaction.set_rollback(True)
+
+    assert tables[0] == tables[1]
+    assert tables[0][0] and tables[0][1]
+
+
+@pytest.mark.parametrize("accounts", [5, 6])
+def test_chunks_are_computed_with_pauses_between_them(
+    network: Network, monkeypatch: pytest.MonkeyPatch, accounts: int
+) -> None:
+    for number in range(1002, 1000 + accounts):
+        network.account(number, 5 * HBAR, staked_node_id=0)
+    pauses: list[float] = []
+    monkeypatch.setattr(signals, "pause", pauses.append)
+    with settings(
+        importer__parser__record__entity__staking__chunkSize=3,
+        importer__parser__record__entity__staking__chunkDelay=4.5,
+    ):
+        network.end_day()
+        load(*network.blocks)
+
+    assert len(stakes()) == accounts - 1
+    assert pauses == [4.5]
