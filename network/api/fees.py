@@ -208,7 +208,8 @@ class Fees(NewerReadView):
         times = time_window(parameters.timestamp)
         schedules, at = current(system_files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
         rates, _ = current(system_files.EXCHANGE_RATES, times, ExchangeRateSet)
-        seconds = (at if times.upper is None else times.upper) // timestamp.NANOS_PER_SECOND
+        # Rounded up: any moment after the second of an expiry is beyond it.
+        seconds = -(-(at if times.upper is None else times.upper) // timestamp.NANOS_PER_SECOND)
         fees = fees_json(schedule_in_force(schedules, seconds), rate_in_force(rates, seconds))
         fees.sort(key=lambda fee: fee["transaction_type"].lower(), reverse=parameters.descending)
         return {"fees": fees, "timestamp": timestamp.newer_text(at)}

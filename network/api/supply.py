@@ -9,14 +9,16 @@ from typing import Annotated, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.config.clock import now_ns
-from mirror.db.bounds import Bounds
-from mirror.db.sql import MAX_INT64, Comparison
+from mirror.db.sql import MAX_INT64
 from mirror.rest.answers.errors import BadRequest, NotFound
 from mirror.rest.answers.rendering import PlainTextRenderer
-from mirror.rest.answers.views import ReadView
-from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
-from mirror.rest.parameters.types import ChoiceParameter, TimestampParameter
+from mirror.rest.answers.views import NewerReadView
+from mirror.rest.parameters.newer import (
+    NewerChoiceParameter,
+    NewerParameterSet,
+    NewerTimestampParameter,
+    time_window,
+)
 from mirror.values import timestamp
 from mirror.values.shapes import DecimalText, SchemaMetadata, Timestamp
 from network.queries import supply as queries
@@ -28,13 +30,14 @@ _HBAR_DECIMALS = 8
 
 
 # PARAMETERS
-class SupplyParameters(ParameterSet):
-    q = ChoiceParameter(
+class SupplyParameters(NewerParameterSet):
+    timestamp = NewerTimestampParameter(help="Time of the supply: the last snapshot counts.")
+    q = NewerChoiceParameter(
         "q",
-        {"circulating": "circulating", "totalcoins": "totalcoins"},
+        ("circulating", "totalcoins"),
+        "",
         help="Answer with a single number of hbars: the circulating or the total supply.",
     )
-    timestamp = TimestampParameter("timestamp", help="Time of the supply: the last snapshot counts.")
 
 
 # QUERY
@@ -42,15 +45,12 @@ def unreleased(parameters: SupplyParameters) -> Unreleased | None:
     """Return the unreleased supply, now or at the request's time. Errors: BadRequest."""
     if not parameters.timestamp:
         return queries.unreleased_now()
-    times = Bounds.of(
-        Comparison("lte" if operator == "eq" else operator, moment)
-        for operator, moment in parameters.timestamp
-    )
-    lower = max(times.lower or 0, 0)
-    upper = now_ns() if times.upper is None else times.upper
+    times = time_window(parameters.timestamp)
+    # A lower bound alone ends with the last moment there is: the month before it has no snapshots.
+    lower, upper = times.lower or 0, MAX_INT64 if times.upper is None else times.upper
     if lower > upper:
-        raise BadRequest("Lower timestamp cannot be higher than upper timestamp")
-    return None if lower > MAX_INT64 else queries.unreleased_at(lower, min(upper, MAX_INT64))
+        raise BadRequest("Invalid range provided for timestamp")
+    return queries.unreleased_at(lower, upper)
 
 
 # JSON
@@ -67,7 +67,7 @@ _HBARS = Annotated[str, SchemaMetadata(pattern=r"^-?[0-9]+\.[0-9]{8}$")]
 def supply_json(unreleased: Unreleased) -> SupplyJson:
     return {
         "released_supply": str(TOTAL - unreleased.balance),
-        "timestamp": timestamp.text(unreleased.timestamp),
+        "timestamp": timestamp.newer_text(unreleased.timestamp),
         "total_supply": str(TOTAL),
     }
 
@@ -80,20 +80,17 @@ def hbars(tinybars: int) -> str:
 
 
 # VIEW
-class Supply(ReadView):
+class Supply(NewerReadView):
     """The supply of hbars."""
 
     parameters, max_age = SupplyParameters, 60
     answers = {"application/json": SupplyJson, "text/plain": _HBARS}
 
     def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
-        refuse_ne(
-            parameters.timestamp, "Invalid parameter: Not equals (ne) operator is not supported for timestamp"
-        )
         found = unreleased(parameters)
         if found is None:
-            raise NotFound
-        if parameters.q is None:
+            raise NotFound("Network supply not found")
+        if not parameters.q:
             return supply_json(found)
         self.renderer = PlainTextRenderer()
         return Response(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - found.balance))

@@ -40,9 +40,10 @@ class PlainJsonRenderer(JsonRenderer):
 
 
 class PlainTextRenderer(JsonRenderer):
-    """`text/plain; charset=utf-8`. Errors are JSON all the same."""
+    """`text/plain;charset=UTF-8`, written as it stands. Errors are JSON all the same."""
 
-    media_type = "text/plain"
+    media_type = "text/plain;charset=UTF-8"
+    charset = None
 
     def render(
         self,

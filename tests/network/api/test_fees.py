@@ -77,9 +77,10 @@ END = 1_700_003_600  # of the current schedule and the current rate in these fil
     ("query", "expected"),
     [
         ("", 24),
-        (f"timestamp={END}.999999999", 24),
+        (f"timestamp={END}", 24),
+        (f"timestamp={END}.1", 2),
         (f"timestamp={END + 1}", 2),
-        (f"timestamp=lt:{END + 1}", 24),
+        (f"timestamp=lt:{END}.1", 24),
         (f"timestamp=gt:1&timestamp=lte:{END + 1}", 2),
         ("timestamp=gte:1", 24),
     ],
