@@ -9,6 +9,7 @@ import re
 from base64 import b32decode
 
 from mirror import config
+from mirror.db.sql import MAX_INT64
 from mirror.rest.answers.errors import InvalidEntityId
 from mirror.values import alias, entity_id
 
@@ -21,6 +22,7 @@ _FORM = re.compile(
 _NUMERIC_FORM = re.compile(r"-?[0-9]{1,19}|(?:[0-9]{1,4}\.)?[0-9]{1,5}\.[0-9]{1,12}")
 _NUM = re.compile(r"[0-9]{1,12}")
 _HEX_DIGITS = 40
+_MAX_DIGITS = 19
 _ALIAS = re.compile(r"((?:[0-9]{1,5}\.){0,2})([A-Z2-7]+)")
 
 _NEWER_NUM = re.compile(r"(?:(?:[0-9]{1,4}\.)?[0-9]{1,5}\.)?[0-9]{1,12}")
@@ -71,12 +73,17 @@ def read_entity_id(text: str) -> int | EvmAddress:
 
 def is_entity_id(text: str) -> bool:
     """Return whether the text has a form of an entity id. Its parts may still be out of range."""
-    return _FORM.fullmatch(text) is not None
+    return _FORM.fullmatch(text) is not None and not _beyond_64_bits(text)
 
 
 def is_numeric_id(text: str) -> bool:
     """Return whether the text is an id in numbers alone. Its parts may still be out of range."""
-    return _NUMERIC_FORM.fullmatch(text) is not None
+    return _NUMERIC_FORM.fullmatch(text) is not None and not _beyond_64_bits(text)
+
+
+def _beyond_64_bits(text: str) -> bool:
+    """Return whether the text is a plain number that no column can hold; longer ones have no valid form."""
+    return len(text) == _MAX_DIGITS and text.isdecimal() and int(text) > MAX_INT64
 
 
 def read_numeric_id(text: str) -> int:

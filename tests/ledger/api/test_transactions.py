@@ -170,6 +170,14 @@ def test_what_is_not_known_is_null(api, build):
     }
 
 
+@pytest.mark.parametrize("name", ["hookstore", "LAMBDASSTORE"])
+def test_storage_of_hooks_is_found_by_its_name_of_today_and_by_the_first_one(api, build, name):
+    build.transaction(type=75)
+    build.transaction(type=78)
+    found = api.get(f"{TRANSACTIONS}?transactiontype={name}").json()["transactions"]
+    assert [one["name"] for one in found] == ["HOOKSTORE"]
+
+
 def test_ids_have_their_shard_and_realm(api, build):
     payer = entity_id.encode(1023, 65_535, 7)
     assert payer < 0

@@ -34,7 +34,21 @@ def test_every_form_of_an_entity_id_is_read(text, encoded):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "1.", ".1", "1.2.3.4", "-1.2", "0x7", "12345.0.5", "0.0.0x" + OPAQUE, OPAQUE[1:], "7\n", "٧"],
+    [
+        "",
+        "x",
+        "1.",
+        ".1",
+        "1.2.3.4",
+        "-1.2",
+        "0x7",
+        "12345.0.5",
+        "0.0.0x" + OPAQUE,
+        OPAQUE[1:],
+        "7\n",
+        "٧",
+        str(2**63),
+    ],
 )
 def test_other_text_is_no_entity_id(text):
     with pytest.raises(NotAnEntityId):
@@ -47,6 +61,7 @@ def test_other_text_is_no_entity_id(text):
         ("-5", "0.0.-5"),
         ("274877906944", "0.0.274877906944"),
         ("1234567890123456789", "0.0.1234567890123456789"),
+        (str(2**63 - 1), f"0.0.{2**63 - 1}"),
         ("1024.0.5", "1024.0.5"),
         ("65536.5", "0.65536.5"),
         ("1.2." + OPAQUE, f"1.2.{OPAQUE}"),
