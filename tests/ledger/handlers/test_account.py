@@ -205,8 +205,11 @@ def test_a_delegation_is_kept_until_another_one_or_the_zero_address() -> None:
     load(stream.block())
 
     assert stored("entity", "delegation_address") == [(none,)]
-    history = stored("entity_history", "lower(timestamp_range), delegation_address")
-    assert sorted(history) == [(at[0], first), (at[1], first), (at[2], second)]
+    assert sorted(stored("entity_history", "timestamp_range, delegation_address")) == [
+        (f"[{at[0]},{at[1]})", first),
+        (f"[{at[1]},{at[2]})", first),
+        (f"[{at[2]},{at[3]})", second),
+    ]
 
 
 @pytest.mark.checklist("CRY-29")
