@@ -1,4 +1,4 @@
-"""The pages of address books, consensus nodes and staking."""
+"""The pages of address books, consensus nodes, registered nodes, ledger ids and staking."""
 
 from django.contrib import admin
 
@@ -8,10 +8,13 @@ from network.models import (
     AddressBook,
     AddressBookEntry,
     AddressBookServiceEndpoint,
+    Ledger,
     NetworkStake,
     Node,
     NodeHistory,
     NodeStake,
+    RegisteredNode,
+    RegisteredNodeHistory,
 )
 
 
@@ -43,6 +46,18 @@ class NodeAdmin(ReadOnlyAdmin):
     related = (Related(NodeHistory, same("node_id"), "Earlier versions"),)
 
 
+@admin.register(RegisteredNode)
+class RegisteredNodeAdmin(ReadOnlyAdmin):
+    list_display = ("registered_node_id", "description", "created_timestamp", "deleted", "type", "admin_key")
+    related = (Related(RegisteredNodeHistory, same("registered_node_id"), "Earlier versions"),)
+
+
+@admin.register(Ledger)
+class LedgerAdmin(ReadOnlyAdmin):
+    label = "Ledger ids"
+    list_display = ("ledger_id", "consensus_timestamp", "history_proof_verification_key")
+
+
 @admin.register(NetworkStake)
 class NetworkStakeAdmin(ReadOnlyAdmin):
     label = "Network stake"
@@ -62,4 +77,5 @@ class NodeStakeAdmin(CompositeKeyAdmin):
 
 
 admin.site.register(NodeHistory, HistoryAdmin)
+admin.site.register(RegisteredNodeHistory, HistoryAdmin)
 admin.site.register(AddressBookServiceEndpoint, CompositeKeyAdmin)
