@@ -21,12 +21,7 @@ def test_every_setting_named_exists():
 
 
 def test_what_is_said_of_refusals_is_what_clients_get():
-    for text in (
-        throttle.REQUESTS_EXCEEDED,
-        throttle.TRACES_EXCEEDED,
-        throttle.GAS_EXCEEDED,
-        filters.REJECTED,
-    ):
+    for text in (throttle.REQUESTS_EXCEEDED, throttle.GAS_EXCEEDED, filters.REJECTED):
         assert f"`{text}`" in GUIDE
 
 

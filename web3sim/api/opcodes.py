@@ -48,7 +48,7 @@ class _Flag(NewerBooleanParameter):
 class OpcodeParameters(NewerParameterSet):
     stack = _Flag("stack", True, help="Show the stack after each operation.")
     memory = _Flag("memory", False, help="Show the memory after each operation.")
-    storage = _Flag("storage", False, help="Show the slots that the transaction has written so far.")
+    storage = _Flag("storage", False, help="Show the slots that the transaction has read or written so far.")
 
 
 # JSON

@@ -236,9 +236,14 @@ class Accounts(AccountDatabaseAPI):
                 changes[address, slot] = SlotChange(read=value, written=written)
         return changes
 
-    def written_slots(self) -> dict[int, int]:
-        """Return the slots that the call has written so far, of all contracts."""
-        return {slot: self._slots[address].get(slot, 0) for address, slot in self._written}
+    def slots_so_far(self) -> dict[int, int]:
+        """Return the slots that the call has read or written so far, of all contracts, in their order.
+
+        Where contracts share a number it is what was written, if one of them wrote.
+        """
+        values = {slot: value for slots in self._slots_before.values() for slot, value in slots.items()}
+        values.update({slot: self._slots[address].get(slot, 0) for address, slot in self._written})
+        return dict(sorted(values.items()))
 
     def balances(self) -> dict[bytes, int]:
         """The balances that differ from before the call."""

@@ -231,8 +231,9 @@ class Step:
     An operation that opens a frame is sampled when it does so, before the frame: `gas` is without the gas it
     hands on, `gas_cost` does not count that, and the result is not on the stack yet.
 
-    `stack`, `memory` (32-byte words) and `storage` (slots written so far in the transaction) are empty unless
-    the tracer wants them. `reason` is the revert data of the frame, if the step ended it so.
+    `stack`, `memory` (32-byte words) and `storage` (slots read or written so far in the transaction, in their
+    order) are empty unless the tracer wants them. `reason` is the revert data of the frame, if the step ended
+    it so.
     """
 
     pc: int

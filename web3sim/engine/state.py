@@ -1,6 +1,7 @@
 """The state a computation runs on: Cancun's, over the accounts of one call."""
 
 import time
+from collections.abc import Mapping
 
 from eth.typing import JournalDBCheckpoint
 from eth.vm.execution_context import ExecutionContext
@@ -54,6 +55,8 @@ class EngineState(CancunState):
         self.deadline = request.deadline
         # The operation that opens the next frame, if there is a tracer.
         self.opening = "CALL"
+        # The slots that were read or written so far, until one more is.
+        self.slots_so_far: Mapping[int, int] | None = None
         # What this call may still spend on translation, in operations that could be run instead.
         self.translatable = TRANSLATION_ALLOWANCE
         self.created: list[Address] = []

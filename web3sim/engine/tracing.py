@@ -15,6 +15,8 @@ from web3sim.engine.state import EngineState
 _WORD = 32
 # What a call with value hands on beyond what it pays for.
 _STIPEND = 2_300
+# The operations that read or write storage.
+_STORAGE = frozenset({mnemonics.SLOAD, mnemonics.SSTORE})
 
 
 class Sampler:
@@ -23,16 +25,21 @@ class Sampler:
     def __init__(self, computation: BaseComputation, state: EngineState, tracer: Tracer) -> None:
         self._computation, self._state, self._tracer = computation, state, tracer
         self._meter = computation.get_gas_meter()
-        self._pending = False
+        self._pending = self._opened = False
+        state.slots_so_far = None
 
     def begin(self, pc: int, operation: str) -> None:
         """An operation is about to run."""
         self._pc, self._operation, self._gas = pc, operation, self._meter.gas_remaining
         self._pending = True
         self._state.opening = operation
+        if self._opened or operation in _STORAGE:
+            # A frame that ended may have given back what it wrote.
+            self._state.slots_so_far, self._opened = None, False
 
     def opens_frame(self, message: MessageAPI) -> None:
         """The operation has paid for a frame, which is next."""
+        self._opened = True
         with_stipend = self._operation in (mnemonics.CALL, mnemonics.CALLCODE) and message.value
         self._sample(handed_on=message.gas - (_STIPEND if with_stipend else 0))
 
@@ -70,7 +77,11 @@ class Sampler:
         return [memory[start : start + _WORD] for start in range(0, len(memory), _WORD)]
 
     def _storage(self) -> Mapping[int, int]:
-        return self._state.accounts.written_slots() if self._tracer.wants_storage else {}
+        if not self._tracer.wants_storage:
+            return {}
+        if self._state.slots_so_far is None:
+            self._state.slots_so_far = self._state.accounts.slots_so_far()
+        return self._state.slots_so_far
 
 
 def run_traced(computation: BaseComputation, state: EngineState, sampler: Sampler) -> None:

@@ -8,10 +8,9 @@ from mirror import config
 from web3sim.limits.buckets import Buckets
 
 REQUESTS_EXCEEDED = "Requests per second rate limit exceeded"
-TRACES_EXCEEDED = "Requests per second rate limit exceeded."
 GAS_EXCEEDED = "Gas per second rate limit exceeded."
 
-_REQUESTS, _GAS = "requests", "gas"
+_REQUESTS, _TRACES, _GAS = "requests", "traces", "gas"
 
 
 class Throttled(Exception):
@@ -20,20 +19,23 @@ class Throttled(Exception):
 
 def admit(buckets: Buckets, gas: int) -> None:
     """Let a call of this gas limit pass. Errors: Throttled."""
-    _count_request(buckets, REQUESTS_EXCEEDED)
+    _count_request(buckets)
     units = _units(gas)
     if units and not buckets.take(_GAS, config.value("web3.throttle.gasPerSecond"), units):
         raise Throttled(GAS_EXCEEDED)
 
 
 def admit_trace(buckets: Buckets) -> None:
-    """Let a request for a trace pass, which counts as a call without gas. Errors: Throttled."""
-    _count_request(buckets, TRACES_EXCEEDED)
+    """Let a request for a trace pass, which also counts as a call without gas. Errors: Throttled."""
+    most: int = config.value("web3.throttle.opcodeRequestsPerSecond")
+    if most and not buckets.take(_TRACES, most, 1):
+        raise Throttled(REQUESTS_EXCEEDED)
+    _count_request(buckets)
 
 
-def _count_request(buckets: Buckets, refusal: str) -> None:
+def _count_request(buckets: Buckets) -> None:
     if not buckets.take(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1):
-        raise Throttled(refusal)
+        raise Throttled(REQUESTS_EXCEEDED)
 
 
 def restore(buckets: Buckets, gas: int) -> None:

@@ -5,7 +5,7 @@ a precompiled or system contract has one more entry, of that contract: without s
 `gas_cost` what the contract took if it returned anything.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from mirror.values.result_codes import NAMES
 from web3sim.engine.interface import Address, FrameEnd, FrameStart, Status, Step
@@ -21,7 +21,7 @@ Emit = Callable[[bytes], None]
 
 
 class OpcodeEntries:
-    """A tracer. `reasons` are why system contracts failed, by the place of their frame among all frames."""
+    """A tracer. `reasons` are why system contracts failed, in their order, by the depth of the call."""
 
     def __init__(
         self,
@@ -31,21 +31,22 @@ class OpcodeEntries:
         memory: bool,
         storage: bool,
         is_system: Callable[[Address], bool],
-        reasons: Mapping[int, bytes],
+        reasons: Mapping[int, Sequence[bytes]],
     ) -> None:
         self.wants_stack, self.wants_memory, self.wants_storage = stack, memory, storage
-        self._emit, self._is_system, self._reasons = emit, is_system, reasons
+        self._emit, self._is_system = emit, is_system
+        self._reasons = {depth: iter(in_order) for depth, in_order in reasons.items()}
         self._pieces: list[str] = []
         self._length = 0
         self._first = True
-        self._frames = 0
         self._pc, self._op = 0, ""
         self._precompile: FrameStart | None = None
+        self._slots: Mapping[int, int] = {}
+        self._slots_text = ""
 
     def frame_start(self, frame: FrameStart) -> None:
         if frame.precompile:
             self._precompile = frame
-        self._frames += 1
 
     def step(self, step: Step) -> None:
         self._pc, self._op = step.pc, _RENAMED.get(step.op, step.op)
@@ -55,9 +56,18 @@ class OpcodeEntries:
             step.depth,
             ",".join([f'"0x{value:064x}"' for value in step.stack]),
             ",".join([f'"0x{word.hex()}"' for word in step.memory]),
-            ",".join([f'"0x{slot:064x}":"0x{value:064x}"' for slot, value in step.storage.items()]),
+            self._storage(step.storage),
             step.reason,
         )
+
+    def _storage(self, slots: Mapping[int, int]) -> str:
+        """Their text, which is made anew only when they are others than before."""
+        if slots is not self._slots:
+            self._slots = slots
+            self._slots_text = ",".join(
+                [f'"0x{slot:064x}":"0x{value:064x}"' for slot, value in slots.items()]
+            )
+        return self._slots_text
 
     def frame_end(self, frame: FrameEnd) -> None:
         start, self._precompile = self._precompile, None
@@ -69,7 +79,9 @@ class OpcodeEntries:
 
     def _reason(self, start: FrameStart, end: FrameEnd) -> bytes | None:
         if self._is_system(start.code_address):
-            stored = self._reasons.get(self._frames - 1)
+            if end.status is Status.SUCCESS:
+                return None
+            stored = next(self._reasons.get(end.depth, iter(())), None)
             return None if stored is None else readable(stored)
         return end.output if end.status is Status.REVERT else None
 
@@ -96,14 +108,15 @@ class OpcodeEntries:
 
 
 def readable(reason: bytes) -> bytes:
-    """Return the revert data of a system contract as Error(string): the name of a response code, or text."""
-    if reason.startswith(ERROR_SELECTOR) or not any(reason):
-        return reason.lstrip(b"\0")
+    """Return the revert data of a system contract as Error(string): the name of a response code, or text.
+
+    What is that already stays as it is, and nothing but zeros is nothing.
+    """
+    if reason.startswith(ERROR_SELECTOR):
+        return reason
     number = reason.lstrip(b"\0")
+    if not number:
+        return b""
     if len(number) <= _CODE_BYTES and (name := NAMES.get(int.from_bytes(number, "big"))):
         return ERROR_SELECTOR + one_string(name.encode())
-    try:
-        text = reason.decode()
-    except UnicodeDecodeError:
-        return reason
-    return ERROR_SELECTOR + one_string(reason) if text.isprintable() else reason
+    return ERROR_SELECTOR + one_string(reason.decode(errors="replace").encode())

@@ -4,6 +4,7 @@ Source: the transaction and its state of web3sim.past.transactions; contract_act
 failed. The JSON is made in pieces: however many operations there are, no process holds them all.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
@@ -26,6 +27,8 @@ _TRACING = "pyevm"
 _NOBODY = bytes(ADDRESS_LENGTH)
 # contract_action.call_type and result_data_type.
 _SYSTEM, _REVERT_REASON = 4, 12
+
+Reasons = Mapping[int, Sequence[bytes]]
 
 
 class Trace(NamedTuple):
@@ -87,18 +90,21 @@ def _failed(status: HTTPStatus, detail: str = "") -> Answer:
     return Answer(status, problems=(Problem(status.phrase, detail),))
 
 
-def _reasons(consensus_timestamp: int, reading: Reading) -> dict[int, bytes]:
-    """Return why system contracts failed in a transaction, by the place of their call among all calls."""
+def _reasons(consensus_timestamp: int, reading: Reading) -> Reasons:
+    """Return why system contracts failed in a transaction, in their order, by the depth of the call."""
     # Index: the primary key (consensus_timestamp, index).
-    return dict(
-        reading.fetch(
-            f"""
-            select index, coalesce(result_data, '') from contract_action
-            where consensus_timestamp = %s and call_type = {_SYSTEM} and result_data_type = {_REVERT_REASON}
-            """,
-            (consensus_timestamp,),
-        )
+    rows = reading.fetch(
+        f"""
+        select call_depth, coalesce(result_data, '') from contract_action
+        where consensus_timestamp = %s and call_type = {_SYSTEM} and result_data_type = {_REVERT_REASON}
+        order by index
+        """,
+        (consensus_timestamp,),
     )
+    reasons: dict[int, list[bytes]] = {}
+    for depth, reason in rows:
+        reasons.setdefault(depth, []).append(reason)
+    return reasons
 
 
 def _head(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
@@ -120,9 +126,7 @@ def _head(found: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
     ).removesuffix(b"}")
 
 
-def _tell(
-    asked: Trace, rerun: Rerun, reasons: dict[int, bytes], head: bytes, result: CallResult, emit: Emit
-) -> None:
+def _tell(asked: Trace, rerun: Rerun, reasons: Reasons, head: bytes, result: CallResult, emit: Emit) -> None:
     emit(head + b',"opcodes":[')
     entries = OpcodeEntries(
         emit,

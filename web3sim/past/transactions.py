@@ -1,7 +1,8 @@
 """A contract transaction of the past, made ready to run again: what was asked, in which block and state.
 
 Source: contract_result, with its ethereum_transaction, contract and transaction. The state is that of just
-before the transaction, as web3sim.state tells it for a time. Amounts are tinybars.
+before the transaction, as web3sim.state tells it for a time: what earlier transactions of its block did is
+there. Amounts are tinybars.
 """
 
 from collections.abc import Iterable
@@ -11,11 +12,12 @@ from ledger.queries import files
 from mirror import config
 from mirror.db.sql import Row
 from mirror.values import entity_id
-from mirror.values.ethereum import WEIBARS_PER_TINYBAR, created_address
+from mirror.values.ethereum import created_address
 from mirror.values.result_codes import NAMES
 from mirror.values.transaction_types import NUMBERS
 from web3sim.calls.gas_price import gas_price_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
+from web3sim.past.wrapped import Wrapped, wrapped_of
 from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.database import Reading
@@ -30,8 +32,7 @@ _COLUMNS = """
     r.consensus_timestamp, r.payer_account_id, r.contract_id, r.sender_id, r.function_parameters, r.gas_limit,
     r.amount, r.transaction_result, r.transaction_nonce, r.created_contract_ids, r.function_result,
     r.call_result, r.error_message, r.gas_used, r.gas_consumed, r.failed_initcode, t.type, c.initcode,
-    c.file_id, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.in_weibars,
-    e.nonce
+    c.file_id, e.data, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.in_weibars, e.nonce
 """
 # Indexes: the primary keys (consensus_timestamp), (id), (consensus_timestamp, payer_account_id).
 _TABLES = """
@@ -42,19 +43,6 @@ _TABLES = """
     left join ethereum_transaction e
         on e.consensus_timestamp = r.consensus_timestamp and e.payer_account_id = r.payer_account_id
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapped:
-    """The Ethereum transaction that a transaction carried; its value is in tinybars in older rows."""
-
-    gas_limit: int
-    to_address: Address | None
-    call_data: bytes | None
-    call_data_id: int | None
-    value: bytes | None
-    in_weibars: bool
-    nonce: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +147,13 @@ def between(
     return [_of_row(row) for row in rows]
 
 
-_WRAPPED = 7
+_WRAPPED = 8
 
 
 def _of_row(row: Row) -> PastTransaction:
     own, wrapped = row[:-_WRAPPED], row[-_WRAPPED:]
-    # The limit is null only where there is no row.
-    return replace(PastTransaction(*own), ethereum=None if wrapped[0] is None else Wrapped(*wrapped))
+    # The bytes are null only where there is no row.
+    return replace(PastTransaction(*own), ethereum=None if wrapped[0] is None else wrapped_of(*wrapped))
 
 
 # RUNNING
@@ -253,9 +241,8 @@ class _Addresses:
 
 
 def _value(past: PastTransaction) -> int:
-    if past.ethereum is not None and past.ethereum.value:
-        value = int.from_bytes(past.ethereum.value, "big")
-        return value // WEIBARS_PER_TINYBAR if past.ethereum.in_weibars else value
+    if past.ethereum is not None and past.ethereum.value is not None:
+        return past.ethereum.value
     return past.amount or 0
 
 

@@ -93,6 +93,8 @@ SETTINGS = (
     Setting("web3.opcode.tracer.timeout", "120s",
             "Longest time of an opcode trace once its answer has begun (until then web3.requestTimeout "
             "applies); beyond it the answer breaks off.", unit="duration", low=1, high=3600),
+    Setting("web3.throttle.opcodeRequestsPerSecond", 0,
+            "Opcode traces per second; 0 is as many as the limits of contract calls let pass.", low=0),
     Setting("web3.throttle.requestsPerSecond", 500, "Contract calls per second.", low=1),
     Setting("web3.throttle.gasPerSecond", 1_000_000_000, "Gas of contract calls per second.",
             unit="units of gas", low=1, high=1_000_000_000),

@@ -118,6 +118,41 @@ def test_flags_choose_what_is_shown(client):
     assert get(client, "stack=0&stack=1").json()["opcodes"][0]["stack"] == []
 
 
+def test_the_second_of_a_block_sees_what_the_first_did(client):
+    to = ran(code(0, "SLOAD", "ADDRESS", "BALANCE", 1_000, "MUL", "ADD", *RETURN_TOP))
+    past_rows.result(AT + 1, contract_id=to, transaction_index=1)
+    insert(
+        "contract_state_change",
+        consensus_timestamp=AT,
+        contract_id=to,
+        payer_account_id=CALLER,
+        slot=b"",
+        value_read=b"",
+        value_written=b"\5",
+    )
+    Build().crypto_transfer(AT, to, 7)
+    assert int(get(client).json()["return_value"], 16) == 0
+    assert int(get(client, name=transaction_id(AT + 1)).json()["return_value"], 16) == 7_005
+
+
+def test_who_took_part_is_as_it_was(client):
+    """The contract and its caller have changed since: its balance, and the address of the caller."""
+    to = contract(
+        Build(),
+        next(NUMBERS),
+        code("CALLER", *RETURN_TOP),
+        balance=99,
+        receiver_sig_required=True,
+        timestamp_range=f"[{AT + SECOND},)",
+    )
+    Build().entity(to, table="entity_history", type="CONTRACT", until=AT + SECOND)
+    later = bytes([0xAB]) * 20
+    Build().entity(1003, evm_address=later, timestamp_range=f"[{AT + SECOND},)")
+    Build().entity(1003, table="entity_history", until=AT + SECOND)
+    past_rows.result(contract_id=to, sender_id=1003)
+    assert get(client).json()["return_value"] == f"0x{1003:064x}"
+
+
 def test_what_a_contract_wrote_later_does_not_count(client):
     to = ran(code(0, "SLOAD", *RETURN_TOP))
     for at, value in ((AT - 1, b"\5"), (AT, b"\6")):
@@ -306,9 +341,24 @@ def test_it_shares_the_limit_of_requests(client, settings_of):
     assert problem(answers[-1]) == (
         429,
         "Too Many Requests",
-        "Requests per second rate limit exceeded.",
+        "Requests per second rate limit exceeded",
         "",
     )
+
+
+def test_it_may_have_a_limit_of_its_own(client, settings_of):
+    refused = (429, "Too Many Requests", "Requests per second rate limit exceeded", "")
+    assert [get(client, name="0.0.1-1-1").status for _ in range(5)] == [404] * 5
+    settings_of({"web3.throttle.opcodeRequestsPerSecond": 1})
+    answers = [get(client, name="0.0.1-1-1") for _ in range(2)]
+    assert (answers[0].status, problem(answers[1])) == (404, refused)
+
+
+def test_whoever_can_not_read_compressed_answers_is_answered(client):
+    ran(ANSWERS)
+    for accepted in ("", "identity", "br"):
+        assert get(client, accept_encoding=accepted).status == 200
+    assert get(client, accept_encoding="gzip, br").status == 200
 
 
 def test_switched_off_there_is_no_such_path(client, settings_of):

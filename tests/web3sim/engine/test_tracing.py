@@ -238,7 +238,7 @@ def test_a_halt_is_the_last_step_and_the_frames_end(run, world, operations, op, 
     assert (end.status, end.halt, end.gas_used) == (Status.HALT, halt, 100_000)
 
 
-def test_storage_is_what_the_whole_call_wrote_and_kept(run, world):
+def test_storage_is_what_the_whole_call_read_or_wrote_and_kept(run, world):
     world.contract(OTHER, 1, 1, "SSTORE", 0, 0, "REVERT")
     inner = bytes([0x1A]) * 20
     world.contract(inner, 2, 2, "SSTORE")
@@ -248,7 +248,7 @@ def test_storage_is_what_the_whole_call_wrote_and_kept(run, world):
     run(trace, gas=200_000)
 
     written: list[Mapping[int, int]] = [step.storage for step in trace.steps if step.op == "SSTORE"]
-    assert written == [{1: 1}, {2: 2}, {2: 2, 3: 3}]
+    assert written == [{1: 1}, {1: 0, 2: 2}, {1: 0, 2: 2, 3: 3}]
 
 
 def test_tracing_changes_nothing(run, world):

@@ -83,13 +83,41 @@ def test_an_entry_tells_what_was_after_its_operation_where_that_stood(world):
     }
 
 
-def test_the_written_slots_of_the_whole_transaction_are_told(world):
-    world.contract(OTHER, 2, 1, "SSTORE")
-    world.contract(CONTRACT, 3, 0, "SSTORE", *calling(OTHER), "STOP")
+def test_the_slots_that_the_whole_transaction_read_or_wrote_are_told_in_order(world):
+    world.contract(OTHER, 2, 1, "SSTORE", 9, "SLOAD", "STOP")
+    world.contract(CONTRACT, 3, 4, "SSTORE", 0, "SLOAD", *calling(OTHER), "STOP")
+    world.slots[CONTRACT, 0] = 7
     entries, _ = traced(world, storage=True)
-    assert entries[2]["storage"] == {word(0): word(3)}
-    assert entries[-1]["storage"] == {word(0): word(3), word(1): word(2)}
-    assert {entry["depth"] for entry in entries} == {0, 1}
+    shown = [(entry["op"], entry["depth"], list(entry["storage"].items())) for entry in entries]
+    slot = {number: (word(number), word(value)) for number, value in {0: 7, 1: 2, 4: 3, 9: 0}.items()}
+    told = [each for each in shown if each[0] in ("SLOAD", "SSTORE", "STOP")]
+    assert told == [
+        ("SSTORE", 0, [slot[4]]),
+        ("SLOAD", 0, [slot[0], slot[4]]),
+        ("SSTORE", 1, [slot[0], slot[1], slot[4]]),
+        ("SLOAD", 1, [slot[0], slot[1], slot[4], slot[9]]),
+        ("STOP", 1, [slot[0], slot[1], slot[4], slot[9]]),
+        ("STOP", 0, [slot[0], slot[1], slot[4], slot[9]]),
+    ]
+
+
+def test_a_slot_that_a_frame_wrote_and_gave_back_was_read(world):
+    world.contract(OTHER, 2, 1, "SSTORE", 0, 0, "REVERT")
+    world.slots[OTHER, 1] = 5
+    world.contract(CONTRACT, *calling(OTHER), "STOP")
+    entries, _ = traced(world, storage=True)
+    assert [entry["storage"] for entry in entries if entry["op"] in ("SSTORE", "REVERT", "STOP")] == [
+        {word(1): word(2)},
+        {word(1): word(2)},
+        {word(1): word(5)},
+    ]
+
+
+def test_of_contracts_that_use_one_number_what_was_written_is_told(world):
+    world.contract(OTHER, 6, 1, "SSTORE")
+    world.contract(CONTRACT, *calling(OTHER), 1, "SLOAD", "STOP")
+    entries, _ = traced(world, storage=True)
+    assert entries[-1]["storage"] == {word(1): word(6)}
 
 
 def test_the_hash_operation_has_the_name_it_has_now(world):
@@ -135,7 +163,7 @@ def test_a_precompiled_contract_that_is_called_itself_is_one_entry(world):
 
 def test_what_a_system_contract_failed_with_is_what_was_recorded(world):
     world.contract(CONTRACT, *calling(NOBODY), *calling(TOKEN_SERVICE), "STOP")
-    recorded = {2: b"refused"}
+    recorded = {1: [b"refused"]}
     inside = [entry for entry in traced(world, system=Refusing(), reasons=recorded)[0] if entry["depth"] == 1]
     # An account without code has one operation, the end of its code.
     assert [(entry["op"], entry["reason"]) for entry in inside] == [
@@ -144,6 +172,19 @@ def test_what_a_system_contract_failed_with_is_what_was_recorded(world):
     ]
     inside = [entry for entry in traced(world, system=Refusing())[0] if entry["depth"] == 1]
     assert [entry["reason"] for entry in inside] == [None, None]
+
+
+def test_of_several_that_failed_at_one_depth_each_has_its_own_reason(world):
+    world.contract(OTHER, *calling(TOKEN_SERVICE), "STOP")
+    world.contract(CONTRACT, *calling(TOKEN_SERVICE), *calling(OTHER), *calling(TOKEN_SERVICE), "STOP")
+    recorded = {1: [b"first", b"second"], 2: [b"deeper"]}
+    entries, _ = traced(world, gas=3_000_000, system=Refusing(), reasons=recorded)
+    told = [(entry["depth"], entry["reason"]) for entry in entries if entry["reason"] is not None]
+    assert told == [
+        (1, f"0x{error(b'first').hex()}"),
+        (2, f"0x{error(b'deeper').hex()}"),
+        (1, f"0x{error(b'second').hex()}"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,8 +197,11 @@ def test_what_a_system_contract_failed_with_is_what_was_recorded(world):
         (b"Not today", error(b"Not today")),
         (b"x" * 40, error(b"x" * 40)),
         (error(b"already"), error(b"already")),
-        (b"\xff\xfe\xfd\xfc\xfb", b"\xff\xfe\xfd\xfc\xfb"),
-        (b"\x12\x34\x56\x78\x00\x01", b"\x12\x34\x56\x78\x00\x01"),
+        (bytes(28) + b"Text", error(bytes(28) + b"Text")),
+        ((2**32 - 1).to_bytes(32, "big"), error(bytes(28) + "\ufffd".encode() * 4)),
+        (b"\xff\xfe\xfd\xfc\xfb", error("\ufffd".encode() * 5)),
+        (b"\x12\x34\x56\x78\x00\x01", error(b"\x12\x34\x56\x78\x00\x01")),
+        (error(b"already")[:4], error(b"already")[:4]),
     ],
 )
 def test_reasons_of_system_contracts_become_words(recorded, told):

@@ -1,6 +1,7 @@
 """What a past contract transaction asked for, by what is stored of it."""
 
 import pytest
+import rlp
 
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, created_address, signed_bytes
 from tests.build import SECOND, START, Build, insert
@@ -80,16 +81,45 @@ def test_the_state_is_that_of_just_before(build):
 
 def test_a_wrapped_transaction_says_more_than_the_result(build):
     past_rows.result(type=ETHEREUM, function_parameters=b"\xff", amount=5, gas_limit=1)
-    value = signed_bytes(256 * WEIBARS_PER_TINYBAR + 1)
-    past_rows.ethereum(to_address=long_zero(TO), call_data=b"\1\2", value=value, gas_limit=200_000)
+    past_rows.ethereum(to_address=long_zero(TO), call_data=b"\1\2", value=weibars(256), gas_limit=200_000)
     request = rerun().request
     assert (request.to, request.data, request.value, request.gas) == (long_zero(TO), b"\1\2", 256, 200_000)
 
 
-def test_the_value_of_a_row_of_an_older_release_is_in_tinybars(build):
-    past_rows.result(type=ETHEREUM)
+def weibars(tinybars: int) -> bytes:
+    return signed_bytes(tinybars * WEIBARS_PER_TINYBAR)
+
+
+def test_a_row_of_an_older_release_has_tinybars(build):
+    past_rows.result(type=ETHEREUM, amount=5)
     past_rows.ethereum(to_address=long_zero(TO), value=b"\x01\x00", in_weibars=False)
     assert rerun().request.value == 256
+
+
+@pytest.mark.parametrize("value", [None, b""])
+def test_without_a_value_of_its_own_that_of_the_result_counts(build, value):
+    past_rows.result(type=ETHEREUM, amount=5)
+    past_rows.ethereum(to_address=long_zero(TO), value=value)
+    assert rerun().request.value == 5
+
+
+@pytest.mark.parametrize("in_weibars", [True, False])
+def test_the_bytes_of_a_wrapped_transaction_say_most(build, in_weibars):
+    """Also where the other columns are those of an older release, or lost."""
+    sent: list[bytes | list[bytes]] = [b"\x01\x28", b"\7", b"", b"\1", b"\x01\x00\x00", long_zero(TO)]
+    sent += [(256 * WEIBARS_PER_TINYBAR + 9).to_bytes(6, "big"), b"\1\2", [], b"\1", b"\1", b"\1"]
+    data = b"\2" + rlp.encode(sent)
+    past_rows.result(type=ETHEREUM, function_parameters=b"\xff", amount=5, gas_limit=1)
+    past_rows.ethereum(data=data, value=b"\x03", gas_limit=1, in_weibars=in_weibars)
+    request = rerun().request
+    assert (request.to, request.data, request.value, request.gas) == (long_zero(TO), b"\1\2", 256, 65_536)
+
+
+def test_the_bytes_tell_where_a_contract_was_created(build):
+    sent = [b"\7", b"\1", b"\x01\x86\xa0", b"", b"", ANSWERS, b"\x1b", b"\1", b"\1"]
+    past_rows.result(type=ETHEREUM, contract_id=0)
+    past_rows.ethereum(data=rlp.encode(sent), nonce=1)
+    assert rerun().request.new_contract_address == created_address(long_zero(CALLER), 7)
 
 
 def test_a_receiver_named_by_number_is_one_with_an_address_of_its_own(build):
