@@ -5,7 +5,17 @@ Any transaction whose record has a function result has them, whatever its own re
 
 from typing import Any
 
+from contracts.handlers.blooms import Blooms
 from contracts.handlers.gas import gas_consumed
+from contracts.handlers.positions import (
+    CONTRACT_CALL,
+    CONTRACT_CREATE,
+    CONTRACT_TYPES,
+    ETHEREUM,
+    WRONG_NONCE,
+    LogIndex,
+    Positions,
+)
 from contracts.handlers.sidecars import SidecarFacts, add_sidecars
 from contracts.models import (
     Contract,
@@ -21,34 +31,18 @@ from ledger.models import Entity
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
-from mirror.values.transaction_types import NUMBERS
 
-CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
-CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
-ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
-CONTRACT_TYPES = frozenset({CONTRACT_CALL, CONTRACT_CREATE, ETHEREUM})
-
-# An Ethereum transaction with one of these results was never run.
-DUPLICATE_TRANSACTION, WRONG_NONCE = 11, 312
+# An Ethereum transaction with this result was never run.
+DUPLICATE_TRANSACTION = 11
 # Contracts that a contract creates have records of their own since this HAPI version.
 CHILD_RECORDS_SINCE = (0, 23, 0)
+# Nodes log the token transfers of contracts themselves since this HAPI version.
+NODE_LOGS_SINCE = (0, 71, 0)
 
 MAX_INT64 = (1 << 63) - 1
 
 _EMPTY_BLOOM = bytes(256)
 _NO_FACTS = SidecarFacts()
-
-
-class LogIndex:
-    """The index of the next log in a file, whichever handler writes it."""
-
-    def __init__(self) -> None:
-        self._next = 0
-
-    def take(self) -> int:
-        index = self._next
-        self._next = index + 1
-        return index
 
 
 @every_item(Order.CONTRACT_RESULTS)
@@ -127,17 +121,19 @@ def _add_result(
 def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any) -> None:
     """Store a result. Rows: contract_result and contract_transaction_hash insert."""
     hash = item.hash
-    batch.insert(
+    row = batch.insert(
         ContractResult,
         consensus_timestamp=item.consensus_timestamp,
         contract_id=contract,
         payer_account_id=item.payer_account_id,
         transaction_hash=hash,
-        transaction_index=item.index,
+        transaction_index=batch.state(Positions).of_result(item),
         transaction_nonce=item.body.transactionID.nonce,
         transaction_result=item.result,
         **columns,
     )
+    if item.hapi_version < NODE_LOGS_SINCE:
+        batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
         batch.insert(
             ContractTransactionHash,
@@ -237,7 +233,8 @@ def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
 def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> None:
     if not result.logInfo:
         return
-    at, payer, hash, position = item.consensus_timestamp, item.payer_account_id, item.hash, item.index
+    at, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
+    position = batch.state(Positions).of_result(item)
     log_index = batch.state(LogIndex)
     for log in result.logInfo:
         contract = batch.lookup.contract(log.contractID)
@@ -255,6 +252,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
             index=log_index.take(),
             payer_account_id=payer,
             root_contract_id=root or None,
+            synthetic=False,
             transaction_hash=hash,
             transaction_index=position,
             **columns,

@@ -63,7 +63,7 @@ def add_sidecars(item: RecordItem, batch: Batch) -> SidecarFacts:
 
 def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, facts: SidecarFacts) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
-    hook_call = hook_calls.is_hook_call(item)
+    hook_call = item.calls_hook
     insert, upsert = batch.insert, batch.upsert
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)

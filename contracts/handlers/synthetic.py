@@ -2,13 +2,19 @@
 
 Ethereum tools see them like those of contracts. Topics hold the long-zero address of an account; for
 transferred units the EVM address if it has one. Topics and amounts lose leading zeros.
+
+Of contracts that move tokens only the transfers are logged, as nodes do not log them before HAPI 0.71. Such a
+log is one of the call: it has the time, the hash and the contract of that.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from contracts.handlers.results import LogIndex, insert_result
+from contracts.handlers.blooms import Blooms
+from contracts.handlers.positions import LogIndex, Positions
+from contracts.handlers.results import NODE_LOGS_SINCE, insert_result
 from contracts.models import ContractLog
+from ledger.handlers.transaction import SUBMIT_MESSAGE, TransactionsWithLogs
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
 from ledger.stream.record.item import RecordItem
@@ -29,19 +35,38 @@ ONE_SIDED = frozenset(NUMBERS[name] for name in ("TOKENCREATION", "TOKENMINT", "
 _ZERO = b"\0"
 _UNSIGNED = (1 << 64) - 1
 
+# The bloom of a log that a contract caused, unless it is computed.
+_OF_CONTRACT = b"\1"
+# Most lists of transfers in a record whose logs are written without the setting for many parties.
+_FEW_LISTS = 2
+
+
+class _Call(NamedTuple):
+    """The contract call that a log belongs to."""
+
+    consensus_timestamp: int
+    transaction_hash: bytes
+    contract_id: int
+    root_contract_id: int | None
+
 
 @every_item(Order.TOKEN_TRANSFERS)
 def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
-    """Log the token transfers of a transaction without a contract result. Source: record.tokenTransferLists.
+    """Log the token transfers that no node logs. Source: record.tokenTransferLists.
 
-    Rows: contract_log insert; contract_result insert, if configured.
+    Rows: contract_log insert; for transfers by contracts those of `Blooms.add`; for others contract_result
+    insert, if configured.
     """
     lists = item.record.tokenTransferLists
-    if not lists or not batch.persist.tokens or not (item.successful or item.result == FAIL_INVALID):
+    persist = batch.persist
+    if not lists or not persist.tokens or not (item.successful or item.result == FAIL_INVALID):
         return
-    if item.record.WhichOneof("body") is not None:
+    of_contract = item.ran_contract
+    if of_contract and item.hapi_version >= NODE_LOGS_SINCE:
         return
-    if batch.persist.synthetic_contract_logs:
+    if persist.synthetic_contract_logs and (
+        persist.synthetic_contract_logs_multi or len(lists) <= _FEW_LISTS
+    ):
         for transfers in lists:
             token = entity_id.of_token(transfers.token)
             if transfers.transfers:
@@ -49,8 +74,10 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
             for transfer in transfers.nftTransfers:
                 sender = _account(entity_id.of_account(transfer.senderAccountID))
                 receiver = _account(entity_id.of_account(transfer.receiverAccountID))
-                _add(item, batch, token, TRANSFER, sender, receiver, topic3=_number(transfer.serialNumber))
-    if batch.persist.synthetic_contract_results:
+                number = _number(transfer.serialNumber)
+                log = _add(item, batch, token, TRANSFER, sender, receiver, topic3=number)
+                _add_bloom(item, batch, log)
+    if persist.synthetic_contract_results and not of_contract:
         _add_result(item, batch, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
 
 
@@ -89,25 +116,45 @@ def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
 
 
 def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> None:
-    """Log units of a fungible token that are minted, burnt, or moved between two accounts.
-
-    Among more than two accounts it is not known who gave to whom.
-    """
+    """Log units of a fungible token that are minted, burnt, or moved from account to account."""
     moved = [(entity_id.of_account(transfer.accountID), transfer.amount) for transfer in transfers]
     if item.transaction_type in ONE_SIDED:
         for account, amount in moved:
             sender, receiver = (account, 0) if amount < 0 else (0, account if amount else 0)
             _add_transfer(item, batch, token, sender, receiver, abs(amount))
-    elif len(moved) == 2:
-        for (account, amount), (other, _) in (moved, reversed(moved)):
-            if amount > 0:
-                _add_transfer(item, batch, token, other, account, amount)
+    elif len(moved) == 2 and moved[0][1] + moved[1][1] == 0:
+        (sender, amount), (receiver, _) = sorted(moved, key=lambda transfer: transfer[1])
+        if amount:
+            _add_transfer(item, batch, token, sender, receiver, -amount)
+    elif len(moved) == 2 or batch.persist.synthetic_contract_logs_multi:
+        for sender, receiver, amount in _pairs(moved):
+            _add_transfer(item, batch, token, sender, receiver, amount)
+
+
+def _pairs(moved: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield sender, receiver and amount of the transfers that a record of many parties may consist of.
+
+    Who gave to whom is not known: whoever gave most gives to whoever got most.
+    """
+    by_amount = sorted(moved, key=lambda transfer: (-abs(transfer[1]), transfer[0] & _UNSIGNED))
+    senders = [[account, -amount] for account, amount in reversed(by_amount) if amount <= 0]
+    receivers = [[account, amount] for account, amount in reversed(by_amount) if amount > 0]
+    while senders and receivers:
+        sender, receiver = senders[-1], receivers[-1]
+        amount = min(sender[1], receiver[1])
+        yield sender[0], receiver[0], amount
+        for side, party in ((senders, sender), (receivers, receiver)):
+            party[1] -= amount
+            if not party[1]:
+                side.pop()
 
 
 def _add_transfer(
     item: RecordItem, batch: Batch, token: int, sender: int, receiver: int, amount: int
 ) -> None:
-    log = _add(item, batch, token, TRANSFER, _account(sender), _account(receiver), data=_number(amount))
+    sides = _account(sender), _account(receiver)
+    log = _add(item, batch, token, TRANSFER, *sides, data=_number(amount), synthetic=True)
+    _add_bloom(item, batch, log)
     if batch.persist.synthetic_evm_addresses:
         for column, account in (("topic1", sender), ("topic2", receiver)):
             if account:
@@ -155,23 +202,49 @@ def _add(
     *,
     topic3: bytes | None = None,
     data: bytes = _ZERO,
+    synthetic: bool = False,
 ) -> dict[str, Any]:
+    at, hash, contract, root = _call(item, batch, token)
+    if item.transaction_type == SUBMIT_MESSAGE:
+        batch.state(TransactionsWithLogs).add(at)
     return batch.insert(
         ContractLog,
         bloom=_ZERO,
-        consensus_timestamp=item.consensus_timestamp,
-        contract_id=token,
+        consensus_timestamp=at,
+        contract_id=contract,
         data=data,
         index=batch.state(LogIndex).take(),
         payer_account_id=item.payer_account_id,
-        root_contract_id=token,
+        root_contract_id=root,
+        synthetic=synthetic,
         topic0=topic0,
         topic1=topic1,
         topic2=topic2,
         topic3=topic3,
-        transaction_hash=item.hash,
-        transaction_index=item.index,
+        transaction_hash=hash,
+        transaction_index=batch.state(Positions).of_log(item),
     )
+
+
+def _call(item: RecordItem, batch: Batch, token: int) -> _Call:
+    """Return the call that caused a log; without one, the item stands for a call of the token."""
+    call = item.contract_parent if item.ran_contract else None
+    if call is None:
+        return _Call(item.consensus_timestamp, item.hash, token, token)
+    kind = call.record.WhichOneof("body")
+    called = batch.lookup.contract(getattr(call.record, kind).contractID) if kind else call.entity_id
+    root = batch.lookup.contract(call.record.receipt.contractID)
+    return _Call(call.consensus_timestamp, call.hash, called, root or None)
+
+
+def _add_bloom(item: RecordItem, batch: Batch, log: dict[str, Any]) -> None:
+    """Give the log of a contract its bloom. Without the look-up of addresses it would be a wrong one."""
+    if not item.ran_contract:
+        return
+    if batch.persist.synthetic_evm_addresses:
+        batch.state(Blooms).add(log, batch)
+    else:
+        log["bloom"] = _OF_CONTRACT
 
 
 def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) -> None:

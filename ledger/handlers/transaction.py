@@ -20,6 +20,10 @@ NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "N
 HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
 
 
+class TransactionsWithLogs(set[int]):
+    """The consensus timestamps of the submitted messages in a file that contract logs are written for."""
+
+
 class AtomicBatches(dict[int, dict[str, Any]]):
     """The transaction rows of the atomic batches in a file, by consensus timestamp."""
 
@@ -108,10 +112,15 @@ def inner_transactions(item: RecordItem, batch: Batch) -> None:
 def transaction_hash(item: RecordItem, batch: Batch) -> None:
     """Store where the transaction of a hash is. Source: record.transactionHash (SHA-384).
 
+    Messages that paid a fee in tokens have logs, and are found by hash for them even where messages are not.
     Rows: transaction_hash insert: the first 32 bytes, and the rest apart.
     """
-    persist = batch.persist
-    if not persist.transaction_hash or item.transaction_type in persist.transaction_hash_exclusion:
+    persist, kind = batch.persist, item.transaction_type
+    if not persist.transaction_hash:
+        return
+    if kind in persist.transaction_hash_exclusion and not (
+        kind == SUBMIT_MESSAGE and item.consensus_timestamp in batch.state(TransactionsWithLogs)
+    ):
         return
     digest = item.record.transactionHash
     if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
@@ -129,11 +138,14 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
 def entity_transactions(item: RecordItem, batch: Batch) -> None:
     """Store which entities the transaction touches, if configured.
 
-    Source: `batch.mentioned`. Rows: entity_transaction insert per entity.
+    Source: `batch.mentioned`, which may be the parties of NFT transfers alone.
+    Rows: entity_transaction insert per entity.
     """
     if not batch.mentioned:
         return
-    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion):
+    # The payer's transactions are found without such a row.
+    apart = set() if batch.persist.entity_transactions else {item.payer_account_id}
+    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion - apart):
         batch.insert(
             EntityTransaction,
             consensus_timestamp=item.consensus_timestamp,

@@ -21,9 +21,9 @@ SPURIOUS_TRANSFERS_BEFORE = 1_577_836_799_000_000_000
 
 @handles("CRYPTOTRANSFER")
 def requested_transfers(item: RecordItem, batch: Batch) -> None:
-    """Lower the allowances that requested transfers use up; the payer is the spender.
+    """Lower the allowances that requested transfers use up.
 
-    Source: body.cryptoTransfer.transfers.
+    Source: body.cryptoTransfer.transfers; sender_id of the function result, or the payer, for the spender.
     Rows: crypto_allowance amount, silently; transaction.itemized_transfer, if configured.
     """
     itemized: list[dict[str, Any]] | None = [] if batch.persist.itemized_transfers else None
@@ -45,7 +45,7 @@ def requested_transfers(item: RecordItem, batch: Batch) -> None:
             batch.upsert(
                 CryptoAllowance,
                 owner=account,
-                spender=item.payer_account_id,
+                spender=item.spender_account_id,
                 amount=transfer.amount,
                 payer_account_id=item.payer_account_id,
             )

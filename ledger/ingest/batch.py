@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from django.db.backends.utils import CursorWrapper
@@ -36,9 +37,12 @@ class Batch(Rows):
         # The `transaction` row of the item being read; later steps may add to it.
         self.transaction: dict[str, Any] = {}
         self._states: dict[type, Any] = {}
+        self._of_block: list[Callable[[dict[str, Any]], None]] = []
+        self._completions: list[Callable[[], None]] = []
         self._after_file: list[Callable[[CursorWrapper], None]] = []
         self._block_offset = 0
-        self.mentioned: set[int] | None = set() if persist.entity_transactions else None
+        mentions = persist.entity_transactions or persist.entity_nft_transactions
+        self.mentioned: set[int] | None = set() if mentions else None
 
     def begin_file(self) -> None:
         """Forget what handlers remember of the file before; called before a file's first item."""
@@ -70,8 +74,25 @@ class Batch(Rows):
 
     def mention(self, *entities: int) -> None:
         """Note that the item being read touches these entities (rows of entity_transaction)."""
+        if self.mentioned is not None and self.persist.entity_transactions:
+            self.mentioned.update(entities)
+
+    def mention_nft_parties(self, *entities: int) -> None:
+        """Note the same of those that gave or got serials."""
         if self.mentioned is not None:
             self.mentioned.update(entities)
+
+    def complete_block(self, work: Callable[[dict[str, Any]], None]) -> None:
+        """Do `work` with the row of the block being read when the EVM addresses of the batch are filled in,
+        before anything is written.
+        """
+        self._of_block.append(work)
+
+    def add_block(self, **columns: Any) -> None:
+        """Add the row of the block that was read (columns of `record_file`)."""
+        row = self.insert(RecordFile, **columns)
+        self._completions += [partial(work, row) for work in self._of_block]
+        self._of_block = []
 
     def shift_blocks(self, offset: int) -> None:
         """Add `offset` to the number of every block so far, stored or in this batch."""
@@ -83,8 +104,15 @@ class Batch(Rows):
     def write(self, cursor: CursorWrapper) -> None:
         if self._block_offset:
             cursor.execute("update record_file set index = index + %s", [self._block_offset])
-        self.evm_addresses.write(cursor)
+        self.complete(cursor)
         super().write(cursor)
+
+    def complete(self, cursor: CursorWrapper) -> None:
+        """Fill in what can only be told of the batch as a whole."""
+        self.evm_addresses.write(cursor)
+        for work in self._completions:
+            work()
+        self._completions = []
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
         """Add the version of an entity that a create, update or delete transaction makes (columns of

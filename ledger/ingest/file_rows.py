@@ -11,6 +11,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.filters import InvalidFilter, Selection
 from ledger.ingest.registry import entity_of, essential_steps, load_handlers, steps
+from ledger.stream.block import block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import RecordFile
@@ -50,6 +51,8 @@ class FileRows:
         """
         self._attach_sidecars(batch, source, file)
         batch.begin_file()
+        if not file.ordered and file.version < block_file.VERSION:
+            _note_disorder(batch, file)
         items = self._selection.dates_of(file.items)
         for item in items:
             self._add_item(batch, file, item)
@@ -149,8 +152,7 @@ def _add_block(batch: Batch, file: RecordFile, *, index: int, count: int, load_s
     totals = file.block_totals()
     major, minor, patch = file.hapi_version or (None, None, None)
     software_major, software_minor, software_patch = file.software_version or (major, minor, patch)
-    batch.insert(
-        models.RecordFile,
+    batch.add_block(
         name=file.name,
         load_start=load_start,
         load_end=time.time_ns() // 1_000_000,
@@ -199,6 +201,23 @@ def _passed_over() -> frozenset[int]:
         )
     except timestamp.InvalidTimestamp as error:
         raise InvalidFilter(f"{config.described(PASS_OVER).variable}: {error}.") from None
+
+
+def _note_disorder(batch: Batch, file: RecordFile) -> None:
+    """Note that the transactions of a record file are not in the order of their times.
+
+    Errors: IngestError when the operator wants to stop at problems.
+    """
+    problem = "the first transaction is not the first in time, or the last one not the last"
+    try:
+        batch.recoverable(file.items[0], problem)
+    except RecoverableError as error:
+        raise IngestError(
+            file.name,
+            _named(file.items[0]),
+            problem,
+            "Turn importer.parser.haltOnError off to load it all the same, with the times as they are.",
+        ) from error
 
 
 def _note_impossible(item: RecordItem, batch: Batch, entity: ImpossibleId) -> None:

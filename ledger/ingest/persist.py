@@ -21,6 +21,7 @@ class Persist:
         self.entity_history: bool = config.value(_PERSIST + "entityHistory")
         self.ethereum_transactions: bool = config.value(_PERSIST + "ethereumTransactions")
         self.entity_transactions: bool = config.value(_PERSIST + "entityTransactions")
+        self.entity_nft_transactions: bool = config.value(_PERSIST + "entityNftTransactions")
         shard, realm = config.value("common.shard"), config.value("common.realm")
         self.entity_transaction_exclusion = {0} | {
             entity_id.encode(shard, realm, int(number))
@@ -35,6 +36,7 @@ class Persist:
         version: str = config.value("importer.smartContractThrottlingVersion")
         self.smart_contract_throttling_version = tuple(map(int, version.split(".")))
         self.synthetic_contract_logs: bool = config.value(_PERSIST + "syntheticContractLogs")
+        self.synthetic_contract_logs_multi: bool = config.value(_PERSIST + "syntheticContractLogsMulti")
         self.synthetic_evm_addresses: bool = config.value(_PERSIST + "syntheticContractLogEvmAddressLookup")
         self.synthetic_contract_results: bool = config.value(_PERSIST + "syntheticContractResults")
         self.tokens: bool = config.value(_PERSIST + "tokens")

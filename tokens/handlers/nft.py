@@ -64,7 +64,8 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
     for transfer in transfers:
         token, serial = transfer["token_id"], transfer["serial_number"]
         sender, receiver = transfer["sender_account_id"], transfer["receiver_account_id"]
-        batch.mention(sender or 0, receiver or 0, token)
+        batch.mention(token)
+        batch.mention_nft_parties(sender or 0, receiver or 0)
         if serial == ALL_SERIALS:
             treasury_change = treasury_change or transfer
             continue

@@ -102,9 +102,7 @@ def _is_approval(item: RecordItem, transfer: Any, key: Transfer, approved: list[
 
 def _use_allowances(item: RecordItem, batch: Batch, approved: list[Transfer]) -> None:
     """Lower allowances; the spender is the payer, or the account for which a contract moved the tokens."""
-    spender = item.payer_account_id
-    if item.record.WhichOneof("body") == "contractCallResult":
-        spender = entity_id.of_account(item.record.contractCallResult.sender_id)
+    spender = item.spender_account_id
     for token, owner, amount in approved:
         if amount < 0:
             batch.upsert(

@@ -11,12 +11,8 @@ from typing import Any, NamedTuple
 from contracts.handlers.hooks.storage import StorageChanges
 from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
-from mirror.values import entity_id
 from mirror.values.transaction_types import NUMBERS
 
-HOOK_CONTRACT_NUM = 365
-
-_CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
 _CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 
 # The oneof members of an AccountAmount, and of the two sides of an NftTransfer.
@@ -34,15 +30,6 @@ class HookCall(NamedTuple):
 
 class HookCalls(dict[int, Iterator[HookCall]]):
     """The next calls of each transfer in a file, by the transfer's consensus timestamp."""
-
-
-def is_hook_call(item: RecordItem) -> bool:
-    """Return whether the item calls a hook, so that its state changes are those of the hook's storage."""
-    return (
-        item.child
-        and item.transaction_type == _CONTRACT_CALL
-        and entity_id.decode(item.entity_id)[2] == HOOK_CONTRACT_NUM
-    )
 
 
 def add_storage(item: RecordItem, batch: Batch, changes: Any) -> None:

@@ -70,7 +70,7 @@ def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[Row
     completed = {noted.consensus_timestamp for batch in batches for noted in batch.noted()}
     with transaction.atomic(), connection.cursor() as cursor:
         for batch in batches:
-            batch.evm_addresses.write(cursor)
+            batch.complete(cursor)
         for table in _tables():
             rows = [row for batch in batches for row in batch.inserted(table.model)]
             for difference in _of_table(cursor, table, rows, first, last):

@@ -17,6 +17,8 @@ _TYPES = {field.name: field.number for field in TransactionBody.DESCRIPTOR.oneof
 _MEMO = TransactionBody.DESCRIPTOR.fields_by_name["memo"].number
 _FILE_UPDATE = 19
 _SYSTEM_ADMIN_NUM = 50
+_CONTRACT_CALL = _TYPES["contractCall"]
+_HOOKS_NUM = 365
 _SHORT_HASH_LENGTH = 32
 
 
@@ -32,7 +34,8 @@ class RecordItem:
     one. `from_block` says that the record comes from a block, which has less of what an Ethereum transaction
     asks for; `congestion_pricing_multiplier` is None unless it does. `transaction_type` is 0 when it is
     unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
-    the item wraps, once its handler has decoded it. Times are ns; `payer_account_id` is encoded.
+    the item wraps, once its handler has decoded it. `hook_call` is the last call of a hook before this item
+    among the children of its parent. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -47,6 +50,7 @@ class RecordItem:
         "ethereum",
         "from_block",
         "hapi_version",
+        "hook_call",
         "index",
         "parent",
         "parent_consensus_timestamp",
@@ -102,10 +106,13 @@ class RecordItem:
         self.consensus_timestamp = timestamp.of(record.consensusTimestamp)
         self.parent_consensus_timestamp: int | None = None
         self.parent: RecordItem | None = None
+        self.hook_call: RecordItem | None = None
         if record.HasField("parent_consensus_timestamp"):
             self.parent_consensus_timestamp = timestamp.of(record.parent_consensus_timestamp)
             if previous is not None:
                 self.parent = _parent(previous, self.parent_consensus_timestamp)
+                if previous.parent_consensus_timestamp == self.parent_consensus_timestamp:
+                    self.hook_call = previous if previous.calls_hook else previous.hook_call
 
         self.result: int = record.receipt.status
         self.successful: bool = self.result in result_codes.SUCCESS and (
@@ -142,6 +149,44 @@ class RecordItem:
     @property
     def child(self) -> bool:
         return self.parent_consensus_timestamp is not None
+
+    @property
+    def calls_hook(self) -> bool:
+        """The item is the call of a hook: a child that calls the contract of all hooks."""
+        return (
+            self.child
+            and self.transaction_type == _CONTRACT_CALL
+            and _HOOKS_NUM
+            in (
+                self.body.contractCall.contractID.contractNum,
+                self.record.contractCallResult.contractID.contractNum,
+            )
+        )
+
+    @property
+    def ran_contract(self) -> bool:
+        """The record has the result of a contract call or creation, if only an empty one."""
+        return self.record.WhichOneof("body") is not None
+
+    @property
+    def contract_parent(self) -> "RecordItem | None":
+        """The item whose contract caused this one: its parent, or the call of a hook before it.
+
+        The call of a hook has none.
+        """
+        if self.parent_consensus_timestamp is None or self.calls_hook:
+            return None
+        if self.parent is not None and self.parent.ran_contract:
+            return self.parent
+        return self.hook_call
+
+    @property
+    def spender_account_id(self) -> int:
+        """Whose allowances the item uses up: those of the contract or account that called, or the payer's."""
+        kind = self.record.WhichOneof("body")
+        if kind is None:
+            return self.payer_account_id
+        return entity_id.of_account(getattr(self.record, kind).sender_id) or self.payer_account_id
 
     @property
     def top_level(self) -> bool:

@@ -78,18 +78,34 @@ class RecordFile:
     def count(self) -> int:
         return len(self.items)
 
+    @property
+    def ordered(self) -> bool:
+        """The first item is the first in time, and the last the last."""
+        if not self.items:
+            return True
+        first, last = self.items[0].consensus_timestamp, self.items[-1].consensus_timestamp
+        return (first, last) == (self.consensus_start, self.consensus_end)
+
     def block_totals(self) -> BlockTotals:
-        """Sum up gas and log bloom of the top level items that ran a contract."""
+        """Sum up the gas of top level items that ran a contract, and unite the log blooms of all items."""
         gas_used, bloom, ran = 0, 0, False
         for item in self.items:
-            result = item.function_result
-            if result is None or not item.top_level:
+            kind = item.record.WhichOneof("body")
+            if kind is None:
                 continue
-            ran = True
-            gas_used += result.gasUsed
+            result = getattr(item.record, kind)
+            if item.top_level:
+                ran = True
+                gas_used += result.gasUsed
             if len(result.bloom) == BLOOM_LENGTH:
                 bloom |= int.from_bytes(result.bloom, "big")
-        return BlockTotals(gas_used, bloom.to_bytes(BLOOM_LENGTH, "big") if ran else b"")
+        return BlockTotals(gas_used, bloom.to_bytes(BLOOM_LENGTH, "big") if ran or bloom else b"")
+
+
+def times_of(items: Sequence[RecordItem], otherwise: int) -> tuple[int, int]:
+    """Return the first and the last consensus timestamp of the items; `otherwise` twice without any."""
+    times = [item.consensus_timestamp for item in items]
+    return min(times, default=otherwise), max(times, default=otherwise)
 
 
 def item_failure(file: str, index: int, position: int, error: Exception) -> StreamFileError:

@@ -11,7 +11,7 @@ hash is the chain too; there is no metadata hash.
 from ledger.stream.record.item import InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import MAX_MESSAGE, Reader
-from ledger.stream.record.record_file import RecordFile, item_failure
+from ledger.stream.record.record_file import RecordFile, item_failure, times_of
 from mirror.values import hapi
 from mirror.values.hapi import DecodeError, Transaction, TransactionRecord
 from mirror.values.hashes import SHA_384_LENGTH, sha384
@@ -35,6 +35,7 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         items.append(_item(reader, len(items), items[-1] if items else None))
     hashed = content if version == 1 else content[:header_length] + sha384(content[header_length:])
     file_hash = sha384(hashed).hex()
+    start, end = times_of(items, name.instant)
     return RecordFile(
         name=name.name,
         version=version,
@@ -44,8 +45,8 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         file_hash=file_hash,
         metadata_hash=None,
         block_number=None,
-        consensus_start=items[0].consensus_timestamp if items else name.instant,
-        consensus_end=items[-1].consensus_timestamp if items else name.instant,
+        consensus_start=start,
+        consensus_end=end,
         size=size,
         items=items,
     )

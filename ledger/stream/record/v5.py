@@ -10,7 +10,7 @@ objects; the chain is the running hashes.
 from ledger.stream.record.item import HapiVersion, InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName
 from ledger.stream.record.reader import HASH_CLASS_ID, MAX_MESSAGE, RECORD_CLASS_ID, Reader
-from ledger.stream.record.record_file import RecordFile, item_failure
+from ledger.stream.record.record_file import RecordFile, item_failure, times_of
 from mirror.values import hapi
 from mirror.values.hapi import DecodeError, Transaction, TransactionRecord
 from mirror.values.hashes import sha384
@@ -35,6 +35,7 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         items.append(_item(reader, len(items), items[-1] if items else None, hapi_version))
     end_hash = reader.hash_object("end running hash")
     reader.finish()
+    start, end = times_of(items, name.instant)
     return RecordFile(
         name=name.name,
         version=VERSION,
@@ -44,8 +45,8 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         file_hash=sha384(content).hex(),
         metadata_hash=sha384(header + start_hash.serialized + end_hash.serialized).hex(),
         block_number=None,
-        consensus_start=items[0].consensus_timestamp,
-        consensus_end=items[-1].consensus_timestamp,
+        consensus_start=start,
+        consensus_end=end,
         size=size,
         items=items,
     )

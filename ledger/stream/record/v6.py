@@ -1,4 +1,5 @@
-"""Record file format 6: int32 6, then a RecordStreamFile message; stored compressed.
+"""Record file format 6: int32 6, then a RecordStreamFile message, which may have no transactions; stored
+compressed.
 
 Hashes: file hash over the content with its first four bytes; metadata hash over int32 6, the three parts of
 the HAPI version, both running hashes (48 bytes each) and int64 block number; the chain is the running
@@ -12,7 +13,7 @@ from typing import Any
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion, InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName, sidecar_name
-from ledger.stream.record.record_file import RecordFile, SidecarMetadata, item_failure
+from ledger.stream.record.record_file import RecordFile, SidecarMetadata, item_failure, times_of
 from mirror.values import hapi, wire
 from mirror.values.hapi import DecodeError, RecordStreamFile, RecordStreamItem
 from mirror.values.hashes import SHA_384_LENGTH, sha384
@@ -35,6 +36,7 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
     hapi_version: HapiVersion = (version.major, version.minor, version.patch)
     items = _items(name.name, content, message, hapi_version)
     block_number: int = message.block_number
+    start, end = times_of(items, name.instant)
     return RecordFile(
         name=name.name,
         version=VERSION,
@@ -44,8 +46,8 @@ def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         file_hash=sha384(content).hex(),
         metadata_hash=metadata_hash(hapi_version, start_hash, end_hash, block_number).hex(),
         block_number=block_number,
-        consensus_start=items[0].consensus_timestamp,
-        consensus_end=items[-1].consensus_timestamp,
+        consensus_start=start,
+        consensus_end=end,
         size=size,
         items=items,
         sidecars=_sidecars(name.name, message),
@@ -91,8 +93,6 @@ def _items(file: str, content: bytes, message: Any, hapi_version: HapiVersion) -
             items.append(item)
     except InvalidItem as error:
         raise item_failure(file, len(items), _item_position(content, len(items)), error) from error
-    if not items:
-        raise StreamFileError(file, len(content), "the file holds no transactions")
     return items
 
 

@@ -96,7 +96,10 @@ SETTINGS = (
     Setting("importer.parser.record.entity.persist.entityHistory", True, "Keep the versions of entities."),
     Setting("importer.parser.record.entity.persist.entityTransactions", False,
             "Keep a lookup row for each entity that a transaction touches."),
-    Setting("importer.parser.record.entity.persist.entityTransactionExclusion", ("98", "800", "801"),
+    Setting("importer.parser.record.entity.persist.entityNftTransactions", False,
+            "Keep a lookup row for each account that gives or gets an NFT in a transaction it does not pay, "
+            "and list these transactions among its own."),
+    Setting("importer.parser.record.entity.persist.entityTransactionExclusion", ("98", "800", "801", "802"),
             "Entity numbers without such lookup rows: they take part in nearly every transaction."),
     Setting("importer.parser.record.entity.persist.ethereumTransactions", True,
             "Keep decoded Ethereum transactions."),
@@ -113,6 +116,9 @@ SETTINGS = (
             "Keep contract logs of token transfers and allowances made by no contract, for Ethereum tools."),
     Setting("importer.parser.record.entity.persist.syntheticContractLogEvmAddressLookup", True,
             "Name accounts in these logs by their EVM address."),
+    Setting("importer.parser.record.entity.persist.syntheticContractLogsMulti", True,
+            "Write such logs for transfers of a token among more than two accounts, too, by pairs of sender "
+            "and receiver; if not, transactions that move more than two tokens have none at all."),
     Setting("importer.parser.record.entity.persist.syntheticContractResults", False,
             "Keep contract results of these transactions, too."),
     Setting("importer.parser.record.entity.persist.tokens", True,

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 TOKEN, NFT = 5000, 5001
 LOG = "index, contract_id, topic0, topic1, topic2, topic3, data"
-ALICE, BOB, CAROL = 1001, 1002, 1003
+ALICE, BOB, CAROL, DAVE = 1001, 1002, 1003, 1004
 A, B, T = b"\3\xe9", b"\3\xea", b"\2"  # Alice, Bob and the treasury in topics
 ADDRESS = b"\0\xab" + b"\1" * 18
 FAILED, FAIL_INVALID = 15, 23
@@ -59,17 +59,54 @@ def test_units_moved_from_one_account_to_another() -> None:
 
 
 @pytest.mark.checklist("SYN-03")
-@pytest.mark.parametrize(
-    "amounts",
-    [{ALICE: -7, BOB: 4, CAROL: 3}, {ALICE: 0, BOB: 0}, {ALICE: -7}],
-    ids=["three", "nothing", "one"],
-)
-def test_transfers_among_more_than_two_accounts_are_not_logged(amounts: dict[int, int]) -> None:
+@pytest.mark.parametrize("amounts", [{ALICE: 0, BOB: 0}, {ALICE: -7}, {BOB: 7}], ids=str)
+def test_without_a_sender_or_receiver_nothing_is_logged(amounts: dict[int, int]) -> None:
     stream = TokenStream()
     stream.transfer(units(TOKEN, amounts))
     load(stream.block())
 
     assert logs() == []
+
+
+@pytest.mark.checklist("SYN-03")
+@pytest.mark.parametrize(
+    ("amounts", "moves"),
+    [
+        ({ALICE: -7, BOB: 4, CAROL: 3}, [(ALICE, BOB, 4), (ALICE, CAROL, 3)]),
+        ({CAROL: 3, BOB: 4, ALICE: -7}, [(ALICE, BOB, 4), (ALICE, CAROL, 3)]),
+        ({ALICE: 7, BOB: -4, CAROL: -3}, [(BOB, ALICE, 4), (CAROL, ALICE, 3)]),
+        ({ALICE: -5, BOB: -5, CAROL: 5, DAVE: 5}, [(ALICE, CAROL, 5), (BOB, DAVE, 5)]),
+        ({ALICE: -2, BOB: -6, CAROL: 5, DAVE: 3}, [(BOB, CAROL, 5), (BOB, DAVE, 1), (ALICE, DAVE, 2)]),
+        ({ALICE: -7, BOB: 7, CAROL: 0}, [(ALICE, BOB, 7)]),
+        ({ALICE: -5, BOB: 7}, [(ALICE, BOB, 5)]),
+    ],
+    ids=str,
+)
+def test_among_many_who_gives_most_gives_to_who_gets_most(
+    amounts: dict[int, int], moves: list[tuple[int, int, int]]
+) -> None:
+    stream = TokenStream()
+    stream.transfer(units(TOKEN, amounts))
+    load(stream.block())
+
+    def short(number: int) -> bytes:
+        return number.to_bytes(8, "big").lstrip(b"\0")
+
+    assert logs("index, topic1, topic2, data") == [
+        (index, *map(short, move)) for index, move in enumerate(moves)
+    ]
+
+
+@pytest.mark.checklist("SYN-03", "CFG-01")
+def test_transfers_among_many_can_be_left_out() -> None:
+    stream = TokenStream()
+    pair = {ALICE: -1, BOB: 1}
+    stream.transfer(units(TOKEN, {ALICE: -7, BOB: 4, CAROL: 3}), units(TOKEN + 1, pair))
+    stream.transfer(*(units(TOKEN + number, pair) for number in range(3)))
+    with settings(persist__syntheticContractLogsMulti=False):
+        load(stream.block())
+
+    assert logs("contract_id, data") == [(TOKEN + 1, b"\1")]
 
 
 @pytest.mark.checklist("SYN-04")
@@ -165,8 +202,8 @@ def test_a_deleted_allowance_approves_nobody() -> None:
 
 @pytest.mark.checklist("SYN-01")
 @pytest.mark.parametrize("body", ["contractCallResult", "contractCreateResult"])
-def test_a_contract_that_moved_tokens_logs_itself(body: str) -> None:
-    stream = TokenStream()
+def test_since_hapi_0_71_a_node_logs_what_contracts_move(body: str) -> None:
+    stream = TokenStream(hapi_version=(0, 71, 0))
     stream.transfer(units(TOKEN, {ALICE: -1, BOB: 1}), record={body: function_result()})
     approve(stream, tokens=[grant(TOKEN, BOB, amount=1)], record={body: function_result()})
     allowance = {"token_id": token(NFT), "serial_numbers": [2]}
@@ -183,7 +220,7 @@ def test_failed_transfers_and_approvals_have_no_logs_but_those_of_fail_invalid()
         approve(stream, tokens=[grant(TOKEN, BOB, amount=1)], result=result)
     load(stream.block())
 
-    assert logs("topic0, transaction_index") == [(TRANSFER, 2)]
+    assert logs("topic0, transaction_index") == [(TRANSFER, 0)]
 
 
 @pytest.mark.checklist("SYN-07", "CON-19")
@@ -203,6 +240,17 @@ def test_synthetic_logs_count_with_the_real_ones() -> None:
 def alice_has_an_address(stream: TokenStream) -> None:
     create = CryptoCreateTransactionBody(alias=ADDRESS)
     stream.crypto_create(ALICE, create=create)
+
+
+@pytest.mark.checklist("SYN-09")
+def test_synthetic_are_transfers_of_units_and_nothing_else() -> None:
+    stream = TokenStream()
+    stream.transfer(units(TOKEN, {ALICE: -1, BOB: 1}), serials(NFT, (1, ALICE, BOB)))
+    approve(stream, tokens=[grant(TOKEN, BOB, amount=1)])
+    ContractStream.call(stream, ran=function_result(logInfo=[log()]))  # type: ignore[arg-type]
+    load(stream.block())
+
+    assert logs("index, synthetic") == [(0, True), (1, False), (2, False), (3, False)]
 
 
 @pytest.mark.checklist("SYN-06")

@@ -1,0 +1,198 @@
+"""Logs of tokens that contracts moved before nodes logged that themselves: they belong to the call."""
+
+from typing import Any
+
+import pytest
+
+from contracts.handlers.synthetic import TRANSFER
+from ledger.stream.record.compose import account
+from mirror.values import entity_id, log_bloom
+from tests.contracts.compose import CONTRACT, OTHER, ContractStream, contract, function_result, log
+from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
+from tests.tokens.compose import serials, token, units
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TOKEN, NFT = 5000, 5001
+ALICE, BOB = 1001, 1002
+A, B = b"\3\xe9", b"\3\xea"
+HOOKS, TOKEN_SERVICE = 365, 359
+MOVED = units(TOKEN, {ALICE: -7, BOB: 7})
+ADDRESS = b"\0\xab" + b"\1" * 18
+
+
+def empty_result(number: int = CONTRACT, **more: Any) -> dict[str, Any]:
+    return function_result(number, bloom=bytes(256)) | more
+
+
+def transfer(
+    stream: ContractStream, *moved: Any, parent: int | None = None, nonce: int = 1, **record: Any
+) -> int:
+    record = {"tokenTransferLists": moved, "contractCallResult": empty_result(TOKEN_SERVICE)} | record
+    return stream.happen("cryptoTransfer", {}, record=record, parent=parent, nonce=nonce)
+
+
+def logs(columns: str) -> list[Any]:
+    return stored("contract_log", columns)
+
+
+def bloom_of(contract_id: int, *topics: bytes, address: bytes | None = None) -> bytes:
+    return log_bloom.of_log(address or entity_id.long_zero(contract_id), topics)
+
+
+@pytest.mark.checklist("SYN-01")
+def test_a_log_of_a_child_is_one_of_the_call() -> None:
+    stream = ContractStream()
+    call = stream.call(
+        ran=empty_result(logInfo=[log(OTHER)]),
+        receipt={"contractID": contract(OTHER)},
+        record={"transactionHash": b"h" * 48},
+    )
+    transfer(stream, MOVED, serials(NFT, (1, ALICE, BOB)), parent=call, transactionHash=b"c" * 48)
+    load(stream.block())
+
+    own, units_moved, serial_moved = logs(
+        "index, consensus_timestamp, contract_id, root_contract_id, transaction_hash, transaction_index,"
+        "synthetic"
+    )
+    place = (call, CONTRACT, OTHER, b"h" * 32, 0)
+    assert own == (0, call, OTHER, OTHER, b"h" * 32, 0, False)
+    assert units_moved == (1, *place, True)
+    assert serial_moved == (2, *place, False)
+    assert logs("index, topic0, topic1, topic2, topic3, data")[1:] == [
+        (1, TRANSFER, A, B, None, b"\7"),
+        (2, TRANSFER, A, B, b"\1", b"\0"),
+    ]
+
+
+@pytest.mark.checklist("SYN-01", "SYN-07", "FILE-10")
+def test_its_bloom_joins_those_of_the_result_and_of_the_block() -> None:
+    stream = ContractStream()
+    call = stream.call(ran=empty_result(), receipt={"contractID": contract(CONTRACT)})
+    transfer(stream, MOVED, parent=call)
+    other = stream.call(OTHER, ran=empty_result(OTHER))
+    load_in_any_batches(stream.block())
+
+    bloom = bloom_of(CONTRACT, TRANSFER, A, B)
+    assert logs("bloom") == [(bloom,)]
+    assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(bloom,)]
+    assert stored("contract_result", "bloom", f"consensus_timestamp = {other}") == [(b"",)]
+    assert stored("record_file", "logs_bloom") == [(bloom,)]
+
+
+@pytest.mark.checklist("SYN-01", "SYN-06", "SYN-07")
+def test_the_bloom_is_of_the_addresses_that_are_looked_up() -> None:
+    stream = ContractStream()
+    stream.create(body={}, created=empty_result() | {"evm_address": {"value": ADDRESS}})
+    first = stream.block()
+    call = stream.call(ran=empty_result(), receipt={"contractID": contract(CONTRACT)})
+    transfer(stream, MOVED, serials(NFT, (1, ALICE, BOB)), parent=call)
+    load_in_any_batches(first, stream.block())
+
+    units_moved = bloom_of(CONTRACT, TRANSFER, A, B, address=ADDRESS)
+    serial_moved = bloom_of(CONTRACT, TRANSFER, A, B, b"\1", address=ADDRESS)
+    assert logs("index, bloom") == [(0, units_moved), (1, serial_moved)]
+    together = log_bloom.union([units_moved, serial_moved])
+    assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(together,)]
+
+
+@pytest.mark.checklist("SYN-06", "SYN-07")
+def test_without_addresses_a_mark_stands_for_the_bloom() -> None:
+    stream = ContractStream()
+    call = stream.call(ran=empty_result())
+    transfer(stream, MOVED, parent=call)
+    with settings(persist__syntheticContractLogEvmAddressLookup=False):
+        load(stream.block())
+
+    assert logs("bloom") == [(b"\1",)]
+    assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(b"",)]
+    assert stored("record_file", "logs_bloom") == [(bytes(256),)]
+
+
+@pytest.mark.checklist("SYN-01", "SYN-07")
+def test_a_call_that_moves_tokens_in_its_own_record_has_a_log_of_the_token() -> None:
+    stream = ContractStream()
+    at = stream.call(ran=empty_result(), record={"tokenTransferLists": [MOVED], "transactionHash": b"h" * 48})
+    load(stream.block())
+
+    columns = "consensus_timestamp, contract_id, root_contract_id, transaction_hash, transaction_index, bloom"
+    bloom = bloom_of(TOKEN, TRANSFER, A, B)
+    assert logs(columns) == [(at, TOKEN, TOKEN, b"h" * 32, 0, bloom)]
+    assert stored("contract_result", "bloom") == [(bloom,)]
+
+
+@pytest.mark.checklist("SYN-01", "SYN-07")
+def test_a_child_without_a_result_of_its_own_keeps_its_log() -> None:
+    stream = ContractStream()
+    call = stream.call(ran=empty_result())
+    record = {"tokenTransferLists": [MOVED], "transactionHash": b"c" * 48}
+    child = stream.happen("cryptoTransfer", {}, record=record, parent=call, nonce=1)
+    load(stream.block())
+
+    columns = "consensus_timestamp, contract_id, transaction_hash, transaction_index, bloom"
+    assert logs(columns) == [(child, TOKEN, b"c" * 32, 0, b"\0")]
+
+
+@pytest.mark.checklist("SYN-01")
+def test_what_a_hook_moves_is_logged_with_the_call_of_the_hook() -> None:
+    stream = ContractStream()
+    parent = stream.happen(
+        "cryptoTransfer", {"tokenTransfers": [MOVED]}, record={"tokenTransferLists": [MOVED]}
+    )
+    calls, moves = [], []
+    for nonce in (1, 3):
+        calls.append(
+            stream.call(
+                HOOKS,
+                empty_result(HOOKS),
+                parent=parent,
+                nonce=nonce,
+                receipt={"contractID": contract(HOOKS)},
+            )
+        )
+        moves.append(transfer(stream, MOVED, parent=parent, nonce=nonce + 1))
+    load(stream.block())
+
+    assert logs("index, consensus_timestamp, contract_id, root_contract_id, transaction_index") == [
+        (0, parent, TOKEN, TOKEN, 0),
+        (1, calls[0], HOOKS, HOOKS, 1),
+        (2, calls[1], HOOKS, HOOKS, 2),
+    ]
+
+
+@pytest.mark.checklist("SYN-01")
+@pytest.mark.parametrize(("version", "number"), [((0, 70, 9), 1), ((0, 71, 0), 0), ((1, 0, 0), 0)])
+def test_a_contracts_transfer_has_one_log_whoever_writes_it(version: Any, number: int) -> None:
+    # From this version on the node's own log is in the record of the call.
+    stream = ContractStream(hapi_version=version)
+    node_logs = (
+        [] if number else [log(TOKEN, TRANSFER, b"\0" * 30 + A, b"\0" * 30 + B, data=bytes(31) + b"\7")]
+    )
+    call = stream.call(ran=empty_result(logInfo=node_logs))
+    transfer(stream, MOVED, parent=call)
+    load(stream.block())
+
+    assert logs("consensus_timestamp, topic1, topic2, synthetic") == [(call, A, B, bool(number))]
+
+
+def test_only_transfers_of_contracts_are_logged_not_their_approvals() -> None:
+    stream = ContractStream()
+    call = stream.call(ran=empty_result())
+    allowance = {"tokenId": token(TOKEN), "owner": account(ALICE), "spender": account(BOB), "amount": 5}
+    stream.happen(
+        "cryptoApproveAllowance",
+        {"tokenAllowances": [allowance]},
+        record={"contractCallResult": empty_result(TOKEN_SERVICE)},
+        parent=call,
+        nonce=1,
+    )
+    stream.happen(
+        "cryptoDeleteAllowance",
+        {"nftAllowances": [{"token_id": token(NFT), "serial_numbers": [2]}]},
+        record={"contractCallResult": empty_result(TOKEN_SERVICE)},
+        parent=call,
+        nonce=2,
+    )
+    load(stream.block())
+
+    assert logs("index") == []
