@@ -9,6 +9,8 @@ from tests.e2e.forms import address, at, entity, hexed, word
 from tests.e2e.rest import Rest, same
 
 _LATEST = 60
+_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+_OF_UNITS = 3  # topics of a transfer of units; one of a serial has four
 _SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING_EXPECTED_OPERATION")
 
 
@@ -18,10 +20,14 @@ def check(rest: Rest, world: World, choose: Random) -> None:
     if not latest:
         return
     since = f"gte:{at(latest[-1].consensus_timestamp)}"
-    shown = rest.all("contracts/results", "results", timestamp=since, internal="true")
-    expected = [record(world, one) for one in latest]
-    same([_of(row, expected[0]) for row in shown], expected, "/contracts/results", since)
+    all_shown = rest.all("contracts/results", "results", timestamp=since, internal="true")
+    known = {at(one.consensus_timestamp) for one in latest}
+    shown = [row for row in all_shown if row["timestamp"] in known]
+    # What has a wrong nonce never ran, and is in no list.
+    expected = [record(world, one) for one in latest if one.result != "WRONG_NONCE"]
+    same([_of(row, expected[0]) for row in shown if expected], expected, "/contracts/results", since)
     _check_logs(rest, world, latest, since)
+    _check_synthetic(rest, [row for row in all_shown if row["timestamp"] not in known], known, since)
     # A result without a contract is only in lists.
     found = [one for one in latest if one.contract]
     for one in choose.sample(found, min(len(found), 3)):
@@ -47,6 +53,31 @@ def _check_logs(rest: Rest, world: World, latest: list[Result], since: str) -> N
     expected = [log for one in latest for log in reversed(logs(world, one))]
     path = "/contracts/results/logs"
     same([_of(log, expected[0]) for log in of_contracts if expected], expected, path, since)
+
+
+def _check_synthetic(rest: Rest, rows: list[dict[str, Any]], known: set[Any], since: str) -> None:
+    """Check the results that stand for transfers of units by no contract: one for each logged transaction."""
+    shown = rest.all("contracts/results/logs", "logs", timestamp=since)
+    logged = {
+        log["timestamp"]: log
+        for log in reversed(shown)
+        if log["timestamp"] not in known and log["topics"][0] == _TRANSFER and len(log["topics"]) == _OF_UNITS
+    }
+    expected = [
+        {
+            "address": log["address"],
+            "block_number": log["block_number"],
+            "contract_id": log["contract_id"],
+            "hash": log["transaction_hash"],
+            "result": "SUCCESS",
+            "timestamp": time,
+            "transaction_index": log["transaction_index"],
+        }
+        for time, log in sorted(logged.items(), reverse=True)
+    ]
+    found = [_of(row, expected[0]) for row in rows if expected]
+    same(found, expected, "/contracts/results of transfers", since)
+    assert len(found) == len(rows)
 
 
 def _of(row: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:
