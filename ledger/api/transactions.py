@@ -115,6 +115,7 @@ def transaction_rows(
         succeeded=succeeded,
         types=parameters.transaction_type,
         preceding=[int(number) for number in preceding],
+        entities=config.value("importer.parser.record.entity.persist.entityNftTransactions"),
     )
     return queries.transactions(selection, query), continue_at
 

@@ -97,8 +97,9 @@ class FullTransaction(NamedTuple):
 class Selection:
     """The transactions of a list.
 
-    `accounts` pay or take part in transfers. `credit`: with a transfer to (True) or from (False) the account.
-    `succeeded`: by result. `preceding`: types whose synthetic records count as their payer's own.
+    `accounts` pay or take part in transfers, or with `entities` are named by a row of entity_transaction.
+    `credit`: with a transfer to (True) or from (False) the account. `succeeded`: by result. `preceding`:
+    types whose synthetic records count as their payer's own.
     """
 
     timestamps: Bounds = Bounds()
@@ -107,6 +108,7 @@ class Selection:
     succeeded: bool | None = None
     types: Sequence[int] = ()
     preceding: Sequence[int] = ()
+    entities: bool = False
 
 
 def transactions(selection: Selection, query: Query) -> list[FullTransaction]:
@@ -153,6 +155,10 @@ def _keys(selection: Selection, page: str) -> Iterable[_Part]:
             payer = compare("t.payer_account_id", accounts)
             where = payer + own + selection.timestamps.where("t.consensus_timestamp") + kind
             yield _Part(f"select t.consensus_timestamp from transaction t {where.sql} {page}", where.values)
+            if selection.entities:
+                # Index: the primary key (entity_id, consensus_timestamp).
+                where = compare("t.entity_id", accounts) + selection.timestamps.where("t.consensus_timestamp")
+                yield _distinct("entity_transaction t", "t", where + kind, page)
         # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
         where = compare("c.entity_id", accounts) + (_INDEXED if _is_indexed(accounts) else Where())
         where += selection.timestamps.where("c.consensus_timestamp") + sign + kind

@@ -209,7 +209,7 @@ class Composer:
 
     @property
     def block_start(self) -> int:
-        """Return the consensus timestamp of the first transaction of the open block."""
+        """Return the consensus timestamp of the first transaction of the open block, or of the next one."""
         first = self._transactions[0] if self._transactions else self
         return first.consensus_timestamp
 
@@ -321,11 +321,10 @@ class Composer:
         )
 
     def block(self) -> Block:
-        """Close the transactions since the last call into a block. Errors: ValueError if there are none."""
-        if not self._transactions:
-            raise ValueError("a block of format 6 holds at least one transaction")
+        """Close the transactions since the last call into a block; without any it is empty."""
         transactions, previous_hash, number = self._transactions, self.hash, self.block_number
-        name = names.record_name(transactions[0].consensus_timestamp)
+        start = self.block_start
+        name = names.record_name(start)
         for added in transactions:
             self.hash = running_hash(self.hash, added.record_bytes, added.transaction_bytes)
         sidecars, metadata = self._close_sidecars(name)
@@ -333,8 +332,7 @@ class Composer:
 
         self.block_number += 1
         self._transactions, self._sidecar_records = [], []
-        next_period = transactions[0].consensus_timestamp + _BLOCK_PERIOD
-        self.consensus_timestamp = max(self.consensus_timestamp, next_period)
+        self.consensus_timestamp = max(self.consensus_timestamp, start + _BLOCK_PERIOD)
         return Block(
             name=name,
             number=number,

@@ -80,6 +80,26 @@ def test_its_bloom_joins_those_of_the_result_and_of_the_block() -> None:
     assert stored("record_file", "logs_bloom") == [(bloom,)]
 
 
+@pytest.mark.checklist("FILE-10")
+def test_a_blocks_bloom_has_the_logs_of_nested_calls_and_its_gas_has_not() -> None:
+    stream = ContractStream()
+    call = stream.call(ran=empty_result(gasUsed=7))
+    nested = bloom_of(OTHER, TRANSFER)
+    stream.call(OTHER, function_result(OTHER, bloom=nested, gasUsed=5), parent=call, nonce=1)
+    load(stream.block())
+
+    assert stored("record_file", "gas_used, logs_bloom") == [(7, nested)]
+
+
+@pytest.mark.checklist("FILE-10")
+def test_an_empty_result_ran_a_contract_too() -> None:
+    stream = ContractStream()
+    stream.call(ran={})
+    load(stream.block())
+
+    assert stored("record_file", "gas_used, logs_bloom") == [(0, bytes(256))]
+
+
 @pytest.mark.checklist("SYN-01", "SYN-06", "SYN-07")
 def test_the_bloom_is_of_the_addresses_that_are_looked_up() -> None:
     stream = ContractStream()

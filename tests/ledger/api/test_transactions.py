@@ -6,7 +6,7 @@ import pytest
 
 from mirror.values import entity_id
 from mirror.values.hapi import AccountID, CustomFeeLimit, FixedFee, TokenID
-from tests.build import SECOND, START
+from tests.build import SECOND, START, insert
 
 TRANSACTIONS = "/api/v1/transactions"
 EVM = "ac384c53f03855fa1b3616052f8ba32c6c2a2fec"
@@ -301,6 +301,37 @@ def test_transactions_are_narrowed_by_every_parameter(api, query, found):
     answer = api.get(f"{TRANSACTIONS}?{query}")
     assert times(answer) == found
     assert len(answer.statements) <= 1
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", [4, 3, 2, 1]),
+        ("&order=asc&limit=3", [1, 2, 3]),
+        ("&result=fail", [3]),
+        ("&transactiontype=cryptotransfer", [4, 3, 1]),
+        (f"&timestamp=gte:{text(2)}&timestamp=lt:{text(4)}", [3, 2]),
+        ("&type=credit", [4]),
+    ],
+)
+def test_who_gives_or_gets_serials_takes_part_if_the_loader_notes_it(api, build, settings_of, query, found):
+    for second, columns in ((1, {}), (2, {"type": 37}), (3, {"result": 15}), (4, {})):
+        transfers = [(300, -3), (1001, 3)] if second == 4 else [(300, -3), (98, 3)]
+        build.transaction(at(second), payer=300, transfers=transfers, **columns)
+        insert(
+            "entity_transaction",
+            consensus_timestamp=at(second),
+            entity_id=1001,
+            payer_account_id=300,
+            result=columns.get("result", 22),
+            type=columns.get("type", 14),
+        )
+    assert set(times(api.get(f"{TRANSACTIONS}?account.id=1001{query}"))) <= {4}
+    settings_of({"importer.parser.record.entity.persist.entityNftTransactions": True})
+    answer = api.get(f"{TRANSACTIONS}?account.id=1001{query}")
+    assert times(answer) == found
+    assert len(answer.statements) <= 1
+    assert times(api.get(f"{TRANSACTIONS}?account.id=1002")) == []
 
 
 @pytest.mark.usefixtures("ledger")

@@ -93,6 +93,28 @@ def test_a_failed_grant_writes_nothing() -> None:
     assert stored("crypto_allowance", "owner") == []
 
 
+@pytest.mark.checklist("XFER-22")
+@pytest.mark.parametrize(
+    ("record", "left"),
+    [
+        ({"contractCallResult": {"sender_id": num(2001)}}, (100, 90)),
+        ({"contractCreateResult": {"sender_id": num(2001)}}, (100, 90)),
+        ({"contractCallResult": {"gasUsed": 5}}, (90, 100)),
+        ({}, (90, 100)),
+    ],
+    ids=["called", "created", "by nobody", "payer"],
+)
+def test_a_contract_spends_its_own_allowance_not_that_of_the_payer(
+    record: dict[str, Any], left: tuple[int, int]
+) -> None:
+    stream = Stream()
+    approve(stream, (num(1001), 1002, 100), (num(1001), 2001, 100), payer=1001)
+    spend(stream, num(1001), 10, 1002, record=record)
+    load(stream.block())
+
+    assert stored("crypto_allowance", "spender, amount") == [(1002, left[0]), (2001, left[1])]
+
+
 @pytest.mark.checklist("XFER-22", "MRG-04")
 def test_approved_debits_lower_the_allowance_of_the_payer() -> None:
     stream = Stream()

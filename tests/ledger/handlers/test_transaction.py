@@ -284,7 +284,7 @@ def test_a_child_of_a_failed_parent_changes_nothing() -> None:
 @pytest.mark.checklist("LUT-01")
 def test_entities_of_a_transaction_are_stored_if_configured() -> None:
     stream = Stream()
-    at = stream.send({1001: -5, 98: 3, 800: 1, 801: 1}, payer=1001)
+    at = stream.send({1001: -6, 98: 3, 800: 1, 801: 1, 802: 1}, payer=1001)
     block = stream.block()
 
     with settings(persist__entityTransactions=True):

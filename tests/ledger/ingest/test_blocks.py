@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.models import CryptoTransfer, Entity
 from ledger.stream.record import names
@@ -14,11 +15,13 @@ from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.db.writing.rows import Rows
 from tests.ledger.compose import Stream
-from tests.ledger.ingest.load import load, stored
+from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.record.formats import record_v5
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+START = 1_735_689_600_000_000_000
 
 
 @pytest.mark.checklist("FILE-12", "FILE-04")
@@ -45,6 +48,65 @@ def test_blocks_counted_before_format_6_are_shifted_to_the_first_number_in_a_fil
 
     assert stored("record_file", "index, version") == [(498, 5), (499, 5), (500, 6), (501, 6)]
     assert contents() == one_by_one
+
+
+def test_a_block_lasts_from_its_first_transaction_in_time_to_its_last(caplog: Any) -> None:
+    stream = Stream()
+    times = []
+    for offset in (5, 9, 2, 7):
+        stream.consensus_timestamp = START + offset
+        times.append(stream.send({1001: -1, 1002: 1}))
+    load(stream.block())
+
+    assert stored("record_file", "consensus_start, consensus_end") == [(min(times), max(times))]
+    assert stored("transaction", "consensus_timestamp, index") == [
+        (START + 2, 2),
+        (START + 5, 0),
+        (START + 7, 3),
+        (START + 9, 1),
+    ]
+    assert "the first transaction is not the first in time" in caplog.text
+
+
+def test_an_operator_may_stop_at_a_block_that_is_out_of_order() -> None:
+    stream = Stream()
+    for offset in (5, 2):
+        stream.consensus_timestamp = START + offset
+        stream.send({1001: -1, 1002: 1})
+    with settings(importer__parser__haltOnError=True), pytest.raises(IngestError, match="first in time"):
+        load(stream.block())
+
+    assert stored("record_file", "name") == []
+
+
+def test_the_next_block_may_have_transactions_from_before_the_end_of_the_last() -> None:
+    stream = Stream()
+    first = stream.send({1001: -1, 1002: 1})
+    stream.consensus_timestamp = first + 1000
+    last = stream.send({1001: -1, 1002: 1})
+    blocks = [stream.block()]
+    stream.consensus_timestamp = last - 10
+    early = stream.send({1001: -1, 1002: 1})
+    stream.consensus_timestamp = last + 10
+    late = stream.send({1001: -1, 1002: 1})
+    load_in_any_batches(*blocks, stream.block())
+
+    assert [at for (at,) in stored("transaction", "consensus_timestamp")] == [first, early, last, late]
+    assert stored("record_file", "consensus_start, consensus_end") == [(first, last), (early, late)]
+
+
+def test_a_block_may_be_empty() -> None:
+    stream = Stream()
+    stream.send({1001: -1, 1002: 1})
+    blocks = [stream.block()]
+    at = stream.consensus_timestamp
+    blocks.append(stream.block())
+    stream.send({1001: -1, 1002: 1})
+    load_in_any_batches(*blocks, stream.block())
+
+    columns = "index, consensus_start, consensus_end, count, gas_used, logs_bloom"
+    assert stored("record_file", columns)[1] == (1, at, at, 0, 0, b"")
+    assert [index for (index,) in stored("record_file", "index")] == [0, 1, 2]
 
 
 @pytest.mark.checklist("PERF-01")
@@ -94,18 +156,18 @@ def test_what_is_kept_by_default() -> None:
     on = (
         "contracts contractResults contractTransaction contractTransactionHash cryptoTransferAmounts "
         "entityHistory ethereumTransactions files pendingReward schedules syntheticContractLogs "
-        "syntheticContractLogEvmAddressLookup systemFiles tokenAirdrops tokens topics trackAllowance "
-        "trackBalance trackNonce transactionHash"
+        "syntheticContractLogsMulti syntheticContractLogEvmAddressLookup systemFiles tokenAirdrops tokens "
+        "topics trackAllowance trackBalance trackNonce transactionHash"
     )
     off = (
-        "claims entityTransactions itemizedTransfers syntheticContractResults transactionBytes "
-        "transactionRecordBytes"
+        "claims entityNftTransactions entityTransactions itemizedTransfers syntheticContractResults "
+        "transactionBytes transactionRecordBytes"
     )
 
     assert {name: kept(name) for name in (on + " " + off).split()} == {
         **dict.fromkeys(on.split(), True),
         **dict.fromkeys(off.split(), False),
     }
-    assert kept("entityTransactionExclusion") == ("98", "800", "801")
+    assert kept("entityTransactionExclusion") == ("98", "800", "801", "802")
     assert kept("transactionHashExclusion") == ("CONSENSUSSUBMITMESSAGE",)
     assert kept("transactionSignatures") == ("SCHEDULECREATE", "SCHEDULESIGN")

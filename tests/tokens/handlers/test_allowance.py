@@ -239,13 +239,24 @@ def test_a_replaced_grant_is_archived_with_what_was_left() -> None:
 
 
 @pytest.mark.checklist("XFER-23")
-def test_a_contract_spends_in_the_name_of_its_caller() -> None:
+@pytest.mark.parametrize("body", ["contractCallResult", "contractCreateResult"])
+def test_a_contract_spends_in_the_name_of_its_caller(body: str) -> None:
     stream = TokenStream()
     approve(stream, fungible(100), fungible(100, spender=1007))
-    use(stream, 10, record={"contractCallResult": {"sender_id": account(1007)}})
+    use(stream, 10, record={body: {"sender_id": account(1007)}})
     load(stream.block())
 
     assert stored("token_allowance", "spender, amount") == [(1002, 100), (1007, 90)]
+
+
+@pytest.mark.checklist("XFER-23")
+def test_where_nobody_is_named_as_caller_the_payer_spends() -> None:
+    stream = TokenStream()
+    approve(stream, fungible(100))
+    use(stream, 10, record={"contractCallResult": {"gasUsed": 5}})
+    load(stream.block())
+
+    assert stored("token_allowance", "spender, amount") == [(1002, 90)]
 
 
 @pytest.mark.checklist("XFER-24")

@@ -135,9 +135,12 @@ def test_a_block_has_one_sidecar_with_the_records_of_its_transactions():
     assert read(composer.block()).sidecars == []
 
 
-def test_a_block_without_transactions_cannot_be_closed():
-    with pytest.raises(ValueError, match="at least one transaction"):
-        Composer().block()
+def test_a_block_without_transactions_is_of_the_time_in_its_name():
+    composer = Composer()
+    at = composer.consensus_timestamp
+    file = read(composer.block())
+    assert (file.items, file.consensus_start, file.consensus_end) == ([], at, at)
+    assert file.hash == file.previous_hash
 
 
 def test_every_node_signs_its_files_with_its_key_in_the_address_book():

@@ -226,6 +226,12 @@ def test_top_level_items_are_those_no_user_transaction_caused(transaction_id, fi
     assert item(2, transaction=transaction, parent=parent).top_level is expected
 
 
+def test_a_contract_has_run_even_if_its_result_is_empty():
+    assert item(contractCallResult=ContractFunctionResult()).ran_contract
+    assert item(contractCreateResult=ContractFunctionResult()).ran_contract
+    assert not item().ran_contract
+
+
 def test_an_empty_function_result_counts_as_none():
     assert item(contractCallResult=ContractFunctionResult()).function_result is None
     assert item().function_result is None
