@@ -20,7 +20,7 @@ from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from ledger.queries import fee_schedules
+from ledger.queries import chain_ids, fee_schedules
 from mirror import config
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
@@ -155,6 +155,7 @@ def ledger_tables(_test_database: None, django_db_blocker: pytest_django.DjangoD
 def api(db: None) -> Api:
     """Return a client of the whole API, which remembers nothing of other tests' rows."""
     fee_schedules.forget()
+    chain_ids.forget()
     return Api()
 
 

@@ -144,7 +144,8 @@ class Details(NamedTuple):
 class Form(NamedTuple):
     """How results are shown: what the request and the settings say.
 
-    `gas_prices` has the price of gas, by consensus timestamp, of results without an Ethereum transaction.
+    Results without an Ethereum transaction have the price in `gas_prices`, by consensus timestamp, and
+    `chain_id`.
     """
 
     in_tinybars: bool
@@ -154,12 +155,12 @@ class Form(NamedTuple):
     gas_prices: Mapping[int, int | None]
 
     @classmethod
-    def configured(cls, *, in_tinybars: bool, gas_prices: Mapping[int, int | None]) -> "Form":
+    def configured(cls, *, in_tinybars: bool, gas_prices: Mapping[int, int | None], chain_id: str) -> "Form":
         return cls(
             in_tinybars=in_tinybars,
             array_of_access=config.value("rest.response.accessList") == "array",
             with_authorizations=config.value("rest.response.enableDelegationAddress"),
-            chain_id=config.value("rest.chainId"),
+            chain_id=chain_id,
             gas_prices=gas_prices,
         )
 

@@ -31,6 +31,7 @@ from contracts.queries.searches import Search, by_time
 from ledger.api.names.contracts import OfContract, find_contract, known_contract, only
 from ledger.api.timestamp_ranges import bound, nanoseconds
 from ledger.queries import files
+from ledger.queries.chain_ids import chain_id
 from ledger.queries.entities import ids_of_evm_addresses
 from ledger.queries.fee_schedules import gas_prices
 from mirror import config
@@ -149,6 +150,7 @@ class ResultAtParameters(ParameterSet):
 
 _HEX_DIGITS = 40  # of an EVM address
 
+_CHAIN_ID = 0x128  # where nothing tells it
 _WRONG_NONCE = 312
 _RAN = Where((f"transaction_result <> {_WRONG_NONCE}",))
 
@@ -242,9 +244,19 @@ def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Ans
 
 
 def form_of(results: Sequence[Result], in_tinybars: bool) -> Form:
-    """Return how these results are shown, with the price of gas for those that have none of their own."""
+    """Return how these results are shown, with chain id and prices of gas for those without their own."""
     native = [result.consensus_timestamp for result in results if result.ethereum is None]
-    return Form.configured(in_tinybars=in_tinybars, gas_prices=gas_prices(native) if native else {})
+    return Form.configured(
+        in_tinybars=in_tinybars,
+        gas_prices=gas_prices(native) if native else {},
+        chain_id=_chain_id() if native else "",
+    )
+
+
+def _chain_id() -> str:
+    """Return the chain id of the setting, or else of the network, in hex."""
+    configured: str | None = config.value("rest.chainId")
+    return configured or hex(chain_id() or _CHAIN_ID)
 
 
 def _file_call_data(result: Result) -> bytes | None:

@@ -5,13 +5,10 @@ Each file holds what is current and what follows it; the current one ends with i
 
 from collections.abc import Iterable
 from functools import cache
-from threading import Lock
 from typing import Any
 
-from cachetools import TLRUCache
-
+from ledger.queries.remembered import Remembered
 from ledger.queries.system_files import EXCHANGE_RATES, FEE_SCHEDULE, system_file_at_each
-from mirror import config
 from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
 from mirror.values.timestamp import NANOS_PER_SECOND
 
@@ -21,9 +18,6 @@ SCHEDULE_UNITS_PER_TINYCENT = 1000
 _CONTRACT_CALL = 6  # the HederaFunctionality
 _HOUR_SECONDS = 3600
 _NANOS_PER_HOUR = _HOUR_SECONDS * NANOS_PER_SECOND
-# A price that can't be told is looked up again after this long: its files may be loaded any moment.
-_UNKNOWN_SECONDS = 60
-_ABSENT: Any = object()
 
 
 def schedule_in_force(schedules: Any, seconds: int) -> Any:
@@ -84,33 +78,9 @@ def _gas(schedule: Any) -> int | None:
     return None
 
 
-class _Remembered:
-    """The prices of hours that this process has looked up, for the settings' time and number."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        seconds: float = config.value("rest.cache.feeSchedule.maxAge")
-
-        def expires(_hour: int, price: int | None, now: float) -> float:
-            return now + (min(seconds, _UNKNOWN_SECONDS) if price is None else seconds)
-
-        self._prices: TLRUCache[int, int | None] = TLRUCache(
-            config.value("rest.cache.feeSchedule.maxSize"), ttu=expires
-        )
-
-    def take(self, hours: Iterable[int]) -> dict[int, int | None]:
-        with self._lock:
-            prices = {hour: self._prices.get(hour, _ABSENT) for hour in hours}
-        return {hour: price for hour, price in prices.items() if price is not _ABSENT}
-
-    def put(self, prices: dict[int, int | None]) -> None:
-        with self._lock:
-            self._prices.update(prices)
-
-
 @cache
-def _remembered() -> _Remembered:
-    return _Remembered()
+def _remembered() -> Remembered[int, int]:
+    return Remembered()
 
 
 def forget() -> None:

@@ -4,16 +4,10 @@ Source: the setting `web3.evm.network`; with AUTO the property contracts.chainId
 0.0.121, and TESTNET where that is not known. As all system files it is read as of now for every block.
 """
 
-import re
-
-from ledger.queries import system_files
+from ledger.queries.chain_ids import read_chain_id
 from mirror import config
-from mirror.db.bounds import Bounds
-from mirror.values.hapi import ServicesConfigurationList
 from web3sim.state.cache import caches
 
-_PROPERTIES, _NAME = 121, "contracts.chainId"
-_NUMBER = re.compile("[0-9]{1,18}")
 _CHAIN_IDS = {"MAINNET": 295, "TESTNET": 296, "PREVIEWNET": 297, "OTHER": 298}
 
 
@@ -26,7 +20,4 @@ def chain_id() -> int:
 
 
 def _read() -> int:
-    found = system_files.system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
-    told = {each.name: each.value for each in found[0].nameValue} if found else {}
-    text: str = told.get(_NAME, "")
-    return int(text) if _NUMBER.fullmatch(text) else _CHAIN_IDS["TESTNET"]
+    return read_chain_id() or _CHAIN_IDS["TESTNET"]

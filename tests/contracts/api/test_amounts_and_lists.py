@@ -7,7 +7,12 @@ import rlp
 from psycopg.types.json import Jsonb
 
 from contracts.models import EthereumTransaction
-from mirror.values.hapi import ContractFunctionResult, CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.values.hapi import (
+    ContractFunctionResult,
+    CurrentAndNextFeeSchedule,
+    ExchangeRateSet,
+    ServicesConfigurationList,
+)
 from tests.build import SECOND, START
 from tests.contracts.api.rows import (
     AT,
@@ -211,6 +216,11 @@ def file(number, content, *, at=START, **columns):
     part(number, content, at=at + number, **columns)
 
 
+def properties(values):
+    listed = [{"name": name, "value": value} for name, value in values.items()]
+    file(121, ServicesConfigurationList(nameValue=listed).SerializeToString())
+
+
 HOUR = 3600
 NOW = AT // SECOND // HOUR * HOUR  # the start of the results' hour
 
@@ -250,8 +260,24 @@ class TestResultsOfOtherTransactions:
 
     def test_the_chain_is_that_of_the_setting_as_text(self, api, settings_of):
         transaction()
+        properties({"contracts.chainId": "298"})
         settings_of({"rest.chainId": "0x127"})
         assert shown(api, ALL)["chain_id"] == "0x127"
+
+    @pytest.mark.parametrize(
+        ("told", "chain"),
+        [
+            ({"contracts.chainId": "298"}, "0x12a"),
+            ({"contracts.chainId": "0x12a"}, "0x128"),
+            ({"fees": "1"}, "0x128"),
+        ],
+    )
+    def test_without_the_setting_the_chain_is_that_of_the_network_or_else_296(self, api, told, chain):
+        transaction()
+        properties(told)
+        answers = [api.get(ALL) for _ in range(2)]
+        assert [answer.json()["results"][0]["chain_id"] for answer in answers] == [chain, chain]
+        assert sum("file_data" in statement for statement in answers[1].statements) == 0
 
     @pytest.mark.parametrize(
         ("files", "price"),
@@ -303,7 +329,7 @@ class TestResultsOfOtherTransactions:
         answers = [api.get(ALL) for _ in range(2)]
         prices = [[row["gas_price"] for row in answer.json()["results"]] for answer in answers]
         assert prices == [[hex(2000 * hbars) for hbars in (4, 4, 3, 3, 2, 2, 1, 1)]] * 2
-        first, second = (sum("file_data" in each for each in answer.statements) for answer in answers)
+        first, second = (sum("unnest" in each for each in answer.statements) for answer in answers)
         assert (first, second) == (2, 0)
 
     @pytest.mark.parametrize(("seconds", "remembered"), [(3600, True), (0, False)])

@@ -69,6 +69,18 @@ def test_durations_are_read_as_seconds(text, seconds):
     assert load({"SVC_MIRROR_REST_QUERY_MAXTIMESTAMPRANGE": text})["rest.query.maxTimestampRange"] == seconds
 
 
+@pytest.mark.parametrize(("text", "chain"), [("0x128", "0x128"), ("0x12A", "0x12a"), ("", None)])
+def test_a_chain_id_in_hex_stays_text(text, chain):
+    assert load({"SVC_MIRROR_REST_CHAINID": text})["rest.chainId"] == chain
+
+
+@pytest.mark.parametrize("text", ["296", "0x", "testnet"])
+def test_a_chain_id_is_in_hex(text):
+    with pytest.raises(InvalidSetting) as raised:
+        load({"SVC_MIRROR_REST_CHAINID": text})
+    assert str(raised.value) == f"SVC_MIRROR_REST_CHAINID={text!r} is not a number in hex, such as 0x128."
+
+
 def test_ranges_of_numbers_are_read_as_they_stand():
     name = "rest.network.unreleasedSupplyAccounts"
     assert load({"SVC_MIRROR_REST_NETWORK_UNRELEASEDSUPPLYACCOUNTS": "2, 44-71"})[name] == ("2", "44-71")

@@ -1,0 +1,39 @@
+"""The network's own chain id: the property contracts.chainId in the file 0.0.121, as of now."""
+
+import re
+from functools import cache
+
+from ledger.queries.remembered import Remembered
+from ledger.queries.system_files import system_file
+from mirror.db.bounds import Bounds
+from mirror.values.hapi import ServicesConfigurationList
+
+_PROPERTIES, _NAME = 121, "contracts.chainId"
+_NUMBER = re.compile("[0-9]{1,18}")
+
+
+def read_chain_id() -> int | None:
+    """Return the chain id that the file tells; None if it doesn't. Errors: psycopg.Error."""
+    found = system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
+    told = {each.name: each.value for each in found[0].nameValue} if found else {}
+    text: str = told.get(_NAME, "")
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def chain_id() -> int | None:
+    """Return the same, remembered."""
+    known = _remembered().take([_NAME])
+    if not known:
+        known = {_NAME: read_chain_id()}
+        _remembered().put(known)
+    return known[_NAME]
+
+
+@cache
+def _remembered() -> Remembered[str, int]:
+    return Remembered()
+
+
+def forget() -> None:
+    """Read the file again."""
+    _remembered.cache_clear()
