@@ -15,6 +15,7 @@ from django.db import connection
 from mirror import config
 from mirror.db import outage
 from web3sim.calls.estimate import Search, least_gas
+from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import gas_price
 from web3sim.engine import registry
 from web3sim.engine.gas import intrinsic_gas
@@ -175,7 +176,8 @@ class _Simulation:
         payer = _payer(call, state, reader)
         self._sender = payer.address
         self._price = gas_price(selected)
-        if call.gas < intrinsic_gas(call.data, creates=self._creates):
+        self._version = evm_version(selected)
+        if call.gas < intrinsic_gas(call.data, creates=self._creates, version=self._version):
             raise _Refused(_INSUFFICIENT_GAS)
         _check_balance(call, payer, self._price)
         self._state: StateReader = reader
@@ -196,6 +198,7 @@ class _Simulation:
             value=0 if self._creates else call.value,
             gas_price=self._price,
             new_contract_address=self._new_address,
+            version=self._version,
             deadline=call.deadline,
         )
         try:

@@ -8,7 +8,8 @@ from ledger.queries.chain_ids import read_chain_id
 from mirror import config
 from web3sim.state.cache import caches
 
-_CHAIN_IDS = {"MAINNET": 295, "TESTNET": 296, "PREVIEWNET": 297, "OTHER": 298}
+MAINNET_CHAIN_ID = 295
+_CHAIN_IDS = {"MAINNET": MAINNET_CHAIN_ID, "TESTNET": 296, "PREVIEWNET": 297, "OTHER": 298}
 
 
 def chain_id() -> int:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from web3sim.engine.versions import LATEST, EvmVersion
+
 Address = bytes
 
 
@@ -98,7 +100,7 @@ class CallRequest:
     """One message. Without `to` it creates a contract: `data` is the init code.
 
     `new_contract_address` is where a creation puts the contract; without it the address follows from sender
-    and nonce. `deadline` is a time of `time.monotonic`, in seconds.
+    and nonce. `version` is that of the ledger's EVM. `deadline` is a time of `time.monotonic`, in seconds.
     """
 
     sender: Address
@@ -110,6 +112,7 @@ class CallRequest:
     static: bool = False
     profile: Profile = Profile.LEDGER
     new_contract_address: Address | None = None
+    version: EvmVersion = LATEST
     deadline: float | None = None
 
 

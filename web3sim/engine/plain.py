@@ -26,8 +26,10 @@ from web3sim.engine.interface import (
     Tracer,
 )
 from web3sim.engine.ledger.computation import LedgerComputation
+from web3sim.engine.ledger.older import computation_of
 from web3sim.engine.messages import KnownMessage
 from web3sim.engine.state import EngineState
+from web3sim.engine.versions import V051
 
 # EIP-3529: at most this part of the gas is refunded. A ledger has no such limit.
 _REFUND_QUOTIENT = 5
@@ -49,10 +51,12 @@ class PlainEngine:
         system: SystemContracts | None = None,
         tracer: Tracer | None = None,
     ) -> CallResult:
-        intrinsic = intrinsic_gas(request.data, creates=request.to is None)
+        intrinsic = intrinsic_gas(request.data, creates=request.to is None, version=request.version)
         if request.gas < intrinsic:
             return _halted(request, Halt.OUT_OF_GAS, intrinsic, execution_gas=0)
         computation = self.computations[request.profile]
+        if request.version < V051 and request.profile is Profile.LEDGER:
+            computation = computation_of(request.version)
         current = computation.state_class(request, block, state, system, tracer)
         if request.value > current.get_balance(Address(request.sender)):
             raise InsufficientFunds(f"The sender has less than the {request.value} tinybars it sends.")

@@ -15,6 +15,7 @@ from mirror.values import entity_id
 from mirror.values.ethereum import created_address
 from mirror.values.result_codes import NAMES
 from mirror.values.transaction_types import NUMBERS
+from web3sim.calls.evm_version import evm_version
 from web3sim.calls.gas_price import gas_price_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
 from web3sim.past.wrapped import Wrapped, wrapped_of
@@ -186,6 +187,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         value=_value(past),
         gas_price=gas_price_at(past.consensus_timestamp),
         new_contract_address=addresses.created if past.creates else None,
+        version=evm_version(selected),
         deadline=deadline,
     )
     return Rerun(

@@ -58,6 +58,14 @@ def test_nobody_answers_nothing(ledger):
     assert result(to=bytes([9]) * 20, data=b"\1") == b""
 
 
+def test_nobody_runs_the_code_that_an_account_delegates_to(ledger):
+    contract(ledger, 5001, ANSWERS)
+    ledger.entity(1003, evm_address=OWN_ADDRESS, delegation_address=long_zero(5001))
+    assert result(to=OWN_ADDRESS) == b""
+    contract(ledger, 5002, code(OWN_ADDRESS, "EXTCODESIZE", *RETURN_TOP))
+    assert result(to=long_zero(5002)) == bytes(32)
+
+
 # BLOCKS
 
 

@@ -46,7 +46,7 @@ class LedgerComputation(EngineComputation):
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
         assert isinstance(state, LedgerEngineState)
-        broken = None if message.is_create else _why_not_sent(state, message)
+        broken = None if message.is_create else cls.why_not_called(state, message)
         if broken is not None:
             # Nothing moves; the frame that would have received the value halts.
             refused = cls(state, message, transaction_context)
@@ -56,6 +56,11 @@ class LedgerComputation(EngineComputation):
         return super().apply_message(
             state, _with_account_code(state, message), transaction_context, parent_computation
         )
+
+    @classmethod
+    def why_not_called(cls, state: LedgerEngineState, message: MessageAPI) -> Halt | None:
+        """Return the rule that forbids a message; None if none does."""
+        return _why_not_sent(state, message)
 
     def apply_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         child = super().apply_child_computation(child_msg)

@@ -14,6 +14,7 @@ from eth_typing import Address
 from web3sim.engine import interface
 from web3sim.engine.halts import RuleBroken
 from web3sim.engine.ledger.state import LedgerEngineState, is_non_user_account, is_system_account
+from web3sim.engine.versions import V038, V050
 
 _WORD = 32
 
@@ -46,7 +47,7 @@ def _visible_code(computation: ComputationAPI, address: Address) -> bytes:
 def _balance(computation: ComputationAPI) -> None:
     address = _pop_address(computation)
     _load(computation, address, mnemonics.BALANCE)
-    hidden = is_system_account(address)
+    hidden = is_system_account(address) and _state(computation).version >= V038
     computation.stack_push_int(0 if hidden else computation.state.get_balance(address))
 
 
@@ -79,7 +80,9 @@ def _extcodehash(computation: ComputationAPI) -> None:
 
 
 def _selfdestruct(computation: ComputationAPI) -> None:
-    """Send everything to a beneficiary; the contract goes only if this call created it (EIP-6780)."""
+    """Send everything to a beneficiary; from 0.50 on the contract goes only if this call created it
+    (EIP-6780).
+    """
     state = _state(computation)
     address = computation.msg.storage_address
     beneficiary = _pop_address(computation)
@@ -94,7 +97,7 @@ def _selfdestruct(computation: ComputationAPI) -> None:
         raise RuleBroken(broken)
     state.delta_balance(beneficiary, balance)
     state.set_balance(address, 0)
-    if address in state.created:
+    if address in state.created or state.version < V050:
         computation.register_account_for_deletion(beneficiary)
     raise Halt(mnemonics.SELFDESTRUCT)
 

@@ -4,6 +4,7 @@ from eth_typing import Address, Hash32
 
 from web3sim.engine.interface import AccountKind
 from web3sim.engine.state import EngineState
+from web3sim.engine.versions import LATEST, EvmVersion
 
 # The last numbers of the network's own accounts, by their long-zero addresses.
 _LAST_SYSTEM_ACCOUNT = 750
@@ -12,6 +13,8 @@ _LAST_NON_USER_ACCOUNT = 1000
 
 class LedgerEngineState(EngineState):
     """Cancun's state with what a ledger network changes about accounts and blocks."""
+
+    version: EvmVersion = LATEST
 
     def get_ancestor_hash(self, block_number: int) -> Hash32:
         """Any block up to the current one, without a window."""

@@ -112,6 +112,7 @@ def _call(request: CallRequest) -> dict[str, object]:
         "gas": hex(request.gas),
         "gasPrice": hex(request.gas_price),
         "newContractAddress": None if created is None else _hex(created),
+        "evmVersion": request.version.text,
     }
 
 

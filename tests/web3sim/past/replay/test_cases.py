@@ -17,6 +17,7 @@ from tests.ledger.ingest.load import load, stored
 from tests.web3sim.engine.world import ENGINES, World
 from tests.web3sim.past.replay.lives import lived
 from web3sim.engine.interface import AccountKind, AccountRecord, BlockEnvironment, CallRequest, CallResult
+from web3sim.engine.versions import LATEST, VERSIONS
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
 from web3sim.past.replay.run import Range
@@ -65,6 +66,7 @@ def executed(engine: str, kept: Mapping[str, Any]) -> CallResult:
         value=number(call["value"]),
         gas_price=number(call["gasPrice"]),
         new_contract_address=data(call["newContractAddress"]) if call["newContractAddress"] else None,
+        version=VERSIONS[call["evmVersion"]] if "evmVersion" in call else LATEST,
     )
     environment = BlockEnvironment(
         number=number(block["number"]),

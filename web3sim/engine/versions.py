@@ -1,0 +1,45 @@
+"""Versions of the network's EVM, by which a past block is run with the rules of its time."""
+
+from typing import NamedTuple
+
+
+class EvmVersion(NamedTuple):
+    """As the network numbers them: 0.46 is before 0.50."""
+
+    major: int
+    minor: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+#: London; no account comes into being by a transfer.
+V030 = EvmVersion(0, 30)
+#: Paris; a transfer to an alias makes an account.
+V034 = EvmVersion(0, 34)
+#: PUSH0; what system accounts hold is hidden.
+V038 = EvmVersion(0, 38)
+#: Shanghai; whoever calls nobody succeeds.
+V046 = EvmVersion(0, 46)
+#: Cancun.
+V050 = EvmVersion(0, 50)
+#: The account service.
+V051 = EvmVersion(0, 51)
+V065, V066, V067 = EvmVersion(0, 65), EvmVersion(0, 66), EvmVersion(0, 67)
+
+VERSIONS = {version.text: version for version in (V030, V034, V038, V046, V050, V051, V065, V066, V067)}
+LATEST = V067
+
+#: The first block of each on mainnet.
+MAINNET = {
+    0: V030,
+    44_029_066: V034,
+    49_117_794: V038,
+    60_258_042: V046,
+    65_435_845: V050,
+    66_602_102: V051,
+    85_011_472: V065,
+    85_659_065: V066,
+    87_129_575: V067,
+}
