@@ -54,7 +54,9 @@ def run(arguments: list[str]) -> None:
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = arguments[1] not in OF_STORED_DATA
-            with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
+            # Status says how things are now.
+            wait = arguments[1] != "status"
+            with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make, wait=wait):
                 execute_from_command_line(plain(arguments))
         else:
             execute_from_command_line(plain(arguments))

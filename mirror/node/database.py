@@ -1,27 +1,44 @@
-"""The database of a command: that of DATABASE_URL, or the node's own, started if it is not running."""
+"""The database of a command: that of DATABASE_URL, or the node's own, started if it is not running.
 
+A database that starts at the same time as the node, such as that of another container, may need a while: a
+command waits for it, and says so. What waiting does not cure ends it at once.
+"""
+
+import math
+import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import psycopg
 from django.conf import settings
-from django.db import DatabaseError, OperationalError, connection, connections
+from django.db import OperationalError, connection, connections
 
 from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.db import outage
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.place import place
+from mirror.values.readable import duration
 
 OLDEST_VERSION = 15
 
+_REMIND_SECONDS = 30.0
+# Answers of a server that will not be another one in a minute.
+_LASTING = re.compile(r"FATAL: .*(authentication failed|does not exist|pg_hba\.conf|not permitted to log in)")
+
 
 @contextmanager
-def ready(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedded.Server | None]:
+def ready(
+    say: Callable[[str], None], *, make: bool = True, wait: bool = True
+) -> Iterator[embedded.Server | None]:
     """Keep the database ready for the length of the block; yield the node's own server (None: DATABASE_URL).
 
-    Errors: OperatorError if it can't be used, or if there is none yet and `make` is false.
+    `wait` for a database of DATABASE_URL that does not answer yet. Errors: OperatorError if it can't be used,
+    or if there is none yet and `make` is false.
     """
     if config.value("db.url"):
-        _check()
+        _check(say, wait=wait and config.value("common.databaseStartup.enabled"))
         yield None
         return
     if not make and not place(settings.DATA_DIR).data.exists():
@@ -38,15 +55,9 @@ def ready(say: Callable[[str], None], *, make: bool = True) -> Iterator[embedded
             connections.close_all()
 
 
-def _check() -> None:
+def _check(say: Callable[[str], None], *, wait: bool) -> None:
     """Raise OperatorError if the database of DATABASE_URL does not answer, is too old, or is not in UTF-8."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("select current_setting('server_version_num'), current_setting('server_encoding')")
-            number, encoding = cursor.fetchone()
-    except DatabaseError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
+    number, encoding = _described(say, config.value("common.databaseStartup.timeout") if wait else 0.0)
     version = int(number) // 10_000
     if version < OLDEST_VERSION:
         raise OperatorError(
@@ -57,3 +68,46 @@ def _check() -> None:
             f"DATABASE_URL names a database that keeps text as {encoding}, which can't hold every name: "
             "make one by `create database NAME encoding 'UTF8' template template0`."
         )
+
+
+def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
+    """Return the server's version number and the database's encoding; try for so long.
+
+    Errors: OperatorError.
+    """
+    interval: float = config.value("common.databaseStartup.interval")
+    began = time.monotonic()
+    said, said_at = "", began
+    while True:
+        try:
+            return _ask()
+        except psycopg.Error as error:
+            reason = str(error).strip().splitlines()[0]
+            now = time.monotonic()
+            if not _may_pass(error) or now + interval > began + seconds:
+                raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
+        if reason != said or now - said_at > _REMIND_SECONDS:
+            left = duration(round(began + seconds - now))
+            say(f"Waiting for the database of DATABASE_URL, for up to {left}: {reason}")
+            said, said_at = reason, now
+        time.sleep(interval)
+
+
+def _may_pass(error: psycopg.Error) -> bool:
+    """Return whether the database may answer later: nobody listens, it starts, or it is too busy."""
+    is_slow = isinstance(error, psycopg.errors.QueryCanceled)
+    return is_slow or (outage.is_outage(error) and _LASTING.search(str(error)) is None)
+
+
+def _ask() -> tuple[str, str]:
+    """Ask the database on a connection of its own, within the limits of the settings."""
+    parameters = connection.get_connection_params()
+    limit = math.ceil(config.value("common.databaseStartup.connectTimeout"))
+    milliseconds = round(config.value("common.databaseStartup.validationTimeout") * 1000)
+    with psycopg.connect(**{"connect_timeout": limit} | parameters) as attempt:
+        attempt.execute(f"set statement_timeout = {milliseconds}")
+        found = attempt.execute(
+            "select current_setting('server_version_num'), current_setting('server_encoding')"
+        )
+        number, encoding = found.fetchone() or ("0", "")
+    return number, encoding

@@ -76,7 +76,7 @@ class Access:
     secret_key: str = ""
     project: str = ""
     anonymous: bool = False
-    timeout: float = 30
+    timeout: float = 5
     retries: int = 3
 
 

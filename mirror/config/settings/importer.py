@@ -49,7 +49,7 @@ SETTINGS = (
     Setting("importer.downloader.batchSize", 25, "Files that are downloaded ahead of loading.", low=1,
             high=1000),
     Setting("importer.downloader.maxConcurrency", 32, "Concurrent requests to the bucket.", low=1, high=1000),
-    Setting("importer.downloader.timeout", "30s", "Longest time of a request with its retries.",
+    Setting("importer.downloader.timeout", "5s", "Longest time of a request with its retries.",
             unit="duration", low=0.1),
     Setting("importer.downloader.retries", 3, "How often a failed request is tried again at once.", low=0,
             high=20),

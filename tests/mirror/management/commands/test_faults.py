@@ -101,7 +101,11 @@ def test_wrong_use_is_explained_without_the_name_of_an_exception(
 
 @pytest.mark.parametrize("command", ["status", "ingest --follow", "serve", "up", "migrate", "verify ."])
 def test_a_database_that_is_down_ends_a_command_with_one_sentence(command: str, node: Node) -> None:
-    done = node.run(*command.split(), DATABASE_URL=f"postgresql://me@127.0.0.1:{node.port}/mine")
+    done = node.run(
+        *command.split(),
+        DATABASE_URL=f"postgresql://me@127.0.0.1:{node.port}/mine",
+        SVC_MIRROR_COMMON_DATABASESTARTUP_ENABLED="false",
+    )
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("The database of DATABASE_URL can't be used: connection failed: ")

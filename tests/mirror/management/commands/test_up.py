@@ -144,7 +144,11 @@ def test_serve_runs_the_web_server_alone_on_any_database(node):
 
 
 def test_a_database_that_can_not_be_reached_ends_up_with_one_sentence(node):
-    ran = node.run("up", DATABASE_URL=f"postgresql://mirror_node@127.0.0.1:{node.port}/mirror_node")
+    ran = node.run(
+        "up",
+        DATABASE_URL=f"postgresql://mirror_node@127.0.0.1:{node.port}/mirror_node",
+        SVC_MIRROR_COMMON_DATABASESTARTUP_TIMEOUT="0s",
+    )
     assert ran.returncode == 1
     assert ran.stderr.startswith("The database of DATABASE_URL can't be used: ")
     assert "Traceback" not in ran.stderr
