@@ -126,31 +126,41 @@ class NodesJson(Page):
     nodes: list[NodeJson]
 
 
-def node_json(node: Node, *, with_admin_key: bool) -> Answer:
-    period = node.staking_period
-    admin_key = {"admin_key": key_json(node.admin_key)} if with_admin_key else {}
-    return admin_key | {
-        "associated_registered_nodes": node.associated_registered_nodes or [],
-        "decline_reward": node.decline_reward,
-        "description": node.description,
-        "file_id": entity_id.text(node.file_id),
-        "grpc_proxy_endpoint": endpoint_json(node.grpc_proxy_endpoint),
-        "max_stake": _known(node.max_stake),
-        "memo": node.memo,
-        "min_stake": _known(node.min_stake),
-        "node_id": node.node_id,
-        "node_account_id": entity_id.text(node.node_account_id),
-        # The bytes are themselves hex digits.
-        "node_cert_hash": "0x" + (node.node_cert_hash or b"").decode("utf-8", "replace"),
-        "public_key": f"0x{node.public_key or ''}",
-        "reward_rate_start": node.reward_rate,
-        "service_endpoints": node.service_endpoints,
-        "stake": node.stake,
-        "stake_not_rewarded": _known(node.stake_not_rewarded),
-        "stake_rewarded": node.stake_rewarded,
-        "staking_period": None if period is None else newer_staking_period_json(period),
-        "timestamp": timestamp.newer_range_json(node.since, node.until),
-    }
+def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
+    """Return the nodes, which are all in one address book and, but for missing stakes, in one period."""
+    if not nodes:
+        return []
+    book = nodes[0]
+    file_id = entity_id.text(book.file_id)
+    valid = timestamp.newer_range_json(book.since, book.until)
+    ends = {node.staking_period for node in nodes}
+    periods = {end: None if end is None else newer_staking_period_json(end) for end in ends}
+    return [
+        ({"admin_key": key_json(node.admin_key)} if with_admin_key else {})
+        | {
+            "associated_registered_nodes": node.associated_registered_nodes or [],
+            "decline_reward": node.decline_reward,
+            "description": node.description,
+            "file_id": file_id,
+            "grpc_proxy_endpoint": endpoint_json(node.grpc_proxy_endpoint),
+            "max_stake": _known(node.max_stake),
+            "memo": node.memo,
+            "min_stake": _known(node.min_stake),
+            "node_id": node.node_id,
+            "node_account_id": entity_id.text(node.node_account_id),
+            # The bytes are themselves hex digits.
+            "node_cert_hash": "0x" + (node.node_cert_hash or b"").decode("utf-8", "replace"),
+            "public_key": f"0x{node.public_key or ''}",
+            "reward_rate_start": node.reward_rate,
+            "service_endpoints": node.service_endpoints,
+            "stake": node.stake,
+            "stake_not_rewarded": _known(node.stake_not_rewarded),
+            "stake_rewarded": node.stake_rewarded,
+            "staking_period": periods[node.staking_period],
+            "timestamp": valid,
+        }
+        for node in nodes
+    ]
 
 
 def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
@@ -175,4 +185,4 @@ class Nodes(NewerReadView):
         file_id = address_book(parameters)
         found = queries.nodes(file_id, self.query.filter(node_ids(parameters)))
         with_admin_key = config.value("rest.network.nodes.exposeAdminKey")
-        return self.page("nodes", [node_json(node, with_admin_key=with_admin_key) for node in found])
+        return self.page("nodes", nodes_json(found, with_admin_key=with_admin_key))
