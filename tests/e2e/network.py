@@ -53,7 +53,7 @@ def nodes(world: World) -> list[dict[str, Any]]:
         ]
         shown.append(
             {
-                "associated_registered_nodes": [],
+                "associated_registered_nodes": list(known.associated) if known else [],
                 "decline_reward": known and known.decline_reward,
                 "description": node.description,
                 "file_id": entity(NODE_DETAILS),

@@ -3,10 +3,14 @@
 from random import Random
 from typing import Any
 
+from mirror.demo.actions.network.files import EXCHANGE_RATES, GAS
 from mirror.demo.world.contracts import Result
 from mirror.demo.world.world import World
+from mirror.values.hapi import ExchangeRateSet
+from tests.e2e import ethereum
 from tests.e2e.forms import address, at, entity, hexed, word
 from tests.e2e.rest import Rest, same
+from tests.ledger.ingest.load import settings
 
 _LATEST = 60
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -15,30 +19,39 @@ _SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
-    """Check the latest results."""
+    """Check the latest results, with amounts in tinybars or in weibars."""
     latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
     if not latest:
         return
-    since = f"gte:{at(latest[-1].consensus_timestamp)}"
-    all_shown = rest.all("contracts/results", "results", timestamp=since, internal="true")
-    known = {at(one.consensus_timestamp) for one in latest}
-    shown = [row for row in all_shown if row["timestamp"] in known]
-    # What has a wrong nonce never ran, and is in no list.
-    expected = [record(world, one) for one in latest if one.result != "WRONG_NONCE"]
-    same([_of(row, expected[0]) for row in shown if expected], expected, "/contracts/results", since)
+    since, hbar = f"gte:{at(latest[-1].consensus_timestamp)}", choose.random() < 0.5
+    with settings(rest__response__accessList="array", rest__response__enableDelegationAddress=True):
+        _check_results(rest, world, latest, since, hbar)
+        _check_single(rest, world, latest, hbar, choose)
     _check_logs(rest, world, latest, since)
-    _check_synthetic(rest, [row for row in all_shown if row["timestamp"] not in known], known, since)
+
+
+def _check_results(rest: Rest, world: World, latest: list[Result], since: str, hbar: bool) -> None:
+    """Check the list. It also has transfers of units by no contract, and nothing that came out of turn."""
+    shown = rest.all("contracts/results", "results", timestamp=since, internal="true", hbar=_text(hbar))
+    known = {at(one.consensus_timestamp) for one in latest}
+    called = [row for row in shown if row["timestamp"] in known]
+    expected = [record(world, one, hbar=hbar) for one in latest if one.result != "WRONG_NONCE"]
+    same([_of(*pair) for pair in _pairs(called, expected)], expected, "/contracts/results", since, hbar)
+    _check_synthetic(rest, [row for row in shown if row["timestamp"] not in known], known, since)
+
+
+def _check_single(rest: Rest, world: World, latest: list[Result], hbar: bool, choose: Random) -> None:
     # A result without a contract is only in lists.
     found = [one for one in latest if one.contract]
     for one in choose.sample(found, min(len(found), 3)):
-        expected_one = record(world, one)
+        expected_one = record(world, one, hbar=hbar, single=True)
         name = choose.choice(
             (
                 f"results/0x{one.hash.hex()}",
                 f"0.0.{one.contract}/results/{at(one.consensus_timestamp)}",
             )
         )
-        shown_one = rest.get(f"contracts/{name}")
+        shown_one = rest.get(f"contracts/{name}", hbar=_text(hbar))
         same(_of(shown_one, expected_one), expected_one, name)
         expected_logs = [_without(log, "timestamp") for log in logs(world, one)]
         same([_of(log, expected_logs[0]) for log in shown_one["logs"]], expected_logs, name, "logs")
@@ -84,16 +97,27 @@ def _of(row: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in members}
 
 
+def _pairs(
+    shown: list[dict[str, Any]], expected: list[dict[str, Any]]
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return each row with the one that is expected in its place."""
+    return list(zip(shown, [*expected, *([{"timestamp": ""}] * len(shown))], strict=False))
+
+
+def _text(value: bool) -> str:
+    return str(value).lower()
+
+
 def _without(row: dict[str, Any], member: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != member}
 
 
 # JSON
-def record(world: World, one: Result) -> dict[str, Any]:
+def record(world: World, one: Result, *, hbar: bool = True, single: bool = False) -> dict[str, Any]:
     called = one.contract
-    return {
+    shown = {
         "address": evm_address(world, called) if called else None,
-        "amount": one.amount,
+        "amount": one.amount if hbar else one.amount * ethereum.WEIBARS,
         "call_result": hexed(one.output),
         "contract_id": entity(called),
         "created_contract_ids": [entity(number) for number in one.created],
@@ -106,6 +130,11 @@ def record(world: World, one: Result) -> dict[str, Any]:
         "result": one.result,
         "status": "0x1" if one.result in _SUCCESSES else "0x0",
     }
+    if one.ethereum:
+        return shown | ethereum.record(one.ethereum, hbar=hbar, single=single)
+    native = dict.fromkeys(("nonce", "r", "s", "v", "max_fee_per_gas", "max_priority_fee_per_gas"))
+    price = {"gas_price": gas_price(world, one.consensus_timestamp)}
+    return shown | native | {"type": 0, "chain_id": "0x128", "access_list": []} | price
 
 
 def logs(world: World, one: Result) -> list[dict[str, Any]]:
@@ -125,3 +154,10 @@ def evm_address(world: World, number: int) -> str | None:
     """Return the address of an account or contract; a system contract has its long-zero form."""
     known = world.accounts.get(number)
     return hexed(known.address) if known else address(number)
+
+
+def gas_price(world: World, time: int) -> str:
+    """Return the price of gas in tinybars for what has no price of its own, by the rate of that hour."""
+    times = [(change.consensus_timestamp, change.contents) for change in world.files[EXCHANGE_RATES].changes]
+    rate = ExchangeRateSet.FromString([contents for at, contents in times if at <= time][-1]).currentRate
+    return hex(max(GAS * rate.hbarEquiv // (rate.centEquiv * 1_000), 1))

@@ -23,6 +23,7 @@ from tests.e2e import (
     hooks,
     network,
     nfts,
+    registered_nodes,
     results,
     schedules,
     stream,
@@ -53,6 +54,7 @@ CHECKS: tuple[Callable[[Rest, World, Random], None], ...] = (
     results.check,
     hooks.check,
     network.check,
+    registered_nodes.check,
     topics.check,
     schedules.check,
 )

@@ -1,4 +1,6 @@
-"""Signed Ethereum transactions: legacy (EIP-155), with access list (EIP-2930), with fee market (EIP-1559)."""
+"""Signed Ethereum transactions: legacy (EIP-155), and those with an access list (EIP-2930), a fee market
+(EIP-1559) or delegations (EIP-7702).
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,10 +10,44 @@ import rlp
 
 from mirror.demo.evm.state import CHAIN_ID
 from mirror.demo.keys.wallet import EcdsaWallet
-from mirror.values.ethereum import EIP_1559, LEGACY, WEIBARS_PER_TINYBAR
+from mirror.values.ethereum import EIP_2930, EIP_7702, LEGACY, WEIBARS_PER_TINYBAR
 from mirror.values.hashes import keccak256
 
 _EIP_155 = 35 + 2 * CHAIN_ID
+_AUTHORIZATION = b"\x05"  # precedes what the signature of a delegation covers
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An account that a transaction announces to use, with slots of its storage."""
+
+    address: bytes
+    slots: tuple[int, ...] = ()
+
+    @property
+    def fields(self) -> list[Any]:
+        return [self.address, [slot.to_bytes(32, "big") for slot in self.slots]]
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A signed delegation to the code at `address`, which holds if the signer's account has this nonce."""
+
+    address: bytes
+    nonce: int
+    recovery_id: int
+    r: int
+    s: int
+
+    @property
+    def fields(self) -> list[Any]:
+        return [CHAIN_ID, self.address, self.nonce, self.recovery_id, self.r, self.s]
+
+
+def authorize(wallet: EcdsaWallet, address: bytes, nonce: int) -> Authorization:
+    """Sign a delegation to the code at an address."""
+    signed = _AUTHORIZATION + rlp.encode([CHAIN_ID, address, nonce])
+    return Authorization(address, nonce, *wallet.sign(keccak256(signed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +61,8 @@ class EthereumTransaction:
     to: bytes
     value: int
     data: bytes
+    access_list: tuple[Access, ...] = ()
+    authorizations: tuple[Authorization, ...] = ()
 
     def sign(self, wallet: EcdsaWallet) -> "SignedTransaction":
         # The signature of a legacy transaction covers the chain id as well, which is not sent.
@@ -36,11 +74,15 @@ class EthereumTransaction:
     def fields(self) -> list[Any]:
         """The fields of the RLP list before the signature."""
         price = self.gas_price * WEIBARS_PER_TINYBAR
-        prices = [price // 10, price] if self.type == EIP_1559 else [price]
+        prices = [price] if self.type in (LEGACY, EIP_2930) else [price // 10, price]
         value = self.value * WEIBARS_PER_TINYBAR
         fields: list[Any] = [self.nonce, *prices, self.gas, self.to, value, self.data]
-        access_list: list[Any] = []
-        return fields if self.type == LEGACY else [CHAIN_ID, *fields, access_list]
+        if self.type == LEGACY:
+            return fields
+        fields = [CHAIN_ID, *fields, [access.fields for access in self.access_list]]
+        if self.type == EIP_7702:
+            fields.append([authorization.fields for authorization in self.authorizations])
+        return fields
 
 
 @dataclass(frozen=True)

@@ -138,11 +138,18 @@ class Run:
         return messages
 
     def finish(
-        self, composed: ComposedTransaction, hash: bytes, *, itself: Account | None = None, payer: int
+        self,
+        composed: ComposedTransaction,
+        hash: bytes,
+        *,
+        itself: Account | None = None,
+        payer: int,
+        ethereum: bytes = b"",
     ) -> Result:
         """Change the world as the submitted transaction did, and submit its children.
 
-        `itself` is the account of the contract that the transaction itself created.
+        `itself` is the account of the contract that the transaction itself created, `ethereum` the Ethereum
+        transaction that it wraps.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
         result = Result(
@@ -159,6 +166,7 @@ class Run:
             error=self.error,
             created=tuple(created.number for created in self.created),
             logs=self.logs,
+            ethereum=ethereum,
         )
         world.contracts.results.append(result)
         if not done.successful:

@@ -85,7 +85,8 @@ class Result:
     """The result of a contract transaction, which is found by its 32-byte `hash`.
 
     `contract` is the contract that was called or created, None if none was. `error` is the error message of
-    the record, or the result code if nothing was run.
+    the record, or the result code if nothing was run. `ethereum` are the bytes of the Ethereum transaction,
+    with its call data even if that is in a file.
     """
 
     consensus_timestamp: int
@@ -101,6 +102,7 @@ class Result:
     error: str
     created: tuple[int, ...] = ()
     logs: tuple[LogEntry, ...] = ()
+    ethereum: bytes = b""
 
 
 @dataclass

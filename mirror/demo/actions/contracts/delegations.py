@@ -1,10 +1,14 @@
 """Delegations (HIP-1340): the code of a contract runs at the address of an account."""
 
 from ledger.stream.record.compose import account
-from mirror.demo.network import Action, Network, NotPossible
+from mirror.demo.actions.contracts import sending
+from mirror.demo.actions.contracts.sending import find_contract, find_ethereum_sender
+from mirror.demo.evm.solidity import call_data
+from mirror.demo.network import Action, Network, NotPossible, both
 from mirror.demo.world.accounts import NO_DELEGATION
 
 _MOST, _ENDING = 8, 0.3
+_GAS = 120_000
 
 
 def delegate(network: Network) -> None:
@@ -23,4 +27,16 @@ def delegate(network: Network) -> None:
     network.submit("cryptoUpdateAccount", body, payer=holder.number)
 
 
-ACTIONS = (Action(delegate, 0),)
+def delegate_by_ethereum(network: Network) -> None:
+    """Delegate to a counter with the Ethereum transaction that calls it.
+
+    Record files have no state of accounts, so a child transaction tells of the delegation.
+    """
+    sender, counter = both(find_ethereum_sender(network), find_contract(network, "Counter"))
+    called = network.world.accounts[counter.number]
+    if not sending.can_pay(sender, _GAS):
+        raise NotPossible
+    sending.by_ethereum(network, sender, called, call_data("increment()"), gas=_GAS, delegated=called.address)
+
+
+ACTIONS = (Action(delegate, 0), Action(delegate_by_ethereum, 0))

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from ledger.stream.record.compose import TREASURY, transfer_list
+from ledger.stream.record.compose import TREASURY, account, transfer_list
 from mirror.demo.actions.accounts import people
-from mirror.demo.evm.ethereum import EthereumTransaction, SignedTransaction
+from mirror.demo.evm.ethereum import Access, Authorization, EthereumTransaction, SignedTransaction, authorize
 from mirror.demo.evm.execution import Request
 from mirror.demo.evm.run import GAS_PRICE, Run, contract_id
 from mirror.demo.evm.solidity import call_data
@@ -14,13 +14,17 @@ from mirror.demo.keys.wallet import EcdsaWallet
 from mirror.demo.network import Network, NotPossible
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
-from mirror.values.ethereum import EIP_1559, EIP_2930, LEGACY, created_address
+from mirror.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
 from mirror.values.hapi import FileID
 
 _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
 _ETHEREUM_SHARE = 0.6
 _GAS = 300_000  # of transactions that are never run
+_WITH_RESULT = 0.5  # share of the transactions out of turn whose record has a result
+_ANNOUNCING = 0.3  # share of the transactions with an access list that is not empty
+
+WRONG_NONCE = "WRONG_NONCE"
 
 
 @cache
@@ -82,16 +86,21 @@ def by_ethereum(
     value: int = 0,
     around: Iterable[Account] = (),
     file: int | None = None,
+    delegated: bytes | None = None,
 ) -> Result:
     """Send an Ethereum transaction; without `called` it creates a contract. `file` holds its call data.
 
-    Its sender pays for the gas, and the relay that submits it pays the rest.
+    Its sender pays for the gas, and the relay that submits it pays the rest. With `delegated` the sender
+    also delegates to the code at that address, which takes one more nonce (EIP-7702).
     """
-    signed = _signed(network, sender, called, data, gas=gas, value=value)
+    authorizations = () if delegated is None else _authorizations(network, sender, delegated)
+    signed = _signed(
+        network, sender, called, data, gas=gas, value=value, file=file, authorizations=authorizations
+    )
     created = b"" if called else created_address(sender.address, sender.nonce)
     request = Request(sender.address, data, gas, value, called.address if called else b"", created)
     run = Run(network, sender, request, (called, *around) if called else around)
-    sender.nonce += 1
+    sender.nonce += 1 if delegated is None else 2
     paying, fee = relay(network), network.fee("cryptoTransfer")
     transfers = {paying.number: -fee, network.composer.fee_account: fee + run.gas_fee}
     # A relay may send for itself.
@@ -116,21 +125,55 @@ def by_ethereum(
         fee=fee,
         sidecars=run.sidecars(),
     )
-    return run.finish(composed, signed.hash, payer=paying.number)
+    if delegated is not None:
+        sender.delegation = delegated
+        body = {"accountIDToUpdate": account(sender.number), "delegation_address": delegated}
+        network.submit("cryptoUpdateAccount", body, payer=paying.number, parent=composed, nonce=1)
+    return run.finish(composed, signed.hash, payer=paying.number, ethereum=signed.raw)
 
 
 def out_of_turn(network: Network, sender: Account, called: Account, data: bytes) -> None:
-    """Send an Ethereum transaction with a nonce that is not the sender's next one. It is not run."""
+    """Send an Ethereum transaction with a nonce that is not the sender's next one.
+
+    It is not run; sometimes the record has a result all the same.
+    """
     late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
     signed = _signed(network, late, called, data, gas=_GAS, value=0)
-    network.submit(
+    record: dict[str, Any] = {"ethereum_hash": signed.hash}
+    has_result = network.choose.random() < _WITH_RESULT
+    if has_result:
+        record["contractCallResult"] = {
+            "contractID": contract_id(called.number),
+            "errorMessage": WRONG_NONCE,
+            "gas": _GAS,
+            "functionParameters": data,
+            "sender_id": account(sender.number),
+        }
+    composed = network.submit(
         "ethereumTransaction",
         _body(signed, None),
         payer=relay(network).number,
-        record={"ethereum_hash": signed.hash},
-        result="WRONG_NONCE",
+        record=record,
+        result=WRONG_NONCE,
         fee=network.fee("cryptoTransfer"),
     )
+    if has_result:
+        network.world.contracts.results.append(
+            Result(
+                consensus_timestamp=composed.consensus_timestamp,
+                contract=called.number,
+                sender=sender.number,
+                hash=signed.hash,
+                result=WRONG_NONCE,
+                gas_limit=_GAS,
+                gas_used=0,
+                amount=0,
+                parameters=data,
+                output=b"",
+                error=WRONG_NONCE,
+                ethereum=signed.raw,
+            )
+        )
 
 
 def beyond_means(network: Network, sender: Account, called: Account) -> None:
@@ -148,7 +191,10 @@ def beyond_means(network: Network, sender: Account, called: Account) -> None:
     )
     at = composed.consensus_timestamp
     network.world.contracts.results.append(
-        Result(at, None, paying.number, signed.hash, result, _GAS, 0, value, b"", b"", result)
+        Result(
+            *(at, None, paying.number, signed.hash, result, _GAS, 0, value, b"", b"", result),
+            ethereum=signed.raw,
+        )
     )
 
 
@@ -163,12 +209,46 @@ def relay(network: Network) -> Account:
 
 
 def _signed(
-    network: Network, sender: Account, called: Account | None, data: bytes, *, gas: int, value: int
+    network: Network,
+    sender: Account,
+    called: Account | None,
+    data: bytes,
+    *,
+    gas: int,
+    value: int,
+    file: int | None = None,
+    authorizations: tuple[Authorization, ...] = (),
 ) -> SignedTransaction:
-    (kind,) = network.choose.choices(_TYPES, _TYPE_WEIGHTS)
+    (kind,) = (EIP_7702,) if authorizations else network.choose.choices(_TYPES, _TYPE_WEIGHTS)
     to = called.address if called else b""
-    wrapped = EthereumTransaction(kind, sender.nonce, GAS_PRICE, gas, to, value, data)
+    access: tuple[Access, ...] = ()
+    if kind != LEGACY and called and file is None and network.choose.random() < _ANNOUNCING:
+        access = _access_list(network, called)
+    wrapped = EthereumTransaction(
+        *(kind, sender.nonce, GAS_PRICE, gas, to, value, data),
+        access_list=access,
+        authorizations=authorizations,
+    )
     return wrapped.sign(wallet(sender.number))
+
+
+def _access_list(network: Network, called: Account) -> tuple[Access, ...]:
+    """Return an access list that names the called account, with some slots if it is a contract.
+
+    The network neither charges for it nor makes anything cheaper by it.
+    """
+    contract = network.world.contracts.deployed.get(called.number)
+    slots = sorted(contract.slots) if contract else []
+    return (Access(called.address, tuple(slots[: network.choose.randrange(3)])),)
+
+
+def _authorizations(network: Network, sender: Account, delegated: bytes) -> tuple[Authorization, ...]:
+    """Return the delegation of the sender itself, now and then with one of somebody else that is outdated."""
+    own = authorize(wallet(sender.number), delegated, sender.nonce + 1)
+    other = find_ethereum_sender(network)
+    if other is None or other is sender or network.choose.random() < 0.5:
+        return (own,)
+    return own, authorize(wallet(other.number), delegated, other.nonce + 5)
 
 
 def _body(signed: SignedTransaction, file: int | None) -> dict[str, Any]:

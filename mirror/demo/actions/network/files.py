@@ -32,7 +32,7 @@ _HBARS = 30_000
 _FIRST_CENTS = 360_000
 _FEWEST_CENTS, _MOST_CENTS = 90_000, 900_000
 # Price of a unit of gas in thousandths of a tinycent, for the functions that use gas: call, create, Ethereum.
-_GAS, _WITH_GAS = 852_000, (6, 7, 84)
+GAS, _WITH_GAS = 852_000, (6, 7, 84)
 _FEE_SCHEDULE_YEARS = 10 * 365 * 24 * 3600
 _PROPERTIES = {
     "ledger.id": "0x03",
@@ -143,7 +143,7 @@ def _next_hour(network: Network) -> int:
 def _fee_schedule(network: Network) -> bytes:
     """Return the serialized fee schedule: functions without gas have a price of their own."""
     priced = [
-        {"hederaFunctionality": function, "fees": [{"servicedata": {"gas": _GAS}}]} for function in _WITH_GAS
+        {"hederaFunctionality": function, "fees": [{"servicedata": {"gas": GAS}}]} for function in _WITH_GAS
     ]
     for function in range(1, 60):
         if function not in _WITH_GAS:
