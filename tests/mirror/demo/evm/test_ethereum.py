@@ -1,11 +1,15 @@
 from typing import Any
 
 import pytest
+import rlp
+from coincurve import PublicKey
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
+from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 
-from mirror.demo.evm.ethereum import EthereumTransaction
+from mirror.demo.evm.ethereum import Access, EthereumTransaction, authorize
 from mirror.demo.keys.wallet import EcdsaWallet
 from mirror.values import ethereum
+from mirror.values.hashes import keccak256
 
 WALLET = EcdsaWallet("ethereum")
 TO, DATA = b"\xaa" * 20, b"\0\1call data"
@@ -35,3 +39,29 @@ def test_a_transaction_whose_call_data_is_in_a_file_keeps_its_signature_and_hash
     submitted = ethereum.decode(sent.without_data().raw)
     assert (submitted.call_data, submitted.to_address) == (b"", b"")
     assert submitted.computed_hash(DATA) == sent.hash
+
+
+def test_an_access_list_is_announced_and_signed():
+    sent = signed(ethereum.EIP_1559, access_list=(Access(TO, (0, 2**255)), Access(b"\xbb" * 20)))
+
+    decoded = CancunTransactionBuilder.decode(sent.raw)
+    assert decoded.sender == WALLET.evm_address
+    announced = [(each.account, each.storage_keys) for each in decoded.access_list]
+    assert announced == [(TO, (0, 2**255)), (b"\xbb" * 20, ())]
+
+
+def test_a_transaction_with_a_delegation_names_its_signer_and_that_of_the_delegation():
+    other = EcdsaWallet("somebody else")
+    delegation = authorize(other, TO, 3)
+    sent = signed(ethereum.EIP_7702, authorizations=(delegation,))
+
+    decoded = PragueTransactionBuilder.decode(sent.raw)
+    assert (decoded.sender, decoded.hash) == (WALLET.evm_address, sent.hash)
+    (authorization,) = decoded.authorization_list
+    assert (authorization.chain_id, authorization.address, authorization.nonce) == (298, TO, 3)
+    message = keccak256(b"\5" + rlp.encode([298, TO, 3]))
+    signature = delegation.r.to_bytes(32, "big") + delegation.s.to_bytes(32, "big")
+    public = PublicKey.from_signature_and_message(
+        signature + bytes((delegation.recovery_id,)), message, hasher=None
+    )
+    assert public.format() == other.public
