@@ -45,8 +45,8 @@ def record(raw: bytes, *, hbar: bool, single: bool) -> dict[str, Any]:
             {"address": _hex(address, 40), "storage_keys": [_hex(key, 64) for key in keys]}
             for address, keys in sent.get("access_list", [])
         ],
-        "r": _hex(sent["r"], 64),
-        "s": _hex(sent["s"], 64),
+        "r": _hex(sent["r"], 0),
+        "s": _hex(sent["s"], 0),
     }
     for name in ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"):
         shown[name] = hex(_number(sent[name]) // unit) if name in sent else "0x"
