@@ -46,7 +46,7 @@ def test_an_access_list_is_announced_and_signed():
 
     decoded = CancunTransactionBuilder.decode(sent.raw)
     assert decoded.sender == WALLET.evm_address
-    announced = [(each.account, each.storage_keys) for each in decoded.access_list]
+    announced = [(to, slots) for to, slots in decoded.access_list]
     assert announced == [(TO, (0, 2**255)), (b"\xbb" * 20, ())]
 
 
