@@ -63,6 +63,11 @@ SETTINGS = (
             "Show the delegation addresses of accounts and the authorization lists of contract results "
             "(EIP-7702)."),
     Setting("rest.response.compression", True, "Compress answers for clients that accept it."),
+    Setting("rest.response.keepAliveTimeout", "620s",
+            "How long the web server keeps a connection without a request, and waits for a request's "
+            "headers. A load balancer in front must let connections go sooner, or it sends requests to "
+            "closed ones.",
+            unit="duration", low=1, high=86400),
     Setting("rest.response.includeHostInLink", False,
             "Begin links to the next page with the scheme, the host and the configured port."),
     Setting("rest.cache.response.enabled", True,

@@ -74,6 +74,7 @@ def check_port() -> None:
 def serve() -> None:
     """Serve until SIGTERM or SIGINT, in a process that ends with its parent."""
     from granian.constants import Interfaces
+    from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
     from mirror.node.web.workers import Server
@@ -92,6 +93,9 @@ def serve() -> None:
         blocking_threads=threads + _WAITING_THREADS,
         blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000)
+        ),
         log_level=LogLevels.warning,
         respawn_failed_workers=True,
         workers_kill_timeout=_STOP_SECONDS,

@@ -102,3 +102,23 @@ def test_every_default_is_a_value_the_operator_could_give(setting):
     if setting.default_text:
         given = load({setting.variable: setting.default_text})[setting.name]
         assert given == load({})[setting.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("common.databaseStartup.enabled", True),
+        ("common.databaseStartup.interval", 2),
+        ("common.databaseStartup.timeout", 300),
+        ("common.databaseStartup.validationTimeout", 2),
+        ("common.databaseStartup.connectTimeout", 2),
+        ("importer.downloader.timeout", 5),
+        ("importer.parser.record.entity.staking.chunkSize", 500_000),
+        ("importer.parser.record.entity.staking.chunkDelay", 10),
+        ("rest.query.maxRepeatedQueryParameters", 100),
+        ("rest.response.keepAliveTimeout", 620),
+        ("rest.users", "[]"),
+    ],
+)
+def test_a_setting_that_others_know_by_its_name_has_their_default(name, default):
+    assert load({})[name] == default
