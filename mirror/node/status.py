@@ -1,6 +1,6 @@
 """The status of the node: what it is doing, how far behind it is and, when it is stuck, why.
 
-Source: loader_state, which the loader writes; its lock in PostgreSQL; the last block; passed_over.
+Source: loader_state, which the loader writes; its lock in PostgreSQL; the last block; passed_over; backfill.
 """
 
 import json
@@ -14,6 +14,7 @@ from django.db import connection
 from mirror import config
 from mirror.config import clock
 from mirror.models import LOADER_LOCK, LoaderState
+from mirror.node.upgrading import remaining
 from mirror.values import timestamp, transaction_types
 from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -65,6 +66,7 @@ class Status:
     running: bool
     now: int
     passed_over: Sequence[Mapping[str, Any]] = ()
+    upgrade: remaining.Upgrade = remaining.Upgrade((), False)
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
@@ -85,9 +87,9 @@ class Status:
     def sentence(self) -> str:
         """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do.
 
-        A second sentence names the transactions that are missing for good.
+        Further sentences say what is left of an upgrade, and which transactions are missing for good.
         """
-        return f"{self._doing} {self._missing}".rstrip()
+        return " ".join(part for part in (self._doing, self.upgrade.sentence, self._missing) if part)
 
     @property
     def _doing(self) -> str:
@@ -204,7 +206,7 @@ def read() -> Status:
         cursor.execute(_RUNNING, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
         running, passed_over = cursor.fetchone()
     loader, block = LoaderState.objects.values().first(), Block(*row) if row else None
-    return Status(block, loader, running, clock.now_ns(), json.loads(passed_over))
+    return Status(block, loader, running, clock.now_ns(), json.loads(passed_over), remaining.read())
 
 
 # WORDS

@@ -24,8 +24,14 @@ def make_tables(say: Callable[[str], None]) -> None:
 
 def are_current() -> bool:
     """Return whether every migration is applied."""
+    return not missing()
+
+
+def missing() -> list[str]:
+    """Return the migrations that are not applied, by app and name."""
     executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
 
 
 def _check_foreign_tables() -> None:

@@ -28,12 +28,15 @@ from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
 from mirror.node.postgres.folders import make_passable
 from mirror.node.postgres.place import place
+from mirror.node.upgrading import remaining
 from mirror.node.web import server as web
 from mirror.processes import signals
 
 Say = Callable[[str], None]
 
 _WATCH_SECONDS = 0.1
+_TABLES_SECONDS = 1.0
+_MIGRATIONS_NAMED = 4
 _GOES_ON = """  Live      .venv/bin/python manage.py up --live
             once this is stopped, lets the demo network go on: a block every two seconds
 """
@@ -48,8 +51,8 @@ def serve(say: Say) -> None:
         web.check_port()
         web.check_settings()
         with database.ready(say) as server:
-            if not tables.are_current():
-                say("Some tables are missing or old: `manage.py migrate` makes them.")
+            _wait_for_tables(say)
+            _say_what_is_left(say)
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
@@ -77,6 +80,8 @@ def up(say: Say, *, live: bool = False) -> None:
             stored_network.check()
             access.make_admin(settings.DATA_DIR)
             parts = {}
+            if remaining.names():
+                parts["upgrade"] = partial(_upgrade_process, say)
             if follows():
                 parts["loader"] = partial(_loader_process, say)
             elif has_demo:
@@ -138,6 +143,36 @@ def _loader_process(say: Say) -> None:
 
     signals.end_with_parent()
     following.keep_following(say)
+
+
+def _upgrade_process(say: Say) -> None:
+    # Only this process needs it.
+    from mirror.node.upgrading import runner
+    from mirror.node.upgrading.display import lines
+
+    signals.end_with_parent()
+    runner.run(lines(say), signals.stop_event())
+
+
+def _wait_for_tables(say: Say) -> None:
+    """Wait until every migration is applied: without its tables a server could only give errors."""
+    said: list[str] = []
+    while missing := tables.missing():
+        if missing != said:
+            named = ", ".join(missing[:_MIGRATIONS_NAMED]) + (
+                f" and {len(missing) - _MIGRATIONS_NAMED} more" if len(missing) > _MIGRATIONS_NAMED else ""
+            )
+            say(
+                "Some tables are missing or old: `manage.py migrate` makes them. The web server waits for "
+                f"{named}."
+            )
+            said = missing
+        time.sleep(_TABLES_SECONDS)
+
+
+def _say_what_is_left(say: Say) -> None:
+    if (upgrade := remaining.read()).left and not upgrade.running:
+        say(upgrade.sentence)
 
 
 def _answers() -> bool:

@@ -1,0 +1,59 @@
+"""hbar allowances that contracts have spent through the token system contract.
+
+Older releases lowered the allowance of the payer. To do this twice would be wrong: the position of the
+backfill sees to it that it is done once.
+"""
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.persist import Persist
+from mirror import config
+from mirror.db.backfill import Backfill, Piece, changed
+from mirror.values import entity_id
+
+TOKEN_SYSTEM_CONTRACT_NUM = 359
+
+# For each approved transfer the spender's allowance is lowered and that of the payer is given back, except
+# those granted later. Rows are locked in the order of their key. Indexes: contract_result__id_timestamp,
+# crypto_transfer__consensus_timestamp, the primary key of crypto_allowance.
+_MOVE = """
+    with spent as (
+        select c.entity_id as owner, r.sender_id, c.payer_account_id, c.amount, r.consensus_timestamp
+        from contract_result r
+        join crypto_transfer c on c.consensus_timestamp = r.consensus_timestamp
+            and c.consensus_timestamp > %(after)s and c.consensus_timestamp <= %(to)s
+        where r.consensus_timestamp > %(after)s and r.consensus_timestamp <= %(to)s
+            and r.contract_id = %(system_contract)s and r.sender_id is not null
+            and c.is_approval and c.amount < 0 and c.payer_account_id <> r.sender_id
+            and c.errata is distinct from 'DELETE'
+    ), entry as (
+        select owner, sender_id as spender, amount, consensus_timestamp from spent
+        union all
+        select owner, payer_account_id, -amount, consensus_timestamp from spent
+    ), total as (
+        select a.owner, a.spender, sum(entry.amount)::bigint as amount
+        from entry join crypto_allowance a on a.owner = entry.owner and a.spender = entry.spender
+        where lower(a.timestamp_range) < entry.consensus_timestamp
+        group by a.owner, a.spender
+    ), locked as (
+        select a.owner, a.spender from crypto_allowance a join total using (owner, spender)
+        order by a.owner, a.spender for update of a
+    )
+    update crypto_allowance a
+    set amount = least(greatest(a.amount + total.amount, 0), a.amount_granted)
+    from total join locked using (owner, spender)
+    where a.owner = total.owner and a.spender = total.spender"""
+
+
+def move(cursor: CursorWrapper, piece: Piece) -> int:
+    shard, realm = config.value("common.shard"), config.value("common.realm")
+    system_contract = entity_id.encode(shard, realm, TOKEN_SYSTEM_CONTRACT_NUM)
+    return changed(cursor, _MOVE, piece, system_contract=system_contract)
+
+
+SPENT_BY_CONTRACTS = Backfill(
+    name="contract_allowances",
+    table="contract_result",
+    change=move,
+    is_needed=lambda _: Persist().track_allowance,
+)

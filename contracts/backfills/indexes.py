@@ -1,0 +1,106 @@
+"""transaction_index of contract results and logs: their place in the block as Ethereum tools count it.
+
+Older releases wrote the transaction's own position in the block. The rules are those of `handlers.positions`.
+"""
+
+from django.db.backends.utils import CursorWrapper
+
+from mirror import config
+from mirror.db.backfill import Backfill, Piece
+from mirror.values import entity_id
+from mirror.values.transaction_types import NUMBERS
+
+CONTRACT_TYPES = [NUMBERS[name] for name in ("CONTRACTCALL", "CONTRACTCREATEINSTANCE", "ETHEREUMTRANSACTION")]
+WRONG_NONCE = 312
+HOOKS_NUM = 365
+
+# A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
+_IS_ROOT = """(
+                t.parent_consensus_timestamp is null
+                or t.parent_consensus_timestamp > t.consensus_timestamp
+                or not exists (
+                    select from contract_result p where p.consensus_timestamp = t.parent_consensus_timestamp
+                ) and not exists (
+                    select from contract_result h
+                    where h.contract_id = %(hooks)s and h.consensus_timestamp < t.consensus_timestamp
+                        and h.consensus_timestamp > t.parent_consensus_timestamp
+                ))"""
+
+# Each such transaction takes the next place of its block; what it causes shares the place. Indexes: the
+# primary keys of contract_result, contract_log, transaction and record_file; contract_result__id_timestamp.
+_RENUMBER = f"""
+    with result as (
+        select r.consensus_timestamp, coalesce(t.type = any(%(types)s), false) as of_contract,
+            r.contract_id = %(hooks)s or {_IS_ROOT} as is_root, r.transaction_result
+        from contract_result r
+        left join transaction t on t.consensus_timestamp = r.consensus_timestamp
+            and t.consensus_timestamp > %(after)s and t.consensus_timestamp <= %(to)s
+        where r.consensus_timestamp > %(after)s and r.consensus_timestamp <= %(to)s
+    ), log as (
+        select l.consensus_timestamp, {_IS_ROOT} as is_root
+        from (
+            select distinct consensus_timestamp from contract_log
+            where consensus_timestamp > %(after)s and consensus_timestamp <= %(to)s
+        ) l
+        left join transaction t on t.consensus_timestamp = l.consensus_timestamp
+            and t.consensus_timestamp > %(after)s and t.consensus_timestamp <= %(to)s
+        where not coalesce(t.type = any(%(types)s), false)
+    ), seen as (
+        select consensus_timestamp, bool_or(is_root) as is_root from (
+            select consensus_timestamp, is_root from result
+            where of_contract and transaction_result <> %(wrong_nonce)s
+            union all
+            select consensus_timestamp, is_root from log
+            where is_root or not exists (
+                select from result where result.consensus_timestamp = log.consensus_timestamp)
+        ) both_kinds
+        group by consensus_timestamp
+    ), place as (
+        select seen.consensus_timestamp,
+            nullif(count(*) filter (where is_root) over (
+                partition by block.consensus_end order by seen.consensus_timestamp), 0) - 1 as index
+        from seen
+        cross join lateral (
+            select consensus_end from record_file
+            where consensus_end >= seen.consensus_timestamp order by consensus_end limit 1
+        ) block
+    ), renumbered_result as (
+        update contract_result r set transaction_index = place.index
+        from result left join place using (consensus_timestamp)
+        where r.consensus_timestamp = result.consensus_timestamp
+            and r.transaction_index is distinct from place.index
+        returning 1
+    ), renumbered_log as (
+        update contract_log l set transaction_index = place.index
+        from (
+            select distinct consensus_timestamp from contract_log
+            where consensus_timestamp > %(after)s and consensus_timestamp <= %(to)s
+        ) logged left join place using (consensus_timestamp)
+        where l.consensus_timestamp = logged.consensus_timestamp
+            and l.transaction_index is distinct from place.index
+        returning 1
+    )
+    select (select count(*) from renumbered_result) + (select count(*) from renumbered_log)"""
+
+
+def renumber(cursor: CursorWrapper, piece: Piece) -> int:
+    shard, realm = config.value("common.shard"), config.value("common.realm")
+    cursor.execute(
+        _RENUMBER,
+        piece._asdict()
+        | {
+            "types": CONTRACT_TYPES,
+            "hooks": entity_id.encode(shard, realm, HOOKS_NUM),
+            "wrong_nonce": WRONG_NONCE,
+        },
+    )
+    return int(cursor.fetchone()[0])
+
+
+TRANSACTION_INDEX = Backfill(
+    name="transaction_index",
+    table="record_file",
+    key="consensus_end",
+    first="consensus_start",
+    change=renumber,
+)

@@ -1,0 +1,52 @@
+"""Ethereum transactions in weibars: their prices, value and lists as the RLP has them.
+
+Older releases stored tinybars, and no lists as JSON. A row that can't be decoded stays as it is; readers know
+it by in_weibars.
+"""
+
+import json
+
+from django.db.backends.utils import CursorWrapper
+
+from mirror.db.backfill import Backfill, Piece
+from mirror.values import ethereum
+from mirror.values.ethereum import InvalidEthereumData
+
+_ROWS = """
+    select consensus_timestamp, data from ethereum_transaction
+    where consensus_timestamp > %(after)s and consensus_timestamp <= %(to)s and not in_weibars"""
+_UPDATE = """
+    update ethereum_transaction set gas_price = %s, max_fee_per_gas = %s, max_priority_fee_per_gas = %s,
+        value = %s, access_list = %s::jsonb, authorization_list = %s::jsonb, in_weibars = true
+    where consensus_timestamp = %s"""
+
+
+def decode(cursor: CursorWrapper, piece: Piece) -> int:
+    cursor.execute(_ROWS, piece._asdict())
+    changes = []
+    for at, data in cursor.fetchall():
+        try:
+            decoded = ethereum.decode(bytes(data))
+        except InvalidEthereumData:
+            continue
+        changes.append(
+            (
+                decoded.gas_price,
+                decoded.max_fee_per_gas,
+                decoded.max_priority_fee_per_gas,
+                ethereum.signed_bytes(decoded.value),
+                _json(decoded.access_list),
+                _json(decoded.authorization_list),
+                at,
+            )
+        )
+    if changes:
+        cursor.executemany(_UPDATE, changes)
+    return len(changes)
+
+
+def _json(items: object) -> str | None:
+    return None if items is None else json.dumps(items)
+
+
+WEIBARS = Backfill(name="ethereum_weibars", table="ethereum_transaction", change=decode)

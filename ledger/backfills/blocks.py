@@ -1,0 +1,93 @@
+"""Times of blocks whose transactions were not in the order of time: they lay outside of their block."""
+
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.stream.block import block_file
+from mirror import config
+from mirror.db.backfill import Backfill, Piece
+
+# Before these, no block of the network was concerned.
+_SINCE = {"mainnet": 1_769_558_400_000_000_000, "testnet": 1_766_966_400_000_000_000}
+
+# Blocks with fewer stored transactions than they count, with the ends of their neighbours. Indexes: the
+# primary keys of record_file and transaction.
+_TOO_NARROW = """
+    select f.consensus_start, f.consensus_end, f.count - stored.count, coalesce(before.consensus_end, -1),
+        coalesce(later.consensus_start, 9223372036854775807)
+    from record_file f
+    cross join lateral (
+        select count(*) from transaction
+        where consensus_timestamp between f.consensus_start and f.consensus_end
+    ) stored
+    left join lateral (
+        select consensus_end from record_file
+        where consensus_end < f.consensus_end order by consensus_end desc limit 1
+    ) before on true
+    left join lateral (
+        select consensus_start from record_file
+        where consensus_end > f.consensus_end order by consensus_end limit 1
+    ) later on true
+    where f.consensus_end > %(after)s and f.consensus_end <= %(to)s and f.count > stored.count
+    order by f.consensus_end desc"""
+_BEFORE = """
+    select consensus_timestamp from transaction
+    where consensus_timestamp < %(start)s and consensus_timestamp > %(previous_end)s
+    order by consensus_timestamp desc limit %(missing)s"""
+_AFTER = """
+    select consensus_timestamp from transaction
+    where consensus_timestamp > %(end)s and consensus_timestamp < %(next_start)s
+    order by consensus_timestamp limit %(missing)s"""
+
+
+class _Narrow(NamedTuple):
+    """A block that lacks transactions, and the end and the start of its neighbours."""
+
+    start: int
+    end: int
+    missing: int
+    previous_end: int
+    next_start: int
+
+
+def widen(cursor: CursorWrapper, piece: Piece) -> int:
+    """Take the missing transactions just before a block into it, then those just after it."""
+    cursor.execute(_TOO_NARROW, piece._asdict())
+    widened = 0
+    for row in cursor.fetchall():
+        block = _Narrow(*row)
+        cursor.execute(_BEFORE, block._asdict())
+        before = [at for (at,) in cursor.fetchall()]
+        cursor.execute(_AFTER, block._asdict() | {"missing": block.missing - len(before)})
+        after = [at for (at,) in cursor.fetchall()]
+        if not before and not after:
+            continue
+        start, end = min([block.start, *before]), max([block.end, *after])
+        cursor.execute(
+            "update record_file set consensus_start = %s, consensus_end = %s where consensus_end = %s",
+            [start, end, block.end],
+        )
+        if end != block.end:
+            cursor.execute(
+                "update sidecar_file set consensus_end = %s where consensus_end = %s", [end, block.end]
+            )
+        widened += 1
+    return widened
+
+
+def _began_with_record_files(cursor: CursorWrapper) -> bool:
+    cursor.execute("select version from record_file order by consensus_end limit 1")
+    row = cursor.fetchone()
+    return row is not None and row[0] < block_file.VERSION
+
+
+TIMES = Backfill(
+    name="block_times",
+    table="record_file",
+    key="consensus_end",
+    first="consensus_start",
+    change=widen,
+    is_needed=_began_with_record_files,
+    oldest=lambda _: _SINCE.get(config.value("network"), 0),
+)

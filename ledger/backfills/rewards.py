@@ -1,0 +1,74 @@
+"""Pending rewards of stakers who have not been rewarded for a year, and of those whose node is gone.
+
+An account keeps the rewards of its last 365 periods. Older releases valued those it lost by its last stake.
+"""
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.persist import Persist
+from mirror.db.backfill import Backfill, Piece, changed
+
+# The stake of a period is that of the version at the end of the period. Indexes: the primary keys of entity
+# and entity_stake, node_stake__epoch_day, entity_stake_history__id_lower_timestamp.
+_LONG_STAKES = """
+    with last as (select max(end_stake_period) as period from entity_stake),
+    earned as (
+        select s.id, coalesce(sum(
+            coalesce(past.stake_total_start, s.stake_total_start) / 100000000 * n.reward_rate
+        ), 0)::bigint as reward
+        from entity_stake s
+        join entity e on e.id = s.id
+        cross join last
+        left join node_stake n on n.node_id = s.staked_node_id_start
+            and n.epoch_day > s.end_stake_period - 365 and n.epoch_day <= s.end_stake_period
+        left join lateral (
+            select version.stake_total_start from (
+                select h.stake_total_start, h.timestamp_range from entity_stake_history h
+                where h.id = s.id and lower(h.timestamp_range) <= n.consensus_timestamp
+                order by lower(h.timestamp_range) desc limit 1
+            ) version where version.timestamp_range @> n.consensus_timestamp
+        ) past on true
+        where s.id > %(after)s and s.id <= %(to)s
+            and e.stake_period_start >= 0 and e.stake_period_start < last.period - 365
+        group by s.id
+    )
+    update entity_stake s set pending_reward = earned.reward
+    from earned where earned.id = s.id and s.pending_reward <> earned.reward"""
+
+_GONE_NODES = """
+    update entity_stake s set pending_reward = 0
+    where s.id > %(after)s and s.id <= %(to)s and s.pending_reward <> 0
+        and (select max(epoch_day) from node_stake n where n.node_id = s.staked_node_id_start)
+            < s.end_stake_period - 364"""
+
+
+def value_long_stakes(cursor: CursorWrapper, piece: Piece) -> int:
+    return changed(cursor, _LONG_STAKES, piece)
+
+
+def forget_gone_nodes(cursor: CursorWrapper, piece: Piece) -> int:
+    return changed(cursor, _GONE_NODES, piece)
+
+
+def _highest_account(cursor: CursorWrapper) -> int | None:
+    cursor.execute("select max(id) from entity_stake")
+    (highest,) = cursor.fetchone()
+    return None if highest is None else int(highest)
+
+
+LONG_STAKES = Backfill(
+    name="long_stakes_rewards",
+    table="entity_stake",
+    key="id",
+    newest=_highest_account,
+    change=value_long_stakes,
+    is_needed=lambda _: Persist().pending_reward,
+)
+GONE_NODES = Backfill(
+    name="gone_nodes_rewards",
+    table="entity_stake",
+    key="id",
+    newest=_highest_account,
+    change=forget_gone_nodes,
+    is_needed=lambda _: Persist().pending_reward,
+)

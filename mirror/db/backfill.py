@@ -1,0 +1,74 @@
+"""Backfills: changes of rows that an older release has written, in small pieces, from the newest row down.
+
+An app declares what a piece changes; `mirror.node.upgrading` runs the pieces. Each is a transaction of its
+own, which also moves the backfill's position. So every row is changed once, wherever a backfill is stopped.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+#: What each one changes, in the order in which they are run: first what readers need most.
+TITLES = {
+    "synthetic_index": "the index of synthetic logs",
+    "ethereum_weibars": "weibars of Ethereum transactions",
+    "block_times": "times of blocks",
+    "duplicate_logs": "transfers logged twice",
+    "synthetic_logs": "marks of synthetic logs",
+    "message_hashes": "hashes of messages with fees",
+    "transaction_index": "transaction indexes of contract results",
+    "contract_allowances": "allowances spent by contracts",
+    "long_stakes_rewards": "rewards of long-term stakers",
+    "gone_nodes_rewards": "rewards of stakers to nodes that are gone",
+}
+
+
+class Piece(NamedTuple):
+    """The keys above `after`, up to and including `to`."""
+
+    after: int
+    to: int
+
+
+def changed(cursor: CursorWrapper, statement: str, piece: Piece, **values: Any) -> int:
+    """Execute a statement about a piece; return the number of rows that it has changed."""
+    cursor.execute(statement, piece._asdict() | values)
+    return int(cursor.rowcount)
+
+
+def _everywhere(cursor: CursorWrapper) -> bool:
+    return True
+
+
+def _from_the_first(cursor: CursorWrapper) -> int | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backfill:
+    """A backfill that goes through a table by a key, which has an index.
+
+    `change` changes the rows of a piece and returns their number. `is_needed` may say that nothing is to be
+    done, and `oldest` the key up to which nothing is. `first` is the column of the smallest time of a row, if
+    that is not the key. A key that is no consensus timestamp has `newest`.
+    """
+
+    name: str
+    table: str
+    key: str = "consensus_timestamp"
+    first: str = ""
+    change: Callable[[CursorWrapper, Piece], int]
+    is_needed: Callable[[CursorWrapper], bool] = _everywhere
+    oldest: Callable[[CursorWrapper], int | None] = _from_the_first
+    newest: Callable[[CursorWrapper], int | None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexBuild:
+    """An index that is built while its table is in use; the remains of an interrupted attempt go first."""
+
+    name: str
+    index: str
+    statement: str
