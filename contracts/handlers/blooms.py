@@ -37,7 +37,9 @@ class Blooms:
             topics = [log[name] for name in _TOPICS if log[name] is not None]
             log["bloom"] = log_bloom.of_log(address["evm"].rjust(_ADDRESS_LENGTH, b"\0"), topics)
             blooms.append(log["bloom"])
-            result = self.results.get(log["consensus_timestamp"])
-            if result is not None:
-                result["bloom"] = log_bloom.union([result.get("bloom") or b"", log["bloom"]])
+            result = self.results.get(log["consensus_timestamp"], {})
+            bloom = result.get("bloom") or b""
+            # Records may hold any bytes in place of a bloom.
+            if len(bloom) in (0, log_bloom.BLOOM_LENGTH):
+                result["bloom"] = log_bloom.union([bloom, log["bloom"]])
         block["logs_bloom"] = log_bloom.union([block["logs_bloom"], *blooms])

@@ -116,6 +116,17 @@ def test_the_bloom_is_of_the_addresses_that_are_looked_up() -> None:
     assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(together,)]
 
 
+@pytest.mark.checklist("SYN-07")
+def test_what_is_no_bloom_in_a_record_stays_as_it_is() -> None:
+    stream = ContractStream()
+    call = stream.call(ran=empty_result(bloom=b"\xff" * 300))
+    transfer(stream, MOVED, parent=call)
+    load(stream.block())
+
+    assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(b"\xff" * 300,)]
+    assert stored("record_file", "logs_bloom") == [(bloom_of(CONTRACT, TRANSFER, A, B),)]
+
+
 @pytest.mark.checklist("SYN-06", "SYN-07")
 def test_without_addresses_a_mark_stands_for_the_bloom() -> None:
     stream = ContractStream()
