@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from ledger.stream.record.compose import SUCCESS, transfer_list
-from mirror.values import wire
+from mirror.values import entity_id, wire
 from mirror.values.hapi import CustomFeeLimit, Key, Transaction, TransactionBody
 from tests.ledger.compose import (
     FAIL_INVALID,
@@ -295,6 +295,34 @@ def test_entities_of_a_transaction_are_stored_if_configured() -> None:
         (at, 3, 1001, SUCCESS, 14),
         (at, 1001, 1001, SUCCESS, 14),
     ]
+
+
+@pytest.mark.checklist("LUT-01")
+def test_entities_of_a_transaction_are_stored_as_they_are_in_a_network_with_a_shard_and_realm() -> None:
+    def member(number: int) -> dict[str, int]:
+        return {"shardNum": 1, "realmNum": 2, "accountNum": number}
+
+    payer, receiver, node = (entity_id.encode(1, 2, number) for number in (1001, 1002, 3))
+    transfers = [(1001, -7), (1002, 4), (98, 1), (800, 1), (802, 1)]
+    stream = Stream()
+    stream.happen(
+        "cryptoTransfer",
+        record={
+            "transferList": {
+                "accountAmounts": [
+                    {"accountID": member(number), "amount": each} for number, each in transfers
+                ]
+            }
+        },
+        whole={"transactionID": {"accountID": member(1001)}, "nodeAccountID": member(3)},
+    )
+
+    with settings(persist__entityTransactions=True, common__shard=1, common__realm=2):
+        load(stream.block())
+
+    assert stored("entity_transaction", "entity_id, payer_account_id") == sorted(
+        (entity, payer) for entity in (payer, receiver, node)
+    )
 
 
 @pytest.mark.checklist("LUT-01")

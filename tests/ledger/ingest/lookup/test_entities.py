@@ -73,6 +73,29 @@ def test_a_long_zero_address_is_the_number_in_it() -> None:
     assert obtainer() == 1234
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_accounts_named_by_aliases_and_addresses_in_turn_are_each_found(together: bool) -> None:
+    stream = Stream()
+    for number, body in ((1001, {"alias": ECDSA_ALIAS}), (1002, {"alias": ED25519_ALIAS})):
+        stream.happen("cryptoCreateAccount", body, receipt(accountID=num(number)))
+    stream.happen("cryptoCreateAccount", {}, receipt(accountID=num(1003)) | {"evm_address": ADDRESS})
+    blocks = [] if together else [stream.block()]
+    for deleted, alias in (
+        (1009, ADDRESS),
+        (1010, ED25519_ALIAS),
+        (1011, ECDSA_ADDRESS),
+        (1012, ECDSA_ALIAS),
+    ):
+        body = {"deleteAccountID": num(deleted), "transferAccountID": {"alias": alias}}
+        stream.happen("cryptoDelete", body)
+
+    load_in_any_batches(*blocks, stream.block())
+
+    assert stored("entity", "id, obtainer_id", "id > 1003") == [
+        (1009, 1003), (1010, 1002), (1011, 1001), (1012, 1001),
+    ]  # fmt: skip
+
+
 @pytest.mark.checklist("ID-04")
 @pytest.mark.parametrize("together", [True, False])
 def test_a_deleted_account_is_not_found(together: bool) -> None:

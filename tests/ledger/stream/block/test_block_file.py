@@ -123,6 +123,25 @@ def test_transactions_of_the_network_itself_are_passed_over():
     assert len(items_of(stream)) == 1
 
 
+def test_state_changes_after_the_last_transaction_of_an_event_are_passed_over():
+    """Block nodes once refused such a block as one with an unexpected item."""
+    stream = BlockStream()
+    first = stream.happen("tokenMint", {"token": TOKEN, "amount": 4}, changes=[supply(13)])
+    stream.change(supply(99), at=first + 1)
+    stream.change(topic(6001), at=first + 2)
+    stream.item(event_header={})
+    stream.change(topic(6002), at=first)
+    last = stream.happen("tokenMint", {"token": TOKEN, "amount": 4}, changes=[supply(17)])
+    stream.change(supply(98), at=last + 1)
+    stream.item(round_header={"round_number": 2})
+    block = stream.block()
+
+    read = read_block_file(block.name, block.data)
+
+    assert [item.record.receipt.newTotalSupply for item in read.items] == [13, 17]
+    assert (read.count, read.consensus_start, read.consensus_end) == (2, first, last)
+
+
 def test_more_than_one_proof_is_allowed():
     stream = BlockStream()
     whole = stream.block()

@@ -332,3 +332,21 @@ def test_values_expire(build, settings_of):
     with connection.cursor() as cursor:
         cursor.execute("update entity set balance = 2")
     assert account(current(), long_zero(2001)).balance == 2
+
+
+@pytest.mark.parametrize("number_first", [True, False])
+def test_an_id_and_an_address_of_the_same_digits_are_remembered_apart(build, number_first):
+    """An address may spell a number, as digits or as bytes, and an id stands before it in the same cache."""
+    digits = b"00000000000000002001"
+    build.entity(2001, type="TOKEN")
+    build.entity(2002, balance=5, evm_address=digits)
+    build.entity(2003, balance=7, evm_address=b"2001" + bytes(16))
+    addresses = [long_zero(2001), digits, b"2001" + bytes(16)]
+    expected = [account and account.entity_id for account in map(current().account, addresses)]
+    cache.forget()
+    for _ in range(2):
+        state = current()
+        order = addresses if number_first else addresses[::-1]
+        found = {address: state.account(address) for address in order}
+        assert [account and account.entity_id for account in map(found.get, addresses)] == expected
+        assert expected[1:] == [2002, 2003]
