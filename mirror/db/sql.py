@@ -129,6 +129,15 @@ def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> li
         cursor = _cursor(wrapper, timeout)
         cursor.execute(statement, values)
         return cursor.fetchall()
+    except psycopg.errors.FeatureNotSupported:
+        wrapper.errors_occurred = True
+        if wrapper.in_atomic_block:
+            raise
+        # "Cached plan must not change result type": a migration has changed a table of a prepared statement.
+        wrapper.connection.execute("deallocate all")
+        cursor = _cursor(wrapper, timeout)
+        cursor.execute(statement, values)
+        return cursor.fetchall()
     except psycopg.Error:
         wrapper.errors_occurred = True
         raise

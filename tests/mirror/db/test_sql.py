@@ -96,6 +96,24 @@ def test_a_connection_that_was_closed_by_the_server_is_replaced():
     assert first != second
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_whose_table_is_changed_between_two_requests_gives_the_new_columns():
+    with psycopg.connect(**_address(), autocommit=True) as other:
+        other.execute("create table changing (a int, b bytea)")
+        other.execute("insert into changing values (1, '\\x01')")
+        statement = "select * from changing where a = %s"
+        try:
+            for _ in range(3):
+                assert fetch(statement, (1,)) == [(1, b"\1")]
+            other.execute("alter table changing drop b")
+            other.execute("alter table changing add b jsonb default '[2]', add c int")
+
+            for _ in range(3):
+                assert fetch(statement, (1,)) == [(1, [2], None)]
+        finally:
+            other.execute("drop table changing")
+
+
 def _address():
     given = connection.get_connection_params()
     return {name: given[name] for name in ("dbname", "user", "password", "host", "port") if given.get(name)}

@@ -8,7 +8,7 @@ from django.conf import settings
 
 PAGE = Path(settings.BASE_DIR, "mirror", "docs", "house.md").read_text()
 # The folders that every app has are listed once, in ledger.
-OF_EVERY_APP = {"admin", "api", "handlers", "models", "queries", "migrations"}
+OF_EVERY_APP = {"admin", "api", "backfills", "handlers", "models", "queries", "migrations"}
 APPS = ("contracts", "tokens", "network")
 
 
