@@ -34,6 +34,29 @@ def test_hbar_transfers_are_stored_with_their_payer_whatever_the_result() -> Non
     ]
 
 
+def test_the_account_that_collects_fees_has_what_records_say() -> None:
+    """HIP-1259: fees go to 0.0.802, and once a day from there to nodes and to 98, 800 and 801."""
+    stream = Stream()
+    stream.create(802)
+    stream.create(1001, 1_000)
+    fee = stream.happen("cryptoTransfer", record={"transferList": transfer_list({1001: -90, 802: 90})})
+    shares = {802: -90, 3: 30, 98: 20, 800: 20, 801: 20}
+    daily = stream.happen(
+        "cryptoTransfer", record={"transferList": transfer_list(shares)}, whole={"memo": "the day's fees"}
+    )
+
+    load_in_any_batches(stream.block())
+
+    assert stored("crypto_transfer", "entity_id, amount", f"consensus_timestamp = {fee}") == [
+        (802, 90),
+        (1001, -90),
+    ]
+    assert stored("crypto_transfer", "entity_id, amount", f"consensus_timestamp = {daily}") == sorted(
+        shares.items()
+    )
+    assert stored("entity", "id, balance", "id in (802, 1001)") == [(802, 0), (1001, 910)]
+
+
 @pytest.mark.checklist("XFER-02")
 def test_a_debit_is_approved_if_the_body_requests_its_account_and_amount() -> None:
     requested = [

@@ -175,6 +175,39 @@ def test_a_network_begins_with_its_bundled_book(network: str, nodes: int) -> Non
     assert len(stored("address_book_entry", "node_id", "length(public_key) > 500")) == nodes
 
 
+@pytest.mark.parametrize(
+    ("network", "start", "name"),
+    [
+        ("mainnet", "", "mainnet"),
+        ("mainnet", "2019-09-13", "mainnet"),
+        ("mainnet", "2026-01-28T18:00:00.803405896Z", "mainnet"),
+        ("mainnet", "2026-01-28T18:00:00.803405897Z", "mainnet-1769623200803405897"),
+        ("mainnet", "2030-01-01", "mainnet-1769623200803405897"),
+        ("testnet", "2025-12-30T18:00:00.294393896Z", "testnet"),
+        ("testnet", "2025-12-30T18:00:00.294393897Z", "testnet-1767117600294393897"),
+        ("previewnet", "2030-01-01", "previewnet"),
+    ],
+)
+def test_a_network_that_is_loaded_from_a_time_on_begins_with_the_latest_book_of_before(
+    network: str, start: str, name: str
+) -> None:
+    with settings(network=network, importer__startDate=start):
+        assert bundled.address_book() == (bundled.FOLDER / f"{name}.bin").read_bytes()
+
+
+def test_a_later_book_is_bundled_by_putting_it_into_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundled, "FOLDER", tmp_path)
+    for name in ("new", "new-5000000000", "new-7000000000", "newer-6000000000"):
+        (tmp_path / f"{name}.bin").write_bytes(name.encode())
+    found = []
+    for second in (0, 4, 5, 6, 7, 8):
+        with settings(network="new", importer__startDate=f"1970-01-01T00:00:0{second}Z"):
+            found.append(bundled.address_book())
+    assert found == [b"new", b"new", *[b"new-5000000000"] * 2, *[b"new-7000000000"] * 2]
+
+
 @pytest.mark.checklist("ADB-05", "ADB-06")
 def test_the_first_book_is_loaded_once_and_ended_by_the_next() -> None:
     stream = Stream()
