@@ -25,8 +25,10 @@ from tests.ledger.stream.block.blocks import (
     BYTECODE,
     FILES,
     NEWER,
+    NODES,
     OLDER,
     OTHER,
+    REGISTERED_NODES,
     STORAGE,
     TOKEN,
     TOKENS,
@@ -207,7 +209,37 @@ def test_a_block_gives_the_rows_of_the_record_file_with_the_same_transactions(
 
     from_block = contents()
     assert len(from_block.pop("record_file")) == len(from_file.pop("record_file")) == 1
+    # Only a block can say that there was no congestion.
+    told, untold = (f'"congestion_pricing_multiplier": {value}' for value in ("0", "null"))
+    from_block["transaction"] = [row.replace(told, untold) for row in from_block["transaction"]]
     assert from_block == from_file
+
+
+@pytest.mark.checklist("TX-20", "TX-23")
+def test_a_block_tells_what_congestion_and_high_volume_cost(tmp_path: Path) -> None:
+    stream = BlockStream()
+    multipliers = {"congestion_pricing_multiplier": 7000, "high_volume_pricing_multiplier": 4000}
+    stream.happen("cryptoTransfer", whole={"high_volume": True}, result=multipliers)
+    stream.happen("cryptoTransfer")
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    columns = "index, high_volume, congestion_pricing_multiplier, high_volume_pricing_multiplier"
+    assert stored("transaction", columns) == [(0, True, 7000, 4000), (1, False, 0, 0)]
+
+
+@pytest.mark.checklist("RGN-07")
+def test_a_registered_node_created_in_a_block_has_the_number_of_its_state_change(tmp_path: Path) -> None:
+    stream = BlockStream()
+    created = update(REGISTERED_NODES, {"entity_number_key": {"value": 17}}, {"registered_node_value": {}})
+    other = update(NODES, {"node_id_key": {"id": 99}}, {"node_value": {}})
+    stream.happen("registeredNodeCreate", {"description": "a node"}, changes=[created, other])
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert stored("registered_node", "registered_node_id, description") == [(17, "a node")]
 
 
 def three_blocks(folder: Path) -> list[BlockFile]:
