@@ -115,9 +115,17 @@ def transaction_rows(
         succeeded=succeeded,
         types=parameters.transaction_type,
         preceding=[int(number) for number in preceding],
-        entities=config.value("importer.parser.record.entity.persist.entityNftTransactions"),
+        entities=_has_nft_parties(),
     )
     return queries.transactions(selection, query), continue_at
+
+
+def _has_nft_parties() -> bool:
+    """Return whether entity_transaction names who gave or got serials, rather than every entity there is."""
+    persist = "importer.parser.record.entity.persist."
+    return bool(
+        config.value(persist + "entityNftTransactions") or not config.value(persist + "entityTransactions")
+    )
 
 
 def transactions_of_id(

@@ -326,8 +326,12 @@ def test_who_gives_or_gets_serials_takes_part_if_the_loader_notes_it(api, build,
             result=columns.get("result", 22),
             type=columns.get("type", 14),
         )
+    persist = "importer.parser.record.entity.persist."
+    settings_of({persist + "entityTransactions": True})
     assert set(times(api.get(f"{TRANSACTIONS}?account.id=1001{query}"))) <= {4}
-    settings_of({"importer.parser.record.entity.persist.entityNftTransactions": True})
+    settings_of({persist + "entityNftTransactions": True})
+    assert times(api.get(f"{TRANSACTIONS}?account.id=1001{query}")) == found
+    settings_of({persist + "entityTransactions": False, persist + "entityNftTransactions": False})
     answer = api.get(f"{TRANSACTIONS}?account.id=1001{query}")
     assert times(answer) == found
     assert len(answer.statements) <= 1
