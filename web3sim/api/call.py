@@ -6,6 +6,7 @@ Errors: 400 by the rules of the body and of the ledger, with the revert data; 40
 a filter; 501 for a system contract's function that is not simulated; 503 for a call that took too long.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -27,6 +28,8 @@ from web3sim.calls.overrides import meant
 from web3sim.limits import buckets, filters, throttle
 from web3sim.processes import pool
 from web3sim.processes.pool import Unanswered
+
+log = logging.getLogger("mirror.web3")
 
 # JSON
 Address = Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]{40}$", example="0x" + "00" * 18 + "03e9")]
@@ -199,6 +202,8 @@ def _answer(body: CallBody, deadline: float) -> Answer:
         unused = throttle.unused(gas, None, False)
         answer: Answer = pool.pool().run(call, deadline)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
+        if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.error("event=call_failed request=%s", filters.logged(body))
     finally:
         throttle.restore(shared, unused)
     return answer

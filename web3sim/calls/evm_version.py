@@ -23,10 +23,15 @@ def evm_version(selected: SelectedBlock) -> EvmVersion:
     newest = VERSIONS[config.value("web3.evm.evmVersion")]
     if selected.state_time is None:
         return newest
-    history = _history(config.value(_HISTORY)) or (MAINNET if chain_id() == MAINNET_CHAIN_ID else {})
+    history = configured() or (MAINNET if chain_id() == MAINNET_CHAIN_ID else {})
     firsts = sorted(history)
     place = bisect_right(firsts, selected.block.number)
     return history[firsts[place - 1]] if place else newest
+
+
+def configured() -> Mapping[int, EvmVersion]:
+    """The history of the setting. Errors: InvalidSetting."""
+    return _history(config.value(_HISTORY))
 
 
 @cache

@@ -62,7 +62,7 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
             continue
         if each.action == "LOG":
             # Shown at any level: the operator asked for it.
-            log.warning("event=contract_call filter=%s request=%s", each.name, _logged(body))
+            log.warning("event=contract_call filter=%s request=%s", each.name, logged(body))
         elif each.action == "REJECT":
             raise Throttled(REJECTED)
         elif each.action == "THROTTLE":
@@ -73,7 +73,8 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
     return engine
 
 
-def _logged(body: CallBody) -> str:
+def logged(body: CallBody) -> str:
+    """A request as logs show it, no longer than the setting says."""
     text = " ".join(f"{name.lower()}={shown(body)}" for name, shown in FIELDS.items())
     most: int = config.value("web3.maxPayloadLogSize")
     return text if len(text) <= most else f"{text[:most]}…"

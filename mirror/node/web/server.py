@@ -37,10 +37,12 @@ def url() -> str:
 
 
 def check_settings() -> None:
-    """Raise InvalidSetting if the filters of contract calls or the users of the API can't be used."""
+    """Raise InvalidSetting if a setting that is JSON can't be used."""
+    from web3sim.calls import evm_version
     from web3sim.limits import filters
 
     filters.configured()
+    evm_version.configured()
     users.configured()
 
 

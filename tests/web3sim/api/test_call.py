@@ -227,6 +227,15 @@ def test_a_problem_that_nobody_expects_is_logged_and_not_told(client, settings_o
     assert "unexpected_error" in caplog.text
 
 
+def test_a_call_that_fails_as_nobody_expects_is_logged_in_part(client, settings_of, caplog):
+    settings_of({"web3.evm.evmVersions": "nonsense", "web3.maxPayloadLogSize": 20})
+    pool.stop()
+    answer = post(client, {"to": hex_address(CALLER), "block": "7"})
+    pool.stop()
+    assert (answer.status, problems(answer)) == (500, [("Internal Server Error", "", "")])
+    assert "event=call_failed request=block=7 data=null es…" in caplog.text
+
+
 def test_the_examples_of_the_description_are_requests(client):
     examples = call.ContractCall.posted.examples
     assert set(examples) == {"call", "estimate", "override", "create"}
