@@ -23,6 +23,7 @@ from ledger.stream.record.compose import (
 from ledger.stream.record.item import HapiVersion
 from ledger.stream.signature.node_key import SigningNode
 from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.fees import Price
 from mirror.demo.world.world import World
 from mirror.values.hapi import (
     ResponseCodeEnum,
@@ -31,6 +32,7 @@ from mirror.values.hapi import (
     TransactionReceipt,
     TransactionRecord,
 )
+from network.fees.high_volume import ONCE
 
 LOGGING_SINCE: HapiVersion = (0, 71, 0)
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight
@@ -40,49 +42,17 @@ START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from ther
 _RARE_AT_FIRST, _RARE, _FIRST = 20, 60, 2_000
 _ATTEMPTS = 500
 _PEOPLE_TRIED = 12
-_USUAL_FEE = 120_000
 # Shortest and longest time between the valid start of a transaction and its consensus, ns.
 _DELAY = 1_200_000_000, 6_000_000_000
-# Tinybars, for transactions that cost more than the usual fee.
-_FEES = {
-    "consensusCreateTopic": 12_000_000,
-    "contractCall": 60_000_000,
-    "contractCreateInstance": 900_000_000,
-    "cryptoApproveAllowance": 55_000_000,
-    "cryptoCreateAccount": 60_000_000,
-    "ethereumTransaction": 80_000_000,
-    "fileAppend": 40_000_000,
-    "fileCreate": 40_000_000,
-    "fileUpdate": 40_000_000,
-    "scheduleCreate": 11_000_000,
-    "tokenAirdrop": 60_000_000,
-    "tokenAssociate": 55_000_000,
-    "tokenCreation": 1_100_000_000,
-    "tokenMint": 22_000_000,
-}
 
-
-# Kinds that may be submitted for the price of high volume (HIP-1313), and the share of them that are.
-_HIGH_VOLUME_KINDS = frozenset(
-    {
-        "consensusCreateTopic",
-        "contractCreateInstance",
-        "cryptoApproveAllowance",
-        "cryptoCreateAccount",
-        "fileAppend",
-        "fileCreate",
-        "hook_store",
-        "scheduleCreate",
-        "tokenAirdrop",
-        "tokenAssociate",
-        "tokenClaimAirdrop",
-        "tokenCreation",
-        "tokenMint",
-    }
-)
+# The share of transactions that are submitted for the price of high volume (HIP-1313), if their kind has one,
+# and how busy the network is with such, in ten-thousandths.
 _HIGH_VOLUME_SHARE = 0.04
-_ONCE = 1_000  # the multiplier of a price that is not raised
-_MULTIPLIERS = (_ONCE, 1_250, 1_500, 2_000, 4_000)
+_BUSY = (0, 3, 7, 150)
+# Only those who keep at least this many hbars pay so much.
+_LEFT_OVER = 200 * HBAR
+# Bytes of a transaction besides its body, and signatures, as far as it offers to pay for them.
+_ENVELOPE, _MOST_SIGNATURES = 1_000, 8
 
 
 _First = TypeVar("_First")
@@ -262,17 +232,13 @@ class Network:
             fee = 0
         elif not message.HasField("transactionID"):
             message.transactionID.CopyFrom(self.transaction_id(payer))
-        fee = self.fee(kind) if fee is None else fee
-        if fee and kind in _HIGH_VOLUME_KINDS and self.choose.random() < _HIGH_VOLUME_SHARE:
-            multiplier = self.choose.choice(_MULTIPLIERS)
-            message.high_volume, fee = True, fee * multiplier // _ONCE
-            complete.high_volume_pricing_multiplier = multiplier
-        rewards = {} if parent else self._rewards(payer, fee, transfers, result, complete)
+        price = self._price(message, complete, payer) if fee is None else fee
+        rewards = {} if parent else self._rewards(payer, bool(price), transfers, result, complete)
         composed = self.composer.transaction(
             message,
             complete,
             payer=payer,
-            fee=fee,
+            fee=price,
             transfers=transfers,
             result=status,
             sidecars=sidecars,
@@ -289,12 +255,12 @@ class Network:
         return composed
 
     def _rewards(
-        self, payer: int, fee: int, transfers: Mapping[int, int] | None, result: str, record: Any
+        self, payer: int, pays: bool, transfers: Mapping[int, int] | None, result: str, record: Any
     ) -> dict[int, int]:
         """Return the staking rewards that a transaction pays."""
         if record.HasField("transferList"):
             return {}
-        touched = [payer] if fee else []
+        touched = [payer] if pays else []
         if transfers and result == "SUCCESS":
             touched += transfers
         return self.world.staking.due(touched, self.world.accounts)
@@ -313,9 +279,23 @@ class Network:
         return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
 
     def fee(self, kind: str) -> int:
-        """Return what a transaction costs now, in tinybars."""
-        usual = _FEES.get(kind, _USUAL_FEE)
-        return usual + self.choose.randrange(usual // 10)
+        """Return what a transaction of a kind costs now at least, in tinybars."""
+        return Price(self.world, self.body(kind, {}, {})).tinybars()
+
+    def _price(self, message: Any, record: Any, payer: int) -> Callable[[int, int], int]:
+        """Return what a transaction costs, as a function of its bytes and signatures; some pay for a rush."""
+        price = Price(self.world, message)
+        if self.choose.random() < _HIGH_VOLUME_SHARE:
+            message.high_volume = True
+            dear = Price(self.world, message, self.choose.choice(_BUSY))
+            left = self.world.accounts[payer].balance - dear.tinybars()
+            message.high_volume = dear.multiplier > ONCE and left > _LEFT_OVER
+            if message.high_volume:
+                price, record.high_volume_pricing_multiplier = dear, dear.multiplier
+        if not message.transactionFee:
+            most = price.tinybars(message.ByteSize() + _ENVELOPE, _MOST_SIGNATURES)
+            message.transactionFee = 2 * most
+        return price.tinybars
 
     # PEOPLE
 

@@ -165,7 +165,7 @@ def part_json(part: Part) -> EstimatedPartJson:
     extras: list[FeeExtraJson] = [
         {
             "charged": charge.charged,
-            "count": charge.count,
+            "count": charge.used,
             "fee_per_unit": charge.fee_per_unit,
             "included": charge.included,
             "name": charge.name,

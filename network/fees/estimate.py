@@ -4,13 +4,12 @@ The node's fee has a base and extras for every transaction, the network's is a m
 depends on the type. What is used beyond the number that an entry includes is charged by the unit.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mirror.values.hapi import FeeExtra, HederaFunctionality
 from network.fees.high_volume import FUNCTIONALITIES, ONCE, multiplier
-from network.fees.usage import KINDS, Kind, State
+from network.fees.usage import KINDS, State
 
 # Fees are int64 to all who read them.
 _MOST = (1 << 63) - 1
@@ -20,34 +19,29 @@ class UnknownType(ValueError):
     """The schedule has no fee for this type of transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """An extra of which a transaction uses more than is included."""
 
     name: str
     fee_per_unit: int
-    count: int
+    used: int
     included: int
 
     @property
     def charged(self) -> int:
-        return self.count - self.included
+        return self.used - self.included
 
     @property
     def subtotal(self) -> int:
         return min(self.fee_per_unit * self.charged, _MOST)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A base fee and what is charged on top."""
+class Part(NamedTuple):
+    """A base fee, what is charged on top, and the sum of both."""
 
     base: int = 0
     charges: tuple[Charge, ...] = ()
-
-    @property
-    def total(self) -> int:
-        return min(self.base + sum(charge.subtotal for charge in self.charges), _MOST)
+    total: int = 0
 
 
 class Estimate(NamedTuple):
@@ -67,13 +61,42 @@ class Estimate(NamedTuple):
         return min(self.node.total + self.network + self.service.total, _MOST)
 
 
+class _Price(NamedTuple):
+    """What an extra costs by the unit, beyond the number that is included."""
+
+    included: int
+    fee: int
+
+
+class _Entry(NamedTuple):
+    """The base fee and the extras of a type, or of the node. `rates` are those of high volumes, if any."""
+
+    base: int
+    prices: dict[str, _Price]
+    free: bool = False
+    node_network_fee_exempt: bool = False
+    rates: Any = None
+
+
 class Schedule:
     """A FeeSchedule, with its entries by type. Errors: ValueError for one without any."""
 
     def __init__(self, message: Any) -> None:
-        self._node, self._network_multiplier = message.node, message.network.multiplier
-        self._fees = {extra.name: extra.fee for extra in message.extras}
-        self._entries = {entry.name: entry for service in message.services for entry in service.schedule}
+        fees = {extra.name: extra.fee for extra in message.extras}
+        self._node = _Entry(message.node.base_fee, _prices(message.node, fees))
+        self._network_multiplier = message.network.multiplier
+        self._entries = {
+            HederaFunctionality.Name(each.name): _Entry(
+                each.base_fee,
+                _prices(each, fees),
+                each.free,
+                each.node_network_fee_exempt,
+                each.high_volume_rates if each.HasField("high_volume_rates") else None,
+            )
+            for service in message.services
+            for each in service.schedule
+            if each.name in HederaFunctionality.values()
+        }
         if not self._entries:
             raise ValueError("a schedule of fees without entries")
 
@@ -93,39 +116,52 @@ class Schedule:
         """
         name = body.WhichOneof("data")
         kind = KINDS.get(name)
-        entry = None if kind is None else self._entry(kind.functionality)
-        priced = None if entry is None or kind is None else self._entry(kind.prices or kind.functionality)
+        entry = None if kind is None else self._entries.get(kind.functionality)
+        priced = None if kind is None else self._entries.get(kind.prices or kind.functionality)
         if kind is None or entry is None or priced is None:
             raise UnknownType
         if entry.free:
             return Estimate(Part(), 0, Part())
-        times = self._multiplier(kind, entry, busy) if body.high_volume and state is not None else ONCE
-        scaled = _scaled(times)
-        service = self._part(priced, kind.uses(getattr(body, name), state), scaled)
+        times = ONCE
+        if body.high_volume and state is not None and entry.rates and kind.functionality in FUNCTIONALITIES:
+            times = multiplier(entry.rates, busy)
+        service = _part(priced, kind.uses(getattr(body, name), state), times)
         if entry.node_network_fee_exempt:
             return Estimate(Part(), 0, service, times)
-        used = (("PROCESSING_BYTES", size), ("SIGNATURES", signatures))
-        return Estimate(self._part(self._node, used, scaled), self._network_multiplier, service, times)
+        return Estimate(self._for_node(size, signatures, times), self._network_multiplier, service, times)
 
-    def _entry(self, functionality: str) -> Any:
-        return self._entries.get(HederaFunctionality.Value(functionality))
+    def resized(self, estimate: Estimate, *, size: int, signatures: int) -> Estimate:
+        """Return the fee of the same TransactionBody in a transaction of another size."""
+        if not estimate.network_multiplier:
+            return estimate
+        return estimate._replace(node=self._for_node(size, signatures, estimate.multiplier))
 
-    def _multiplier(self, kind: Kind, entry: Any, busy: int) -> int:
-        if kind.functionality not in FUNCTIONALITIES or not entry.HasField("high_volume_rates"):
-            return ONCE
-        return multiplier(entry.high_volume_rates, busy)
-
-    def _part(self, entry: Any, used: Iterable[tuple[str, int]], scaled: Callable[[int], int]) -> Part:
-        """Charge what is used of the extras that the entry names, beyond what it includes."""
-        included: Mapping[int, int] = {each.name: each.included_count for each in entry.extras}
-        charges = tuple(
-            Charge(name, scaled(self._fees.get(number, 0)), int(count), included[number])
-            for name, count in used
-            if (number := FeeExtra.Value(name)) in included and count > included[number]
-        )
-        return Part(scaled(entry.base_fee), charges)
+    def _for_node(self, size: int, signatures: int, times: int) -> Part:
+        return _part(self._node, (("PROCESSING_BYTES", size), ("SIGNATURES", signatures)), times)
 
 
-def _scaled(times: int) -> Callable[[int], int]:
-    """Return a function that multiplies a fee by so many thousandths."""
-    return lambda fee: min(fee * times // ONCE, _MOST)
+def _prices(entry: Any, fees: Mapping[int, int]) -> dict[str, _Price]:
+    """Return the prices of the extras that an entry names; one that the schedule has no price for is free."""
+    known = FeeExtra.values()
+    return {
+        FeeExtra.Name(each.name): _Price(each.included_count, fees.get(each.name, 0))
+        for each in entry.extras
+        if each.name in known
+    }
+
+
+def _part(entry: _Entry, used: Iterable[tuple[str, int]], times: int) -> Part:
+    """Charge what is used of the extras that the entry names, beyond what it includes."""
+    charges = []
+    base = total = _scaled(entry.base, times)
+    for name, count in used:
+        price = entry.prices.get(name)
+        if price is not None and count > price.included:
+            charges.append(Charge(name, _scaled(price.fee, times), int(count), price.included))
+            total += charges[-1].subtotal
+    return Part(base, tuple(charges), min(total, _MOST))
+
+
+def _scaled(fee: int, times: int) -> int:
+    """Multiply a fee by so many thousandths."""
+    return min(fee * times // ONCE, _MOST)

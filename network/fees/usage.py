@@ -3,20 +3,13 @@
 A schedule's entry decides which of them it charges for, and how many its base fee includes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from mirror.values import entity_id
 
 _SIMPLE_KEYS = frozenset({"ed25519", "ECDSA_secp256k1", "ECDSA_384"})
-_HOOKS_OF_AMOUNT = {"pre_tx_allowance_hook": 1, "pre_post_tx_allowance_hook": 2}
-_HOOKS_OF_NFT = {
-    "pre_tx_sender_allowance_hook": 1,
-    "pre_post_tx_sender_allowance_hook": 2,
-    "pre_tx_receiver_allowance_hook": 1,
-    "pre_post_tx_receiver_allowance_hook": 2,
-}
 
 
 class Facts(NamedTuple):
@@ -27,7 +20,7 @@ class Facts(NamedTuple):
 
 
 #: What is known of the tokens and topics that a body names, by their ids; None where only the bytes count.
-State = Mapping[int | None, Facts] | None
+State = Mapping[int, Facts] | None
 #: Pairs of an extra and how many of it are used. Several pairs of one extra are charged each by itself.
 Uses = Iterable[tuple[str, int]]
 _Count = Callable[[Any, State], Uses]
@@ -54,23 +47,23 @@ def count_keys(key: Any) -> int:
     return int(kind in _SIMPLE_KEYS)
 
 
-def encoded(num: int, message: Any) -> int | None:
-    """Return the id in a TokenID or TopicID; None for one that can't be."""
+def encoded(num: int, message: Any) -> int:
+    """Return the id in a TokenID or TopicID; 0, which names nothing, for one that can't be."""
     try:
         return entity_id.encode(message.shardNum, message.realmNum, num)
     except entity_id.InvalidEntityId:
-        return None
+        return 0
 
 
 def named_ids(name: str, body: Any) -> set[int]:
     """Return the ids of the tokens and topics whose facts a type of transaction needs."""
-    ids: set[int | None] = set()
+    ids: set[int] = set()
     if name == "consensusSubmitMessage":
         ids.add(encoded(body.topicID.topicNum, body.topicID))
     elif name in ("cryptoTransfer", "tokenAirdrop"):
         lists = body.tokenTransfers if name == "cryptoTransfer" else body.token_transfers
         ids.update(encoded(each.token.tokenNum, each.token) for each in lists)
-    return {each for each in ids if each is not None}
+    return ids
 
 
 # COUNTING
@@ -193,22 +186,27 @@ def _crypto_transfer(body: Any, state: State) -> Uses:
     return _transfer(body.transfers.accountAmounts, body.tokenTransfers, state)
 
 
-def _transfer(hbars: Iterable[Any], lists: Iterable[Any], state: State) -> Uses:
+def _transfer(hbars: Iterable[Any], lists: Sequence[Any], state: State) -> Uses:
     """Count accounts, calls of hooks with their gas, and tokens: what moves of a fungible one counts once."""
     amounts = list(chain(hbars, *(each.transfers for each in lists)))
     nfts = list(chain.from_iterable(each.nftTransfers for each in lists))
-    accounts = {each.accountID.SerializeToString(deterministic=True) for each in amounts}
-    for each in nfts:
-        accounts.add(each.senderAccountID.SerializeToString(deterministic=True))
-        accounts.add(each.receiverAccountID.SerializeToString(deterministic=True))
+    accounts = {each.accountID.SerializeToString() for each in amounts}
+    accounts.update(each.senderAccountID.SerializeToString() for each in nfts)
+    accounts.update(each.receiverAccountID.SerializeToString() for each in nfts)
     yield "ACCOUNTS", len(accounts)
-    calls = [*_hook_calls(amounts, _HOOKS_OF_AMOUNT), *_hook_calls(nfts, _HOOKS_OF_NFT)]
+    calls = [
+        *_hook_calls(amounts, "hook_call"),
+        *_hook_calls(nfts, "sender_allowance_hook_call"),
+        *_hook_calls(nfts, "receiver_allowance_hook_call"),
+    ]
     yield "HOOK_EXECUTION", sum(times for times, _ in calls)
     yield "GAS", sum(times * gas for times, gas in calls)
-    kinds = [(each, _facts(each, state)) for each in lists]
+    if not lists:
+        return
+    known = [(each, _facts(each, state)) for each in lists]
     moved = [
         (len(each.nftTransfers) if facts.non_fungible else bool(each.transfers), facts)
-        for each, facts in kinds
+        for each, facts in known
     ]
     if any(count and facts.custom_fees for count, facts in moved):
         yield "TOKEN_TRANSFER_BASE_CUSTOM_FEES", 1
@@ -223,12 +221,11 @@ def _facts(transfers: Any, state: State) -> Facts:
     return told if state is None else state.get(encoded(transfers.token.tokenNum, transfers.token), told)
 
 
-def _hook_calls(transfers: Iterable[Any], hooks: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+def _hook_calls(transfers: Iterable[Any], oneof: str) -> Iterator[tuple[int, int]]:
     """Yield how often each hook runs, and its gas: those before and after the transaction run twice."""
     for each in transfers:
-        for name, times in hooks.items():
-            if each.HasField(name):
-                yield times, getattr(each, name).evm_hook_call.gas_limit
+        if name := each.WhichOneof(oneof):
+            yield 2 if name.startswith("pre_post_") else 1, getattr(each, name).evm_hook_call.gas_limit
 
 
 #: By the name of the body in TransactionBody.

@@ -45,7 +45,7 @@ def _decoded(content: bytes) -> Schedule:
         raise DecodeError(str(error)) from None
 
 
-def facts(ids: Collection[int]) -> dict[int | None, Facts]:
+def facts(ids: Collection[int]) -> dict[int, Facts]:
     """Return what is known of these tokens and topics, by id. Errors: psycopg.Error."""
     if not ids:
         return {}

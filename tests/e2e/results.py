@@ -3,8 +3,9 @@
 from random import Random
 from typing import Any
 
-from mirror.demo.actions.network.files import EXCHANGE_RATES, GAS
+from mirror.demo.actions.network.files import GAS
 from mirror.demo.world.contracts import Result
+from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World
 from mirror.values.hapi import ExchangeRateSet
 from tests.e2e import ethereum

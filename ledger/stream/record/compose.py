@@ -224,7 +224,7 @@ class Composer:
         *,
         payer: int = TREASURY,
         memo: str = "",
-        fee: int = 100_000,
+        fee: int | Callable[[int, int], int] = 100_000,
         transfers: Mapping[int, int] | None = None,
         result: int = SUCCESS,
         sidecars: Iterable[Any] = (),
@@ -237,16 +237,21 @@ class Composer:
         `transfers` (account -> tinybars) are made if it succeeds, besides its fee. `sidecars` are
         TransactionSidecarRecord messages, which get its timestamp. `node` is the account of the node that it
         was submitted to, by default the first. `signatures` is a SignatureMap, or a function that makes one
-        from the bytes of the body. `rewards` (account -> tinybars) are paid for staking, whatever the result.
+        from the bytes of the body. `fee` may be a function of the number of bytes of the transaction and that
+        of its signatures, if the body says what is paid at most. `rewards` (account -> tinybars) are paid for
+        staking, whatever the result.
         """
         at = self.consensus_timestamp
         node = self._first_node if node is None else node
-        self._complete_body(body, payer, fee, node)
+        self._complete_body(body, payer, 0 if callable(fee) else fee, node)
         body.memo = body.memo or memo
         body_bytes = body.SerializeToString()
         signature_map = signatures(body_bytes) if callable(signatures) else signatures
         signed = SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
         transaction_bytes: bytes = wire.length_delimited(_SIGNED_TRANSACTION, signed)
+        if callable(fee):
+            pairs = () if signature_map is None else signature_map.sigPair
+            fee = fee(len(transaction_bytes), len(pairs))
 
         complete = TransactionRecord() if record is None else record
         if not complete.HasField("consensusTimestamp"):

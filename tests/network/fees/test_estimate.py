@@ -30,7 +30,7 @@ def fee(name, body, *, state=None, size=100, signatures=1, high_volume=False, bu
 
 
 def extras(part):
-    return [(each.name, each.count, each.included, each.subtotal) for each in part.charges]
+    return [(each.name, each.used, each.included, each.subtotal) for each in part.charges]
 
 
 def amount(account, hook=None, gas=0):
@@ -235,7 +235,7 @@ TRANSFERS = [
 def test_a_transfer_is_charged_by_accounts_hooks_and_tokens(body, told, known):
     for state, expected in ((None, told), (STATE, told if known is None else known)):
         charged = fee("cryptoTransfer", body, state=state).service.charges
-        assert [f"{each.name} {each.count}" for each in charged] == expected
+        assert [f"{each.name} {each.used}" for each in charged] == expected
 
 
 def test_an_airdrop_costs_what_the_transfer_costs():
@@ -356,7 +356,7 @@ def test_the_total_is_the_sum_of_the_parts(name, size, signatures, state, high_v
     assert estimate.network == estimate.node.total * estimate.network_multiplier
     for part in (estimate.node, estimate.service):
         assert part.total == part.base + sum(each.subtotal for each in part.charges)
-        assert all(each.subtotal == each.fee_per_unit * (each.count - each.included) for each in part.charges)
+        assert all(each.subtotal == each.fee_per_unit * (each.used - each.included) for each in part.charges)
         assert all(each.charged > 0 for each in part.charges)
     once = fee(name, {}, **options)
     assert estimate.total * 1000 == once.total * estimate.multiplier

@@ -101,7 +101,7 @@ def by_ethereum(
     request = Request(sender.address, data, gas, value, called.address if called else b"", created)
     run = Run(network, sender, request, (called, *around) if called else around)
     sender.nonce += 1 if delegated is None else 2
-    paying, fee = relay(network), network.fee("cryptoTransfer")
+    paying, fee = relay(network), network.fee("ethereumTransaction")
     transfers = {paying.number: -fee, network.composer.fee_account: fee + run.gas_fee}
     # A relay may send for itself.
     transfers[sender.number] = transfers.get(sender.number, 0) - run.gas_fee
@@ -155,7 +155,7 @@ def out_of_turn(network: Network, sender: Account, called: Account, data: bytes)
         payer=relay(network).number,
         record=record,
         result=WRONG_NONCE,
-        fee=network.fee("cryptoTransfer"),
+        fee=network.fee("ethereumTransaction"),
     )
     if has_result:
         network.world.contracts.results.append(
@@ -187,7 +187,7 @@ def beyond_means(network: Network, sender: Account, called: Account) -> None:
         payer=paying.number,
         record={"ethereum_hash": signed.hash},
         result=result,
-        fee=network.fee("cryptoTransfer"),
+        fee=network.fee("ethereumTransaction"),
     )
     at = composed.consensus_timestamp
     network.world.contracts.results.append(

@@ -10,6 +10,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
+from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
 from mirror.demo.world.files import APPEND, CREATE, UPDATE, Change, File
 from mirror.values.hapi import (
     CurrentAndNextFeeSchedule,
@@ -23,7 +24,7 @@ from mirror.values.hashes import sha384
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 ADDRESS_BOOK, NODE_DETAILS = 101, 102
-FEE_SCHEDULE, EXCHANGE_RATES = 111, 112
+FEE_SCHEDULE = 111
 PROPERTIES, PERMISSIONS = 121, 122
 
 _HOUR = 3600 * NANOS_PER_SECOND
@@ -48,6 +49,7 @@ _MEMOS = {
     NODE_DETAILS: "Node details",
     FEE_SCHEDULE: "Fee schedule",
     EXCHANGE_RATES: "Exchange rates",
+    SIMPLE_FEES: "Simple fees",
     PROPERTIES: "Network properties",
     PERMISSIONS: "Permissions",
 }
@@ -61,6 +63,7 @@ def begin(network: Network) -> None:
         NODE_DETAILS: address_book(),
         FEE_SCHEDULE: _fee_schedule(network),
         EXCHANGE_RATES: rates.SerializeToString(),
+        SIMPLE_FEES: schedule(),
         PROPERTIES: _settings(_PROPERTIES),
         PERMISSIONS: _settings(_PERMISSIONS),
     }
@@ -87,7 +90,7 @@ def write(network: Network, number: int, contents: bytes) -> None:
         part = contents[start : start + _PART]
         changes.append(Change(network.now, APPEND if start else UPDATE, part))
         # The network knows that a fee schedule is not complete yet.
-        partial = number == FEE_SCHEDULE and start + _PART < len(contents)
+        partial = number in (FEE_SCHEDULE, SIMPLE_FEES) and start + _PART < len(contents)
         network.submit(
             "fileAppend" if start else "fileUpdate",
             {"fileID": {"fileNum": number}, "contents": part},

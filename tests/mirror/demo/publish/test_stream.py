@@ -8,9 +8,10 @@ import pytest
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.local import find_record_files
-from mirror.demo.actions.network.files import EXCHANGE_RATES, FEE_SCHEDULE
+from mirror.demo.actions.network.files import FEE_SCHEDULE
 from mirror.demo.publish.history import BLOCK_SECONDS, History, next_block
 from mirror.demo.publish.publisher import Publisher
+from mirror.demo.world.fees import EXCHANGE_RATES
 
 NODES = signing_nodes(2)
 HOUR = 3_600 * 10**9

@@ -1,0 +1,78 @@
+"""What transactions cost in the simulated network: the schedule of fees in its file, at its exchange rate."""
+
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from mirror.demo.world.world import World
+from mirror.values.hapi import ExchangeRateSet, FeeSchedule
+from network.fees.estimate import Estimate, Schedule, UnknownType
+from network.fees.genesis import genesis
+from network.fees.high_volume import ONCE
+from network.fees.usage import Facts, named_ids
+
+EXCHANGE_RATES, SIMPLE_FEES = 112, 113
+
+_HBARS, _CENTS = 1, 12  # before there is a file of exchange rates
+_USUAL = 120_000  # tinybars, of what the network has no price for
+
+
+def schedule() -> bytes:
+    """Return the contents of the file of fees."""
+    serialized: bytes = genesis().SerializeToString()
+    return serialized
+
+
+class Price:
+    """What a TransactionBody costs in the state that the world is in, at the usual price if nothing says it.
+
+    `busy` is how busy the network is with high volumes, in ten-thousandths.
+    """
+
+    def __init__(self, world: World, body: Any, busy: int = 0) -> None:
+        self._world = world
+        self._estimate: Estimate | None = None
+        if (file := world.files.get(SIMPLE_FEES)) is None:
+            return
+        self._schedule = _schedule(file.contents)
+        name = body.WhichOneof("data")
+        state = {number: _facts(world, number) for number in named_ids(name, getattr(body, name))}
+        with suppress(UnknownType):
+            self._estimate = self._schedule.estimate(body, size=0, signatures=0, state=state, busy=busy)
+
+    @property
+    def multiplier(self) -> int:
+        """What a high volume multiplies the price by, in thousandths."""
+        return ONCE if self._estimate is None else self._estimate.multiplier
+
+    def tinybars(self, size: int = 0, signatures: int = 0) -> int:
+        """Return the fee of a transaction of so many bytes with so many signatures."""
+        if self._estimate is None:
+            return _USUAL
+        resized = self._schedule.resized(self._estimate, size=size, signatures=signatures)
+        return tinybars(self._world, resized.total)
+
+
+def tinybars(world: World, tinycents: int) -> int:
+    """Return what so many tinycents are worth now."""
+    file = world.files.get(EXCHANGE_RATES)
+    hbars, cents = (_HBARS, _CENTS) if file is None else _rate(file.changes[-1].contents)
+    return tinycents * hbars // cents
+
+
+def _facts(world: World, number: int) -> Facts:
+    topic, token = world.topics.get(number), world.tokens.issued.get(number)
+    if topic is not None:
+        return Facts(custom_fees=topic.fee is not None)
+    return Facts() if token is None else Facts(not token.fungible, bool(token.fees))
+
+
+@lru_cache(maxsize=4)
+def _schedule(contents: bytes) -> Schedule:
+    return Schedule(FeeSchedule.FromString(contents))
+
+
+@lru_cache(maxsize=4)
+def _rate(contents: bytes) -> tuple[int, int]:
+    rate = ExchangeRateSet.FromString(contents).currentRate
+    return rate.hbarEquiv, rate.centEquiv
