@@ -190,7 +190,7 @@ def test_limits_of_custom_fees_and_the_batch_key_are_serialized() -> None:
     assert stored("entity_transaction", "entity_id", "entity_id > 1000") == [(1001,), (1002,), (8001,)]
 
 
-@pytest.mark.checklist("TX-20")
+@pytest.mark.checklist("TX-20", "TX-23")
 def test_high_volume_and_its_price_are_stored() -> None:
     stream = Stream()
     record = {"high_volume_pricing_multiplier": 4000}

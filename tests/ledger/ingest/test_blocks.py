@@ -50,6 +50,7 @@ def test_blocks_counted_before_format_6_are_shifted_to_the_first_number_in_a_fil
     assert contents() == one_by_one
 
 
+@pytest.mark.checklist("FILE-19")
 def test_a_block_lasts_from_its_first_transaction_in_time_to_its_last(caplog: Any) -> None:
     stream = Stream()
     times = []
@@ -79,6 +80,7 @@ def test_an_operator_may_stop_at_a_block_that_is_out_of_order() -> None:
     assert stored("record_file", "name") == []
 
 
+@pytest.mark.checklist("FILE-20")
 def test_the_next_block_may_have_transactions_from_before_the_end_of_the_last() -> None:
     stream = Stream()
     first = stream.send({1001: -1, 1002: 1})
@@ -95,6 +97,7 @@ def test_the_next_block_may_have_transactions_from_before_the_end_of_the_last() 
     assert stored("record_file", "consensus_start, consensus_end") == [(first, last), (early, late)]
 
 
+@pytest.mark.checklist("FILE-19")
 def test_a_block_may_be_empty() -> None:
     stream = Stream()
     stream.send({1001: -1, 1002: 1})
