@@ -9,6 +9,7 @@ from tests.e2e.forms import NANOS_PER_DAY, NANOS_PER_SECOND, at, base_32, entity
 from tests.e2e.life import Life, Moment, Snapshot
 from tests.e2e.rest import Rest, same
 from tests.e2e.tokens import relationships, same_balances
+from tests.ledger.ingest.load import settings
 
 # So many tokens are shown with each account of a list.
 _FEW = 50
@@ -17,6 +18,11 @@ _UNRELEASED = {2, 42, *range(44, 72), *range(73, 88), 99, 100, *range(200, 350),
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
+    with settings(rest__response__enableDelegationAddress=True):
+        _check(rest, world, choose)
+
+
+def _check(rest: Rest, world: World, choose: Random) -> None:
     accounts = sorted(world.accounts.values(), key=lambda one: one.number)
     held = tokens_held(world)
     expected = [record(world, one, balance_now(one, held.get(one.number, [])[:_FEW])) for one in accounts]
@@ -37,7 +43,8 @@ def check_past(rest: Rest, life: Life, blocks: int, choose: Random) -> None:
     """Check accounts and balances at random times of the first `blocks` blocks."""
     moments = life.known(blocks)
     for moment in choose.sample(moments, min(len(moments), 6)):
-        _check_accounts_at(rest, life, blocks, moment, choose)
+        with settings(rest__response__enableDelegationAddress=True):
+            _check_accounts_at(rest, life, blocks, moment, choose)
         time = moment.any_time(choose)
         _check_balances_at(rest, time, life.snapshot_at(time, blocks))
 
@@ -108,6 +115,7 @@ def record(world: World, account: Account, balance: dict[str, Any]) -> dict[str,
         "balance": balance,
         "created_timestamp": at(account.created),
         "decline_reward": account.decline_reward,
+        "delegation_address": hexed(account.delegation or b""),
         "deleted": account.deleted,
         "ethereum_nonce": account.nonce,
         "evm_address": hexed(account.address),

@@ -13,6 +13,7 @@ from tests.e2e.forms import address, at, entity, hexed, word
 from tests.e2e.rest import Rest, same
 from tests.ledger.ingest.load import settings
 
+_CHAIN_ID = "0x12a"  # as the properties of the network say
 _LATEST = 60
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _OF_UNITS = 3  # topics of a transfer of units; one of a serial has four
@@ -135,7 +136,7 @@ def record(world: World, one: Result, *, hbar: bool = True, single: bool = False
         return shown | ethereum.record(one.ethereum, hbar=hbar, single=single)
     native = dict.fromkeys(("nonce", "r", "s", "v", "max_fee_per_gas", "max_priority_fee_per_gas"))
     price = {"gas_price": gas_price(world, one.consensus_timestamp)}
-    return shown | native | {"type": 0, "chain_id": "0x128", "access_list": []} | price
+    return shown | native | {"type": 0, "chain_id": _CHAIN_ID, "access_list": []} | price
 
 
 def logs(world: World, one: Result) -> list[dict[str, Any]]:

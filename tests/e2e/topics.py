@@ -39,7 +39,11 @@ def record(topic: Topic) -> dict[str, Any]:
         []
         if topic.fee is None
         else [
-            {"amount": topic.fee, "collector_account_id": entity(topic.owner), "denominating_token_id": None}
+            {
+                "amount": topic.fee,
+                "collector_account_id": entity(topic.owner),
+                "denominating_token_id": entity(topic.fee_token),
+            }
         ]
     )
     return {

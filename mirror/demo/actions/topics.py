@@ -7,13 +7,16 @@ from ledger.stream.record.compose import account, timestamp
 from mirror.demo.actions import texts
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
 from mirror.demo.network import Action, Network, NotPossible, both
+from mirror.demo.tokens import traders
+from mirror.demo.tokens.messages import assessed_fee, token_id, units
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic
-from mirror.values.hapi import Key
+from mirror.values.hapi import FixedFee, Key
 from mirror.values.timestamp import NANOS_PER_DAY
 
 _MOST_TOPICS, _FEWEST_TOPICS = 24, 4
 _CHUNK = 1_024
+_IN_TOKENS = 0.7  # share of the fees in tokens, where the owner has some
 
 
 def create(network: Network) -> None:
@@ -37,7 +40,7 @@ def create(network: Network) -> None:
             topic.submit_key = Ed25519Wallet(number, "submit").key
             body["submitKey"] = Key.FromString(topic.submit_key)
         case 1:
-            topic.fee = network.choose.randrange(1, 6) * HBAR // 10
+            _set_fee(network, topic)
             topic.fee_schedule_key, topic.fee_exempt_keys = owner.key, [owner.key]
             body["fee_schedule_key"], body["fee_exempt_key_list"] = key, [key]
             body["custom_fees"] = [_fee(topic)]
@@ -61,6 +64,8 @@ def submit_long(network: Network) -> None:
     chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
     initial = network.transaction_id(payer.number)
     for place, contents in enumerate(chunks, start=1):
+        if not _affords(network, topic, payer):
+            break
         write(network, topic, payer, contents, chunk=(place, len(chunks)), initial=initial)
 
 
@@ -82,18 +87,24 @@ def write(
             envelope["transactionID"] = initial
     record: dict[str, Any] = {}
     transfers: dict[int, int] | None = None
-    if topic.fee and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys:
-        envelope["max_custom_fees"] = [
-            {"account_id": account(payer.number), "fees": [{"amount": 2 * topic.fee}]}
-        ]
+    if _pays_fee(topic, payer):
+        assert topic.fee is not None
+        limit = FixedFee(
+            amount=2 * topic.fee,
+            denominating_token_id=token_id(topic.fee_token) if topic.fee_token else None,
+        )
+        envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [limit]}]
         record["assessed_custom_fees"] = [
-            {
-                "amount": topic.fee,
-                "fee_collector_account_id": account(topic.owner),
-                "effective_payer_account_id": [account(payer.number)],
-            }
+            assessed_fee(topic.fee, topic.fee_token, topic.owner, [payer.number])
         ]
-        transfers = {payer.number: -topic.fee, topic.owner: topic.fee}
+        moved = {payer.number: -topic.fee, topic.owner: topic.fee}
+        if topic.fee_token is None:
+            transfers = moved
+        else:
+            record["tokenTransferLists"] = [units(topic.fee_token, moved)]
+            relationships = network.world.tokens.issued[topic.fee_token].relationships
+            for of, amount in moved.items():
+                relationships[of].receive(amount, network.now)
     initial_id = initial.SerializeToString() if initial is not None else None
     message = topic.add(contents, payer.number, network.now, chunk, initial_id)
     network.submit(
@@ -135,7 +146,10 @@ def update(network: Network) -> None:
             topic.submit_key = NO_KEY if opened else Ed25519Wallet(topic.number, "submit").key
             body["submitKey"] = Key.FromString(topic.submit_key)
         case 3 if topic.fee_schedule_key:
-            topic.fee = None if topic.fee else network.choose.randrange(1, 6) * HBAR // 10
+            if topic.fee:
+                topic.fee = topic.fee_token = None
+            else:
+                _set_fee(network, topic)
             topic.fee_changed = network.now
             body["custom_fees"] = {"fees": [_fee(topic)] if topic.fee else []}
         case _ if topic.fee_schedule_key:
@@ -168,7 +182,7 @@ def submit_in_vain(network: Network) -> None:
     number, envelope, contents = topic.number, {}, b"Hello?"
     if not topic.is_public:
         result = "INVALID_SIGNATURE"
-    elif topic.fee and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys:
+    elif _pays_fee(topic, payer):
         envelope["max_custom_fees"] = [{"account_id": account(payer.number), "fees": [{"amount": 1}]}]
         result = "MAX_CUSTOM_FEE_LIMIT_EXCEEDED"
     elif deleted and network.choose.random() < 0.7:
@@ -193,12 +207,47 @@ def _writable(network: Network) -> tuple[Topic, Account]:
     topic = _find_topic(network)
     if topic is None or not (topic.is_public or network.can_pay(topic.owner)):
         raise NotPossible
-    return topic, network.person() if topic.is_public else network.world.accounts[topic.owner]
+    payer = network.person() if topic.is_public else network.world.accounts[topic.owner]
+    token = network.world.tokens.issued.get(topic.fee_token or 0)
+    if topic.is_public and token:
+        holder = traders.find_one_of(network, token.relationships)
+        payer = network.world.accounts[holder] if holder else payer
+    if not _affords(network, topic, payer):
+        raise NotPossible
+    return topic, payer
+
+
+def _pays_fee(topic: Topic, payer: Account) -> bool:
+    return bool(topic.fee) and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys
+
+
+def _affords(network: Network, topic: Topic, payer: Account) -> bool:
+    """Tell whether a fee in tokens can be paid now, if there is one."""
+    if topic.fee_token is None or topic.fee is None or not _pays_fee(topic, payer):
+        return True
+    token = network.world.tokens.issued.get(topic.fee_token)
+    # A token that was deleted may also have been forgotten.
+    if token is None:
+        return False
+    refused = token.refusal(payer.number) or token.refusal(topic.owner)
+    return not refused and token.balance(payer.number) >= topic.fee
+
+
+def _set_fee(network: Network, topic: Topic) -> None:
+    """Let a message cost some hbars, or some units of a token that the owner has."""
+    topic.fee, topic.fee_token = network.choose.randrange(1, 6) * HBAR // 10, None
+    token = traders.find_token(
+        network, lambda token: token.fungible and not token.fees and topic.owner in token.relationships
+    )
+    if token and network.choose.random() < _IN_TOKENS:
+        topic.fee, topic.fee_token = network.choose.randrange(1, 6), token.number
 
 
 def _fee(topic: Topic) -> dict[str, Any]:
     """Return the FixedCustomFee of a topic."""
-    return {"fixed_fee": {"amount": topic.fee}, "fee_collector_account_id": account(topic.owner)}
+    denominating = token_id(topic.fee_token) if topic.fee_token else None
+    fixed = FixedFee(amount=topic.fee, denominating_token_id=denominating)
+    return {"fixed_fee": fixed, "fee_collector_account_id": account(topic.owner)}
 
 
 ACTIONS = (

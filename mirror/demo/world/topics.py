@@ -38,7 +38,8 @@ class Message:
 class Topic:
     """A topic. Keys are serialized; without a submit key anybody may write to it.
 
-    A message costs `fee` tinybars, which `owner` gets, unless its payer has one of `fee_exempt_keys`.
+    A message costs `fee` tinybars, or units of `fee_token`, which `owner` gets, unless its payer has one of
+    `fee_exempt_keys`.
     `subject` is a place in the list of subjects, `sequence_number` that of the last message. `changed` and
     `fee_changed` are the times of the last changes, None if there was none.
     """
@@ -53,6 +54,7 @@ class Topic:
     fee_schedule_key: bytes | None = None
     fee_exempt_keys: list[bytes] = field(default_factory=list)
     fee: int | None = None
+    fee_token: int | None = None
     auto_renew_account: int | None = None
     auto_renew_period: int | None = None  # seconds
     expiration: int | None = None
