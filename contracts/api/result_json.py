@@ -182,13 +182,27 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
     answer["transaction_index"] = result.transaction_index
     if details is not None:
         answer["state_changes"] = [state_change_json(row) for row in details.state_changes]
-    answer |= {
-        "status": "0x1" if succeeded else "0x0",
-        "failed_initcode": formats.plain(failed_initcode),
+    answer["status"] = "0x1" if succeeded else "0x0"
+    answer["failed_initcode"] = formats.plain(failed_initcode)
+    if ethereum is None:
+        answer |= _native_json(result, form, gas_used)
+    else:
+        if not succeeded and answer["error_message"] is None:
+            answer["error_message"] = answer["result"]
+        call_data = None if details is None else details.call_data
+        answer |= _ethereum_json(ethereum, result, form, gas_used, call_data)
+    answer["amount"] = _number(answer["amount"])
+    return answer
+
+
+def _native_json(result: Result, form: Form, block_gas_used: int | None) -> Answer:
+    """Return the members of a result without an Ethereum transaction; its price of gas is in tinybars."""
+    price = form.gas_prices.get(result.consensus_timestamp)
+    answer: Answer = {
         "access_list": [] if form.array_of_access else None,
-        "block_gas_used": gas_used,
+        "block_gas_used": block_gas_used,
         "chain_id": form.chain_id,
-        "gas_price": None,
+        "gas_price": None if price is None else hex(price),
         "max_fee_per_gas": None,
         "max_priority_fee_per_gas": None,
         "r": None,
@@ -197,38 +211,28 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
         "v": None,
         "nonce": None,
     }
-    if ethereum is None:
-        _add_native(answer, result, form)
-    else:
-        if not succeeded and answer["error_message"] is None:
-            answer["error_message"] = answer["result"]
-        answer |= _ethereum_json(ethereum, result, form, None if details is None else details.call_data)
-    answer["amount"] = _number(answer["amount"])
+    if result.amount is not None and not form.in_tinybars:
+        answer["amount"] = result.amount * WEIBARS_PER_TINYBAR
     return answer
 
 
-def _add_native(answer: Answer, result: Result, form: Form) -> None:
-    """Add the amounts of a result without an Ethereum transaction; its price of gas is always in tinybars."""
-    price = form.gas_prices.get(result.consensus_timestamp)
-    answer["gas_price"] = None if price is None else hex(price)
-    if answer["amount"] is not None and not form.in_tinybars:
-        answer["amount"] *= WEIBARS_PER_TINYBAR
-
-
-def _ethereum_json(ethereum: Ethereum, result: Result, form: Form, call_data: bytes | None) -> Answer:
+def _ethereum_json(
+    ethereum: Ethereum, result: Result, form: Form, block_gas_used: int | None, call_data: bytes | None
+) -> Answer:
     has_v = ethereum.type == LEGACY and ethereum.signature_v
     price = _price_in_tinybars if form.in_tinybars else formats.quantity
     answer = {
         "access_list": _access_list(ethereum, form),
+        "block_gas_used": block_gas_used,
         "chain_id": formats.quantity(ethereum.chain_id),
         "gas_price": price(ethereum.gas_price),
         "max_fee_per_gas": price(ethereum.max_fee_per_gas),
         "max_priority_fee_per_gas": price(ethereum.max_priority_fee_per_gas),
-        "nonce": ethereum.nonce,
         "r": formats.plain(ethereum.signature_r),
         "s": formats.plain(ethereum.signature_s),
         "type": ethereum.type,
         "v": _number(_unsigned(ethereum.signature_v)) if has_v else ethereum.recovery_id,
+        "nonce": ethereum.nonce,
     }
     if form.with_authorizations:
         answer["authorization_list"] = ethereum.authorization_list or []

@@ -52,7 +52,7 @@ class Result(NamedTuple):
 
 _SUCCESS = 22
 _RESULT_LENGTH = len(Result._fields) - 2
-_BLOCK_LENGTH = len(Block._fields)
+_ETHEREUM = _RESULT_LENGTH + len(Block._fields)
 
 
 def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
@@ -95,12 +95,9 @@ def full_results(
 
 
 def _full(row: Row) -> Result:
-    base, more = row[:_RESULT_LENGTH], row[_RESULT_LENGTH:]
-    block = more[:_BLOCK_LENGTH]
-    return Result(*base)._replace(
-        block=None if block[0] is None else Block(*block),
-        ethereum=ethereum.of_row(more[_BLOCK_LENGTH:]),
-    )
+    columns = row[_RESULT_LENGTH:_ETHEREUM]
+    block = None if columns[0] is None else Block(*columns)
+    return Result._make((*row[:_RESULT_LENGTH], block, ethereum.of_row(row[_ETHEREUM:])))
 
 
 class _Part(NamedTuple):
