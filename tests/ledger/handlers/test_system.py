@@ -107,10 +107,10 @@ def test_a_deletion_without_target_writes_only_its_transaction() -> None:
         TransactionBody(atomic_batch={"transactions": [b"any"]}),
         TransactionBody(state_signature_transaction={"round": 5}),
         TransactionBody(hook_dispatch={}),
-        TransactionBody(registeredNodeCreate={}),
+        TransactionBody(migration_root_hash_vote={}),
         TransactionBody.FromString(wire.length_delimited(901, b"any")),
     ],
-    ids=["unchecked submit", "atomic batch", "state signature", "hook dispatch", "newer", "unknown"],
+    ids=["unchecked submit", "atomic batch", "state signature", "hook dispatch", "root hash vote", "unknown"],
 )
 def test_some_types_write_only_transaction_and_transfers(body: Any) -> None:
     stream = Stream()
