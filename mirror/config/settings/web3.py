@@ -57,7 +57,8 @@ SETTINGS = (
     Setting("web3.workerCalls", 100_000, "Calls after which such a process is replaced by a fresh one.",
             low=1),
     Setting("web3.cache.fee.expireAfterWrite", "10m",
-            "How long the price of gas and the chain id are cached.", unit="duration", low=0),
+            "How long the price of gas and the chain id are cached; the price for calls on the current state "
+            "only until the next block.", unit="duration", low=0),
     Setting("web3.requestTimeout", "10s", "Longest time of a contract call; beyond it the answer is 503.",
             unit="duration", low=1, high=600),
     Setting("web3.maxResultSize", 1024,

@@ -60,6 +60,12 @@ def test_a_call_is_answered_with_its_headers(client):
     }
 
 
+def test_a_block_that_is_null_is_the_latest(client):
+    number = contract(Build(), 5108, code("NUMBER", *RETURN_TOP))
+    for body in ({}, {"block": None}, {"block": "latest"}, {"block": "7"}):
+        assert post(client, {"to": hex_address(number), **body}).json() == {"result": f"0x{7:064x}"}
+
+
 def test_the_cache_is_not_asked_and_nothing_is_kept(client):
     cached = Api(cached=True)
     contract(Build(), 5102, ANSWERS)
