@@ -78,7 +78,7 @@ def full_results(
     # consensus_timestamp, consensus_end).
     part = _page(query, senders)
     if synthetic is not None:
-        part = _merged(part, synthetic)
+        part = _merged(part, query, synthetic)
     statement = f"""
         select {_RESULT}, {_BLOCK}, {ethereum.COLUMNS}
         from (select *, max(consensus_timestamp) over () as last from ({part.sql}) page) r
@@ -123,7 +123,7 @@ _SYNTHETIC = {
     "amount": "null::bigint",
     "bloom": "null::bytea",
     "call_result": "null::bytea",
-    "consensus_timestamp": "consensus_timestamp::bigint",
+    "consensus_timestamp": "l.consensus_timestamp::nanos_timestamp",
     "contract_id": "coalesce(root_contract_id, contract_id)::bigint",
     "created_contract_ids": "null::bigint[]",
     "error_message": "null::text",
@@ -141,25 +141,32 @@ _SYNTHETIC = {
 }
 
 
-def _merged(part: _Part, synthetic: Query) -> _Part:
+_RESULT_COLUMNS = ", ".join(_SYNTHETIC)
+_SYNTHETIC_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in _SYNTHETIC.items())
+
+
+def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
-    # Index: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs. Each source
-    # is a page of its own, so that it stops early.
-    direction, limit = synthetic.direction, synthetic.limit
-    columns = ", ".join(f"{expression} as {name}" for name, expression in _SYNTHETIC.items())
+    # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs; the
+    # primary key (consensus_timestamp) of results. Each source is a page of its own, so that it stops early,
+    # and the time has the same type in both, so that they are merged without sorting. The result is asked for
+    # by a sub-select, as a join may read all results down to a transfer of long ago.
+    end = f"{query.direction} limit {query.limit:d}"
     sql = f"""
-        select distinct on (consensus_timestamp) * from (
-            (select {", ".join(_SYNTHETIC)}, false as synthetic from ({part.sql}) real)
-            union all
-            (
-                select distinct on (contract_log.consensus_timestamp) {columns}, true
-                from contract_log where synthetic {synthetic.where.and_sql}
-                order by contract_log.consensus_timestamp {direction}, index {direction} limit {limit:d}
-            )
-        ) either
-        order by consensus_timestamp {direction}, synthetic limit {limit:d}
+        (select {_RESULT_COLUMNS} from ({part.sql}) real)
+        union all
+        (
+            select distinct on (l.consensus_timestamp) {_SYNTHETIC_COLUMNS}
+            from contract_log l
+            where synthetic {synthetic.where.and_sql} and (
+                select 1 from contract_result r
+                where r.consensus_timestamp = l.consensus_timestamp {query.where.and_sql}
+            ) is null
+            order by l.consensus_timestamp {query.direction}, index {end}
+        )
+        order by consensus_timestamp {end}
     """
-    return _Part(sql, (*part.values, *synthetic.where.values))
+    return _Part(sql, (*part.values, *synthetic.where.values, *query.where.values))
 
 
 def _alternatives(senders: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:
