@@ -156,9 +156,9 @@ def _upgrade_process(say: Say) -> None:
 
 def _wait_for_tables(say: Say) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
-    said: list[str] = []
+    said = False
     while missing := tables.missing():
-        if missing != said:
+        if not said:
             named = ", ".join(missing[:_MIGRATIONS_NAMED]) + (
                 f" and {len(missing) - _MIGRATIONS_NAMED} more" if len(missing) > _MIGRATIONS_NAMED else ""
             )
@@ -166,7 +166,7 @@ def _wait_for_tables(say: Say) -> None:
                 "Some tables are missing or old: `manage.py migrate` makes them. The web server waits for "
                 f"{named}."
             )
-            said = missing
+            said = True
         time.sleep(_TABLES_SECONDS)
 
 

@@ -1,0 +1,53 @@
+"""`manage.py upgrade` and the commands beside it, on a node of their own."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mirror.node.postgres.cluster import DATABASE, ROLE
+from tests.node import Node
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    tmp_path.chmod(0o755)
+    node = Node(tmp_path)
+    yield node
+    node.kill()
+    node.server.stop()
+
+
+def put_ahead(node: Node, name: str) -> None:
+    """Leave a backfill to be done, as in a database of an older release."""
+    with psycopg.connect(host=str(node.server.place.socket), user=ROLE, dbname=DATABASE) as session:
+        session.execute("update backfill set finished = null, newest = 9e18 where name = %s", [name])
+
+
+def test_a_web_server_waits_for_the_tables_and_says_which_migrations_they_need(node: Node) -> None:
+    node.begin("serve")
+    node.wait_for(lambda: "The web server waits for" in node.said)
+    assert "Some tables are missing or old: `manage.py migrate` makes them." in node.said
+    assert "Ctrl-C stops" not in node.said
+
+    assert node.run("migrate", "--verbosity", "0").returncode == 0
+
+    node.wait_for(lambda: "Ctrl-C stops" in node.said)
+    assert node.get("/api/v1/blocks")[0] == 200
+    assert "Nothing to do: no row of an older release is left" in node.run("upgrade").stdout
+    assert node.stop(signal.SIGTERM) == 0
+
+
+def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node) -> None:
+    node.start()
+    put_ahead(node, "transaction_index")
+    assert "(1 of 10 steps are left)" in node.run("status").stdout
+    assert node.stop(signal.SIGTERM) == 0
+
+    node.start()
+
+    node.wait_for(lambda: "transaction indexes of contract results, 100 %" in node.said)
+    assert "steps are left" not in node.run("status").stdout
+    assert node.stop(signal.SIGTERM) == 0
