@@ -4,6 +4,7 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import Index
+from mirror.db.tables import Compared
 
 
 class ContractLog(models.Model):
@@ -11,6 +12,8 @@ class ContractLog(models.Model):
 
     Written with contract_result; `index` counts within the block. Topics lack leading zero bytes.
     """
+
+    compared = Compared(older=(("synthetic", "false"),))
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "index")
     bloom = fields.BytesField()

@@ -12,7 +12,7 @@ from mirror.db.tables import Compared, HashPartitions, KeylessTable
 class Transaction(models.Model):
     """One transaction that reached consensus, successful or not. Written by every transaction."""
 
-    compared = Compared(completed_column="nft_transfer")
+    compared = Compared(completed_column="nft_transfer", older=(("high_volume_pricing_multiplier", "0"),))
 
     consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
     type = fields.TransactionTypeField()

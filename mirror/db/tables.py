@@ -44,7 +44,8 @@ class Compared(NamedTuple):
 
     `time` is the column of the consensus timestamp. Rows are found by it, or by `found_by`, an indexed column
     or expression. Columns of `without` tell when and from where a file was loaded, not what is in it. Work at
-    the end of a batch may still fill `completed_column`, or, with `completed_rows`, add rows.
+    the end of a batch may still fill `completed_column`, or, with `completed_rows`, add rows. `older` has the
+    columns that rows of an older release lack: name, and the SQL of the value that their null stands for.
     """
 
     time: str = "consensus_timestamp"
@@ -52,6 +53,7 @@ class Compared(NamedTuple):
     without: frozenset[str] = frozenset()
     completed_column: str = ""
     completed_rows: bool = False
+    older: tuple[tuple[str, str], ...] = ()
 
 
 def create_partitions_ahead() -> None:

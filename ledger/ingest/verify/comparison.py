@@ -85,7 +85,11 @@ def _of_table(
         return []
     expected = _expect(cursor, table, rows)
     columns = ", ".join(f'"{name}"' for name in table.columns)
-    stored = f"select {columns} from {table.name} where {table.compared.time} between {first:d} and {last:d}"
+    older = dict(table.compared.older)
+    values = ", ".join(
+        f'coalesce("{name}", {older[name]})' if name in older else f'"{name}"' for name in table.columns
+    )
+    stored = f"select {values} from {table.name} where {table.compared.time} between {first:d} and {last:d}"
     if table.found_by:
         stored += f" and {table.found_by} in (select {table.found_by} from {expected})"
     cursor.execute(f"select {columns} from {expected} except all {stored}")

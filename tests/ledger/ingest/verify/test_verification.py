@@ -80,6 +80,19 @@ def at(second: int) -> str:
 # NOTHING WRONG
 
 
+def test_nothing_is_found_in_rows_of_an_older_release(tmp_path: Path) -> None:
+    stream = RandomContracts(0)
+    for _ in range(24):
+        stream.any_transaction()
+    load(write(tmp_path, stream.block()))
+    with connection.cursor() as cursor:
+        cursor.execute("update transaction set high_volume_pricing_multiplier = null")
+        cursor.execute("update contract_log set synthetic = null where not synthetic")
+        assert cursor.rowcount
+
+    assert verify(tmp_path)[1] == []
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_found_in_a_random_ledger(seed: int, tmp_path: Path) -> None:
     stream = test_simulated.RandomStream(seed)
