@@ -16,9 +16,13 @@ _ROWS = """
     select consensus_timestamp, data from ethereum_transaction
     where consensus_timestamp > %(after)s and consensus_timestamp <= %(to)s and not in_weibars"""
 _UPDATE = """
-    update ethereum_transaction set gas_price = %s, max_fee_per_gas = %s, max_priority_fee_per_gas = %s,
-        value = %s, access_list = %s::jsonb, authorization_list = %s::jsonb, in_weibars = true
-    where consensus_timestamp = %s"""
+    update ethereum_transaction t
+    set gas_price = c.gas_price, max_fee_per_gas = c.max_fee, max_priority_fee_per_gas = c.priority_fee,
+        value = c.value, access_list = c.access_list::jsonb, authorization_list = c.authorizations::jsonb,
+        in_weibars = true
+    from unnest(%s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[], %s::text[], %s::text[], %s::bigint[])
+        as c (gas_price, max_fee, priority_fee, value, access_list, authorizations, at)
+    where t.consensus_timestamp = c.at"""
 
 
 def decode(cursor: CursorWrapper, piece: Piece) -> int:
@@ -41,7 +45,7 @@ def decode(cursor: CursorWrapper, piece: Piece) -> int:
             )
         )
     if changes:
-        cursor.executemany(_UPDATE, changes)
+        cursor.execute(_UPDATE, [list(column) for column in zip(*changes, strict=True)])
     return len(changes)
 
 
