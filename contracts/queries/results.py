@@ -145,6 +145,12 @@ _RESULT_COLUMNS = ", ".join(_SYNTHETIC)
 _SYNTHETIC_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in _SYNTHETIC.items())
 
 
+# In a database that an older release has filled the index is built during use; without it all logs would be
+# read. PostgreSQL asks this once for each statement, before anything of the table is read.
+_INDEX_IS_BUILT = """
+    (select indisvalid from pg_index where indexrelid = to_regclass('contract_log__synthetic_timestamp'))"""
+
+
 def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
     # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs; the
@@ -158,7 +164,7 @@ def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
         (
             select distinct on (l.consensus_timestamp) {_SYNTHETIC_COLUMNS}
             from contract_log l
-            where synthetic {synthetic.where.and_sql} and (
+            where {_INDEX_IS_BUILT} and synthetic {synthetic.where.and_sql} and (
                 select 1 from contract_result r
                 where r.consensus_timestamp = l.consensus_timestamp {query.where.and_sql}
             ) is null

@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+from django.db import connection
 
 from tests.build import SECOND
 from tests.contracts.api.rows import AT, PAYER, SENDER, address, contract, digest, log, result, seconds
@@ -134,3 +135,12 @@ def test_a_setting_leaves_them_out(api, settings_of):
 def test_a_hash_alone_finds_no_synthetic_result(api):
     transfer(AT)
     assert api.get(f"{ALL}/{digest(AT).hex()}").status == 404
+
+
+def test_while_the_index_of_transfers_is_not_built_the_list_does_without_them(api):
+    transfer(AT)
+    result(AT + 1)
+    with connection.cursor() as cursor:
+        cursor.execute("drop index contract_log__synthetic_timestamp")
+
+    assert timestamps(api.get(ALL)) == [seconds(AT + 1)]
