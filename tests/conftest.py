@@ -24,6 +24,7 @@ from ledger.queries import chain_ids, fee_schedules
 from mirror import config
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
+from network.queries import simple_fees
 from tests.api import Api
 from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
@@ -156,6 +157,7 @@ def api(db: None) -> Api:
     """Return a client of the whole API, which remembers nothing of other tests' rows."""
     fee_schedules.forget()
     chain_ids.forget()
+    simple_fees.forget()
     return Api()
 
 

@@ -38,6 +38,12 @@ def schedule() -> Schedule:
     return _GENESIS if found is None else found[0]
 
 
+def forget() -> None:
+    """Read the file anew for the next estimate."""
+    global _read
+    _read = None
+
+
 def _decoded(content: bytes) -> Schedule:
     try:
         return Schedule(FeeSchedule.FromString(content))

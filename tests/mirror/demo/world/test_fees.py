@@ -11,6 +11,7 @@ from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World
 from mirror.values.hapi import ExchangeRateSet
 from network.fees.high_volume import MOST_BUSY
+from network.queries import simple_fees
 from tests.api import Api
 from tests.ledger.ingest.load import load
 from tests.mirror.demo.lives import items, life
@@ -20,6 +21,8 @@ WITHOUT = ("cryptoTransfer", "consensusSubmitMessage")
 
 
 UNPRICED = 120_000
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +34,9 @@ def history() -> tuple[World, list[Any]]:
 class Client:
     """Estimates fees as the wallet of a person does: in hbars of the moment."""
 
-    def __init__(self, api: Api, world: World) -> None:
-        self._api = api
+    def __init__(self, world: World) -> None:
+        simple_fees.forget()
+        self._api = Api()
         self._rates = {
             change.consensus_timestamp: ExchangeRateSet.FromString(change.contents).currentRate
             for change in world.files[EXCHANGE_RATES].changes
@@ -56,10 +60,10 @@ class Client:
         return tinybars, estimate["high_volume_multiplier"]
 
 
-def test_transactions_cost_what_clients_estimate(api, ledger_tables, history):
+def test_transactions_cost_what_clients_estimate(history):
     world, blocks = history
     load(*blocks)
-    client, checked = Client(api, world), Counter[str]()
+    client, checked = Client(world), Counter[str]()
     for item in items(blocks):
         kind = item.body.WhichOneof("data")
         if kind in WITHOUT or not item.record.transactionFee or item.body.high_volume:
@@ -72,10 +76,10 @@ def test_transactions_cost_what_clients_estimate(api, ledger_tables, history):
     assert len(checked) > 8
 
 
-def test_a_high_volume_costs_a_multiple_that_clients_estimate(api, ledger_tables, history):
+def test_a_high_volume_costs_a_multiple_that_clients_estimate(history):
     world, blocks = history
     load(*blocks)
-    client = Client(api, world)
+    client = Client(world)
     dear = [item for item in items(blocks) if item.body.high_volume]
     assert len(dear) > 3
     for item in dear:
