@@ -51,6 +51,8 @@ class Turns:
     def _give_back(self) -> None:
         connection = next(iter(connections.all(initialized_only=True)), None)
         if connection is not None:
+            if connection.errors_occurred:
+                connection.close_if_unusable_or_obsolete()
             del connections[DEFAULT_DB_ALIAS]
             if not connection.allow_thread_sharing:
                 connection.inc_thread_sharing()

@@ -50,6 +50,9 @@ def guarded(application: Application) -> Application:
             if getattr(response, "streaming", False):
                 # Its pieces are passed on as fast as the client takes them, without a turn.
                 return response
+            if isinstance(response, list):
+                # An answer of the API.
+                return response
             try:
                 body = b"".join(response)
             finally:
