@@ -80,3 +80,5 @@ def test_a_connection_that_broke_is_gone_after_the_turn_that_broke_it() -> None:
         connection.ensure_connection()
         assert connection.connection is not broken
         assert connection.is_usable()
+        # Turns keep their connections, and the tests' database can't be dropped before they are closed.
+        connection.close()
