@@ -262,14 +262,21 @@ def test_what_goes_wrong_while_an_answer_is_rendered_is_logged_too(api, build, m
     assert record.exc_info[0] is TypeError
 
 
-@pytest.mark.parametrize("path", [f"accounts/{'ab' * 20}", f"contracts/{'ab' * 20}/state"])
-def test_rows_that_contradict_each_other_are_logged_too(api, build, caplog, path):
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        (f"accounts/{'ab' * 20}", "several entities have this alias or EVM address"),
+        (
+            f"contracts/{'ab' * 20}/state",
+            f"More than one contract or account with the evm address 0x{'ab' * 20} have been found.",
+        ),
+    ],
+    ids=["account", "contract"],
+)
+def test_rows_that_contradict_each_other_are_logged_too(api, build, caplog, path, reason):
     for number in (1001, 1002):
         build.entity(number, type="CONTRACT", evm_address=b"\xab" * 20)
     answer = api.get(f"/api/v1/{path}")
     assert (answer.status, answer.messages) == (500, ["Internal error"])
     (record,) = caplog.records
-    assert record.getMessage() == (
-        f"event=internal_error method=GET path=/api/v1/{path} "
-        'reason="several entities have this alias or EVM address"'
-    )
+    assert record.getMessage() == f'event=internal_error method=GET path=/api/v1/{path} reason="{reason}"'
