@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
 from mirror.values.hashes import keccak256
+from mirror.values.shapes import Hex, Quantity
 
 LEGACY, EIP_2930, EIP_1559, EIP_7702 = 0, 1, 2, 4
 WEIBARS_PER_TINYBAR = 10_000_000_000
@@ -49,21 +50,21 @@ class Element(NamedTuple):
 
 
 class Access(TypedDict):
-    """An account whose use a transaction announces, with the keys of its storage (EIP-2930), in hex."""
+    """An account whose use a transaction announces, with the keys of its storage (EIP-2930)."""
 
-    address: str
-    storage_keys: list[str]
+    address: Hex
+    storage_keys: list[Hex]
 
 
 class Authorization(TypedDict):
-    """The signed delegation of an account to the code at `address` (EIP-7702); all but the nonce in hex."""
+    """The signed delegation of an account to the code at `address` (EIP-7702)."""
 
-    address: str
-    chain_id: str
+    address: Hex
+    chain_id: Quantity
     nonce: int
-    r: str
-    s: str
-    y_parity: str
+    r: Hex
+    s: Hex
+    y_parity: Quantity
 
 
 @dataclass(slots=True, kw_only=True)

@@ -333,6 +333,17 @@ def test_the_nonce_of_the_sender_is_stored(version: Any, result: int, told: Any,
 
 
 @pytest.mark.checklist("ETH-07")
+def test_a_delegation_of_the_sender_raises_its_nonce_as_the_record_says() -> None:
+    stream = ContractStream()
+    stream.crypto_create(CALLER)
+    data = ethereum_data(kind=4, nonce=7, authorization_list=[[298, TO, 8, 1, R, S]])
+    stream.ethereum(data, with_sender(signer_nonce={"value": 9}))
+    load(stream.block())
+
+    assert nonce() == 9
+
+
+@pytest.mark.checklist("ETH-07")
 def test_nonces_can_be_left_out() -> None:
     stream = ContractStream()
     stream.crypto_create(CALLER)
