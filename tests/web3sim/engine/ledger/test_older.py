@@ -19,7 +19,17 @@ from tests.web3sim.engine.world import (
     word,
 )
 from web3sim.engine.gas import intrinsic_gas
-from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Halt, Status, SystemAnswer
+from web3sim.engine.interface import (
+    AccountRecord,
+    CallRequest,
+    CallResult,
+    FrameEnd,
+    FrameStart,
+    Halt,
+    Status,
+    Step,
+    SystemAnswer,
+)
 from web3sim.engine.registry import engine
 from web3sim.engine.versions import (
     MAINNET,
@@ -163,6 +173,38 @@ def test_the_words_of_init_code_cost_gas_since_0_46(world):
     assert intrinsic_gas(initcode, creates=True, version=V046) == with_words.intrinsic_gas
     long = bytes(49_153)
     assert run(world, V038, to=None, data=long, new_contract_address=OTHER).status is Status.SUCCESS
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "CREATE2"])
+def test_contracts_create_others_as_ever_and_pay_for_the_words_since_0_46(world, operation):
+    salt = (1,) if operation == "CREATE2" else ()
+    # Init code of 64 zero bytes, which stops at once.
+    world.contract(CONTRACT, *salt, 64, 0, 0, operation, *RETURN_TOP)
+    later, earlier = run(world, V046), run(world, V038)
+    assert earlier.created == later.created != ()
+    assert later.execution_gas - earlier.execution_gas == 4
+
+
+def test_an_older_version_can_be_traced(world):
+    class Told:
+        wants_stack = wants_memory = wants_storage = False
+        operations: list[str] = []
+
+        def frame_start(self, frame: FrameStart) -> None:
+            pass
+
+        def step(self, step: Step) -> None:
+            self.operations.append(step.op)
+
+        def frame_end(self, frame: FrameEnd) -> None:
+            pass
+
+    world.contract(OTHER, "STOP")
+    world.contract(CONTRACT, *calling(OTHER), NOBODY, "BALANCE")
+    request = CallRequest(sender=SENDER, to=CONTRACT, data=b"", gas=1_000_000, version=V038)
+    result = engine("pyevm-blocks").execute(request, BLOCK, world, None, Told())
+    assert Told.operations[-4:] == ["CALL", "STOP", "PUSH20", "BALANCE"]
+    assert outcome(result) == (Status.HALT, Halt.INVALID_ADDRESS)
 
 
 def test_a_program_comes_to_the_same_in_all_later_versions(world):
