@@ -52,7 +52,7 @@ def serve(say: Say) -> None:
         web.check_settings()
         with database.ready(say) as server:
             _wait_for_tables(say)
-            _say_what_is_left(say)
+            remaining.say_pending(say)
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
@@ -168,11 +168,6 @@ def _wait_for_tables(say: Say) -> None:
             )
             said = True
         time.sleep(_TABLES_SECONDS)
-
-
-def _say_what_is_left(say: Say) -> None:
-    if (upgrade := remaining.read()).left and not upgrade.running:
-        say(upgrade.sentence)
 
 
 def _answers() -> bool:

@@ -19,6 +19,7 @@ from mirror import config
 from mirror.node import database, following
 from mirror.node.importing import import_files
 from mirror.node.tables import make_tables
+from mirror.node.upgrading import remaining
 from mirror.processes import signals
 from mirror.processes.progress import shown
 from mirror.values.readable import byte_size
@@ -119,6 +120,7 @@ class Command(BaseCommand):
                 shown("Loading", len(files), self.stdout.write) as display,
             ):
                 make_tables(self.stdout.write)
+                remaining.say_pending(self.stdout.write)
                 trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
                 done = import_files(
                     files,
@@ -159,6 +161,7 @@ class Command(BaseCommand):
         began = time.monotonic()
         with database.ready(self.stdout.write) as server:
             make_tables(self.stdout.write)
+            remaining.say_pending(self.stdout.write)
             done = following.follow(
                 self.stdout.write,
                 signals.stop_event(),

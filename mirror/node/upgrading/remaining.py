@@ -1,6 +1,6 @@
 """The backfills that are left to do, and how far the one at work is. Source: the table backfill."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -90,6 +90,13 @@ def read() -> Upgrade:
         cursor.execute(_RUNNING, [UPGRADE_LOCK >> 32, UPGRADE_LOCK & 0xFFFFFFFF])
         (running,) = cursor.fetchone()
     return Upgrade([of(name) for name in left], running)
+
+
+def say_pending(say: Callable[[str], None]) -> None:
+    """Say what is left to do if nobody does it."""
+    upgrade = read()
+    if upgrade.left and not upgrade.running:
+        say(upgrade.sentence)
 
 
 def names() -> list[str]:

@@ -44,6 +44,7 @@ def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node) ->
     node.start()
     put_ahead(node, "transaction_index")
     assert "(1 of 10 steps are left)" in node.run("status").stdout
+    assert "(1 of 10 steps are left)" in node.run("ingest", str(node.folder / "demo-stream")).stdout
     assert node.stop(signal.SIGTERM) == 0
 
     node.start()
