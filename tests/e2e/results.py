@@ -40,6 +40,21 @@ def _check_results(rest: Rest, world: World, latest: list[Result], since: str, h
     expected = [record(world, one, hbar=hbar) for one in latest if one.result != "WRONG_NONCE"]
     same([_of(*pair) for pair in _pairs(called, expected)], expected, "/contracts/results", since, hbar)
     _check_synthetic(rest, [row for row in shown if row["timestamp"] not in known], known, since)
+    _check_positions(shown, rest.all("contracts/results/logs", "logs", timestamp=since))
+
+
+def _check_positions(results: list[dict[str, Any]], logged: list[dict[str, Any]]) -> None:
+    """Check that what Ethereum tools see of a block is numbered from 0 in the order of time, without gaps."""
+    blocks: dict[int, list[tuple[str, int]]] = {}
+    for row in [*results, *logged]:
+        if row["transaction_index"] is not None:
+            place = (row["timestamp"], row["transaction_index"])
+            blocks.setdefault(row["block_number"], []).append(place)
+    # Of the first block only a part is asked for.
+    for number in sorted(blocks)[1:]:
+        places = [place for _, place in sorted(blocks[number])]
+        assert places == sorted(places), (number, places)
+        assert sorted(set(places)) == list(range(places[-1] + 1)), (number, places)
 
 
 def _check_single(rest: Rest, world: World, latest: list[Result], hbar: bool, choose: Random) -> None:
