@@ -4,14 +4,14 @@ The caller makes a Run, submits the transaction with fields of the record from t
 which submits a child transaction for each contract that was created on the way.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any
 
 from eth_bloom.bloom import BloomFilter
 
 from ledger.stream.record.compose import ComposedTransaction, account
-from mirror.demo.evm import sidecars
+from mirror.demo.evm import sidecars, spending
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
@@ -44,7 +44,8 @@ def implicit_key(number: int) -> bytes:
 def place(network: Network) -> Place:
     """Return the block in which the next transaction runs."""
     composer = network.composer
-    return Place(composer.block_number, composer.block_start // NANOS_PER_SECOND, GAS_PRICE)
+    began = composer.block_start // NANOS_PER_SECOND
+    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers)
 
 
 class Run:
@@ -152,6 +153,7 @@ class Run:
         transaction that it wraps.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
+        logged = [spending.log_of_mirrors(self.network, self.called or 0, spent) for spent in done.spendings]
         result = Result(
             consensus_timestamp=at,
             contract=self.contract,
@@ -165,7 +167,7 @@ class Run:
             output=self.output,
             error=self.error,
             created=tuple(created.number for created in self.created),
-            logs=self.logs,
+            logs=(*self.logs, *(log for log in logged if log)),
             ethereum=ethereum,
         )
         world.contracts.results.append(result)
@@ -186,6 +188,8 @@ class Run:
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
             self._record_child(child, composed, nonce, payer)
+        for nonce, spent in enumerate(done.spendings, 1 + len(children)):
+            spending.record(self.network, spent, self._number(spent.spender), composed, nonce, payer)
         return result
 
     def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:
@@ -261,10 +265,19 @@ class Run:
         return number
 
     def _log(self, log: Log) -> LogEntry:
-        return LogEntry(self._number(log.address), log.topics, log.data)
+        # A token logs at its own address.
+        token = entity_id.num_of_long_zero(log.address)
+        is_token = token is not None and token in self.network.world.tokens.issued
+        return LogEntry(token if is_token and token else self._number(log.address), log.topics, log.data)
 
-    def _bloom(self, logs: Iterable[LogEntry]) -> bytes:
+    def _bloom(self, logs: Collection[LogEntry]) -> bytes:
         """Return the bloom filter of logs, with the addresses that Ethereum tools know their contracts by."""
         accounts = self.network.world.accounts
-        entries = (entry for log in logs for entry in (accounts[log.contract].address, *log.topics))
+        addresses = {
+            log.contract: accounts[log.contract].address
+            if log.contract in accounts
+            else entity_id.long_zero(log.contract)
+            for log in logs
+        }
+        entries = (entry for log in logs for entry in (addresses[log.contract], *log.topics))
         return int(BloomFilter.from_iterable(entries)).to_bytes(len(NO_BLOOM), "big")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.record.compose import account
+from mirror.demo.evm import token_service
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
 from mirror.demo.world.contracts import Contract
@@ -15,7 +16,7 @@ from mirror.values.hapi import (
     TransactionSidecarRecord,
 )
 
-_CALL, _CREATE = 1, 2  # enum ContractActionType
+_CALL, _CREATE, _SYSTEM = 1, 2, 4  # enum ContractActionType
 # Opcode -> enum CallOperationType.
 _OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
 
@@ -43,7 +44,7 @@ class Sidecars:
 
     def _action(self, frame: Frame) -> dict[str, Any]:
         action = {
-            "call_type": _CREATE if frame.creates else _CALL,
+            "call_type": _call_type(frame),
             "call_operation_type": _OPERATIONS[frame.operation],
             "call_depth": frame.depth,
             "gas": frame.gas,
@@ -65,12 +66,20 @@ class Sidecars:
         return action
 
     def _recipient(self, frame: Frame) -> dict[str, Any]:
+        if frame.recipient == token_service.ADDRESS:
+            return {"recipient_contract": ContractID(contractNum=token_service.NUMBER)}
         number = self._number_at(frame.recipient)
         if number is None:
             return {"targeted_address": frame.recipient}
         if frame.recipient_is_contract:
             return {"recipient_contract": ContractID(contractNum=number)}
         return {"recipient_account": account(number)}
+
+
+def _call_type(frame: Frame) -> int:
+    if frame.recipient == token_service.ADDRESS:
+        return _SYSTEM
+    return _CREATE if frame.creates else _CALL
 
 
 def state_changes(touched: list[tuple[int, dict[int, Slot]]]) -> Any:

@@ -11,6 +11,8 @@ from eth.vm.forks.shanghai.computation import ShanghaiComputation
 from eth_typing import Address, BlockNumber, Hash32
 
 from ledger.stream.record.compose import FEE_COLLECTOR
+from mirror.demo.evm import token_service
+from mirror.demo.evm.token_service import Spending
 from mirror.values import entity_id
 from mirror.values.hashes import keccak256
 
@@ -31,11 +33,15 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The block in which a transaction runs. `timestamp` is the second in which it began."""
+    """The block in which a transaction runs. `timestamp` is the second in which it began.
+
+    With `logs_transfers` the node logs the units that contracts move by the token service.
+    """
 
     block_number: int
     timestamp: int
     gas_price: int
+    logs_transfers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,24 @@ def _positions(code: bytes) -> tuple[set[int], set[int]]:
     return set(), set()
 
 
+def _ask_token_service(computation: Any) -> Any:
+    """Answer a call of the token service: a transfer, which succeeds."""
+    computation.consume_gas(token_service.GAS, reason="token service")
+    state, message = computation.state, computation.msg
+    spent = token_service.spending(message.sender, bytes(message.data))
+    state.spend(spent)
+    if spent.token is not None and state.logs_transfers:
+        topics = [int.from_bytes(topic, "big") for topic in spent.topics]
+        computation.add_log_entry(spent.token, topics, spent.amount.to_bytes(32, "big"))
+    computation.output = token_service.SUCCEEDED
+    return computation
+
+
 class Computation(CancunComputation):
+    _precompiles = {
+        **CancunComputation._precompiles,
+        Address(token_service.ADDRESS): _ask_token_service,
+    }
     # The opcode that opened the frame; CALL for the outermost one.
     operation = _CALL
     children: list[Any]
@@ -90,11 +113,13 @@ class State(CancunState):
             base_fee_per_gas=0,
             excess_blob_gas=0,
         )
+        self.logs_transfers = place.logs_transfers
         self._ledger = ledger
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
         self.codes: dict[bytes, bytes] = {}
+        self.spendings: dict[int, Spending] = {}
         self._written: dict[tuple[bytes, int], int] = {}
         self._original: dict[tuple[bytes, int], int] = {}
         self._transient: dict[tuple[bytes, int], bytes] = {}
@@ -126,6 +151,11 @@ class State(CancunState):
     def _set(self, held: dict[Any, Any], key: Any, value: Any) -> None:
         self._undo.append((held, key, held.get(key, _MISSING)))
         held[key] = value
+
+    # ALLOWANCES
+
+    def spend(self, spent: Spending) -> None:
+        self._set(self.spendings, len(self.spendings), spent)
 
     # ACCOUNTS
 

@@ -1,0 +1,88 @@
+"""What contracts spend of others' allowances: a child transaction for each transfer, and its log."""
+
+from typing import Any
+
+from ledger.stream.record.compose import ComposedTransaction, account
+from mirror.demo.evm import token_service
+from mirror.demo.evm.token_service import Spending
+from mirror.demo.network import Network
+from mirror.demo.tokens.messages import units
+from mirror.demo.world.accounts import Account
+from mirror.demo.world.contracts import LogEntry, Result
+from mirror.values import entity_id
+from mirror.values.hapi import AccountAmount, ContractID, TransferList
+
+
+def log_of_mirrors(network: Network, called: int, spent: Spending) -> LogEntry | None:
+    """Return the log that mirrors add to the call; None if the node has logged it, or if it was hbars."""
+    if spent.token is None or network.logs_transfers:
+        return None
+    return LogEntry(called, spent.topics, spent.amount.to_bytes(32, "big"))
+
+
+def record(
+    network: Network, spent: Spending, spender: int, parent: ComposedTransaction, nonce: int, payer: int
+) -> None:
+    """Make the transfer as a child of the call; it lowers the allowance of the contract, not of the payer."""
+    tokens = network.world.tokens
+    owner, receiver = _holder(network, spent.owner), _holder(network, spent.receiver)
+    moved = {owner.number: -spent.amount, receiver.number: spent.amount}
+    record: dict[str, Any] = {}
+    if spent.token is None:
+        tokens.hbar_allowances[owner.number, spender].amount -= spent.amount
+        body: dict[str, Any] = {
+            "transfers": TransferList(
+                accountAmounts=[
+                    AccountAmount(accountID=account(of), amount=amount, is_approval=amount < 0)
+                    for of, amount in moved.items()
+                ]
+            )
+        }
+    else:
+        number = entity_id.num_of_long_zero(spent.token)
+        assert number is not None
+        tokens.token_allowances[owner.number, spender, number].amount -= spent.amount
+        body = {"tokenTransfers": [units(number, moved, approved=True)]}
+        record["tokenTransferLists"] = [units(number, moved)]
+        for of, amount in moved.items():
+            tokens.issued[number].relationships[of].receive(amount, network.now)
+    record["contractCallResult"] = {
+        "contractID": ContractID(contractNum=token_service.NUMBER),
+        "contractCallResult": token_service.SUCCEEDED,
+        "gas": token_service.GAS,
+        "gasUsed": token_service.GAS,
+        "functionParameters": spent.data,
+        "sender_id": account(spender),
+    }
+    composed = network.submit(
+        "cryptoTransfer",
+        body,
+        payer=payer,
+        record=record,
+        transfers=moved if spent.token is None else None,
+        parent=parent,
+        nonce=nonce,
+    )
+    network.world.contracts.results.append(
+        Result(
+            consensus_timestamp=composed.consensus_timestamp,
+            contract=token_service.NUMBER,
+            sender=spender,
+            hash=composed.record.transactionHash[:32],
+            result="SUCCESS",
+            gas_limit=token_service.GAS,
+            gas_used=token_service.GAS,
+            amount=0,
+            parameters=spent.data,
+            output=token_service.SUCCEEDED,
+            error="",
+        )
+    )
+
+
+def _holder(network: Network, address: bytes) -> Account:
+    accounts = network.world.accounts
+    number = entity_id.num_of_long_zero(address)
+    if number is not None:
+        return accounts[number]
+    return next(one for one in accounts.values() if one.evm_address == address)

@@ -1,0 +1,56 @@
+"""The token service (0x167) as contracts of the simulated network call it: to spend what they are allowed to.
+
+Whoever sends a transaction has made sure that the network permits what its contract asks for.
+"""
+
+from dataclasses import dataclass
+
+from eth_abi.abi import decode
+
+from mirror.values import entity_id
+from mirror.values.hapi import ResponseCodeEnum
+from mirror.values.hashes import keccak256
+
+NUMBER = 359
+ADDRESS = entity_id.long_zero(NUMBER)
+GAS = 45_000
+SUCCEEDED: bytes = ResponseCodeEnum.Value("SUCCESS").to_bytes(32, "big")
+TRANSFERRED = keccak256(b"Transfer(address,address,uint256)")
+
+_UNITS = ("address", "address", "address", "uint256")
+_AMOUNT = "(address,int64,bool)"
+_HBARS = (f"({_AMOUNT}[])", f"(address,{_AMOUNT}[],(address,address,int64,bool)[])[]")
+_UNITS_SELECTOR = keccak256(f"transferFrom({','.join(_UNITS)})".encode())[:4]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What `spender` took of `owner` for `receiver`, all by their address: units of a token, or tinybars.
+
+    `data` is that of the call of the token service.
+    """
+
+    spender: bytes
+    owner: bytes
+    receiver: bytes
+    amount: int
+    token: bytes | None
+    data: bytes
+
+    @property
+    def topics(self) -> tuple[bytes, bytes, bytes]:
+        """Return the topics of the log of a transfer of units."""
+        return TRANSFERRED, self.owner.rjust(32, b"\0"), self.receiver.rjust(32, b"\0")
+
+
+def spending(spender: bytes, data: bytes) -> Spending:
+    """Return what a call of the token service spends."""
+    if data[:4] == _UNITS_SELECTOR:
+        token, owner, receiver, amount = decode(_UNITS, data[4:])
+        return Spending(spender, _bytes(owner), _bytes(receiver), amount, _bytes(token), data)
+    ((debit, credit),) = decode(_HBARS, data[4:])[0]
+    return Spending(spender, _bytes(debit[0]), _bytes(credit[0]), credit[1], None, data)
+
+
+def _bytes(address: str) -> bytes:
+    return bytes.fromhex(address[2:])
