@@ -10,7 +10,7 @@ from django.test import Client, override_settings
 
 from mirror.demo import run
 from tests.conftest import empty_tables
-from tests.tour import Stop, part, stops
+from tests.tour import Stop, content_type, part, stops
 from web3sim.processes import pool
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +31,7 @@ def demo_network(_test_database, django_db_blocker, tmp_path_factory) -> Iterato
 def ask(stop: Stop) -> Any:
     client = Client()
     if stop.body:
-        answer = client.post(stop.path, stop.body, content_type="application/json")
+        answer = client.post(stop.path, stop.body, content_type=content_type(stop.body))
     else:
         answer = client.get(stop.path)
     assert answer.status_code == 200, (stop.path, answer.content)

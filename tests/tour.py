@@ -21,21 +21,25 @@ from tests.waiting import PATIENCE_SECONDS
 WIDTH = 104
 _LEFT_OUT = re.compile(r",?\s*…")
 _REQUEST = re.compile(
-    r"^    \$ curl -s 'http://127\.0\.0\.1:8000(?P<path>\S+)'"
-    r"(?: \\\n     +-H 'content-type: application/json' -d '(?P<body>\{.*\})')?\n"
+    r"^    \$ (?:printf '(?P<bytes>[^']+)' \|\n      )?curl -s 'http://127\.0\.0\.1:8000(?P<path>\S+)'"
+    r"(?: \\\n     +-H 'content-type: application/"
+    r"(?:json' -d '(?P<body>\{.*\})'|protobuf' --data-binary @-))?\n"
     r"(?P<answer>(?:    (?!\$ ).+\n)*)",
     re.MULTILINE,
 )
 
-Ask = Callable[[str, str | None], Any]
+Ask = Callable[[str, str | bytes | None], Any]
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A request of the tour. `body` is that of a POST, `shown` the part of the answer that the page shows."""
+    """A request of the tour. `body` is that of a POST, `shown` the part of the answer that the page shows.
+
+    JSON is text, and a protobuf message bytes.
+    """
 
     path: str
-    body: str | None
+    body: str | bytes | None
     answer: str
 
     @property
@@ -46,7 +50,19 @@ class Stop:
 
 
 def stops(page: str) -> list[Stop]:
-    return [Stop(match["path"], match["body"], match["answer"]) for match in _REQUEST.finditer(page)]
+    return [_stop(match) for match in _REQUEST.finditer(page)]
+
+
+def _stop(match: re.Match[str]) -> Stop:
+    body: str | bytes | None = match["body"]
+    if match["bytes"]:
+        # The escapes of printf are those of Python.
+        body = match["bytes"].encode().decode("unicode_escape").encode("latin-1")
+    return Stop(match["path"], body, match["answer"])
+
+
+def content_type(body: str | bytes) -> str:
+    return "application/json" if isinstance(body, str) else "application/protobuf"
 
 
 def part(answer: Any, like: Any) -> Any:
@@ -62,7 +78,7 @@ def refreshed(page: str, ask: Ask) -> str:
     """Return the page with current answers."""
 
     def request(match: re.Match[str]) -> str:
-        stop = Stop(match["path"], match["body"], match["answer"])
+        stop = _stop(match)
         answer = ask(stop.path, stop.body)
         text = _text(answer, answer if stop.shown is None else stop.shown)
         return match[0].removesuffix(match["answer"]) + "".join(f"    {line}\n" for line in _wrapped(text))
@@ -91,10 +107,11 @@ def _text(answer: Any, like: Any) -> str:
     return json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
 
 
-def _ask(path: str, body: str | None) -> Any:
-    request = urllib.request.Request(f"http://127.0.0.1:8000{path}", body.encode() if body else None)
+def _ask(path: str, body: str | bytes | None) -> Any:
+    data = body.encode() if isinstance(body, str) else body
+    request = urllib.request.Request(f"http://127.0.0.1:8000{path}", data)
     if body:
-        request.add_header("Content-Type", "application/json")
+        request.add_header("Content-Type", content_type(body))
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)
 
