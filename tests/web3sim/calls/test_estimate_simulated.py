@@ -20,13 +20,15 @@ from web3sim.limits import buckets
 from web3sim.processes import pool
 from web3sim.state.blocks import BlockSelector
 
-# Functions that fail whatever is asked of them, or may be called by another contract alone.
+# Functions that fail whatever is asked of them, or may be called by another contract alone, or that call the
+# token service, which is not simulated for them.
 NEVER = {
     "Locker": {"pay(address,uint256)", "unlock()"},
     "Faults": {
         *("custom(uint256,string)", "element(uint256)", "exhaust()", "failAssertion()", "invalid()"),
         *("reason(string)", "silent()", "writeAndFail(uint256)"),
     },
+    "Till": {"takeHbars(address,int64)", "takeUnits(address,address,uint256)"},
 }
 # It catches the failure of its inner call: with less gas that may fail for the lack of it, to the same end.
 CATCHES = {("Faults", "undone(uint256)")}
