@@ -6,11 +6,10 @@ from ledger.stream.record.compose import ComposedTransaction, account
 from mirror.demo.evm import token_service
 from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
-from mirror.demo.tokens.messages import units
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import LogEntry, Result
 from mirror.values import entity_id
-from mirror.values.hapi import AccountAmount, ContractID, TransferList
+from mirror.values.hapi import AccountAmount, ContractID, TokenID, TransferList
 
 
 def log_of_mirrors(network: Network, called: int, spent: Spending) -> LogEntry | None:
@@ -30,20 +29,14 @@ def record(
     record: dict[str, Any] = {}
     if spent.token is None:
         tokens.hbar_allowances[owner.number, spender].amount -= spent.amount
-        body: dict[str, Any] = {
-            "transfers": TransferList(
-                accountAmounts=[
-                    AccountAmount(accountID=account(of), amount=amount, is_approval=amount < 0)
-                    for of, amount in moved.items()
-                ]
-            )
-        }
+        body: dict[str, Any] = {"transfers": TransferList(accountAmounts=_amounts(moved, approved=True))}
     else:
         number = entity_id.num_of_long_zero(spent.token)
         assert number is not None
         tokens.token_allowances[owner.number, spender, number].amount -= spent.amount
-        body = {"tokenTransfers": [units(number, moved, approved=True)]}
-        record["tokenTransferLists"] = [units(number, moved)]
+        token = TokenID(tokenNum=number)
+        body = {"tokenTransfers": [{"token": token, "transfers": _amounts(moved, approved=True)}]}
+        record["tokenTransferLists"] = [{"token": token, "transfers": _amounts(moved, approved=False)}]
         for of, amount in moved.items():
             tokens.issued[number].relationships[of].receive(amount, network.now)
     record["contractCallResult"] = {
@@ -78,6 +71,14 @@ def record(
             error="",
         )
     )
+
+
+def _amounts(moved: dict[int, int], *, approved: bool) -> list[Any]:
+    """Return the AccountAmount messages; `approved` debits use an allowance."""
+    return [
+        AccountAmount(accountID=account(of), amount=amount, is_approval=approved and amount < 0)
+        for of, amount in moved.items()
+    ]
 
 
 def _holder(network: Network, address: bytes) -> Account:
