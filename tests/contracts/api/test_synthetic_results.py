@@ -5,6 +5,7 @@ import hashlib
 import pytest
 from django.db import connection
 
+from contracts.queries import synthetic_index
 from tests.build import SECOND
 from tests.contracts.api.rows import AT, PAYER, SENDER, address, contract, digest, log, result, seconds
 
@@ -144,3 +145,18 @@ def test_while_the_index_of_transfers_is_not_built_the_list_does_without_them(ap
         cursor.execute("drop index contract_log__synthetic_timestamp")
 
     assert timestamps(api.get(ALL)) == [seconds(AT + 1)]
+
+
+def test_they_are_left_out_until_an_upgrade_has_built_their_index(api, build):
+    transfer(AT)
+    with connection.cursor() as cursor:
+        cursor.execute("drop index contract_log__synthetic_timestamp")
+    assert timestamps(api.get(ALL)) == []
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "create index contract_log__synthetic_timestamp on contract_log"
+            " (consensus_timestamp desc, index desc) where synthetic"
+        )
+    synthetic_index.forget()
+    assert timestamps(api.get(ALL)) == [seconds(AT)]
