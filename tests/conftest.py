@@ -20,7 +20,6 @@ from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from contracts.queries import synthetic_index
 from ledger.queries import chain_ids, fee_schedules
 from mirror import config
 from mirror.node.postgres.place import place
@@ -159,7 +158,6 @@ def api(db: None) -> Api:
     fee_schedules.forget()
     chain_ids.forget()
     simple_fees.forget()
-    synthetic_index.forget()
     return Api()
 
 

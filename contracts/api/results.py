@@ -26,7 +26,6 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries import synthetic_index
 from contracts.queries.results import Result
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.contracts import OfContract, find_contract, known_contract, only
@@ -196,8 +195,7 @@ def synthetic_of(parameters: ResultsParameters, query: Query, timestamps: Bounds
 
     They have no nonce and no result of their own, and their sender is not asked for.
     """
-    wanted = not parameters.sender and config.value("rest.query.syntheticContractResults")
-    if not wanted or not synthetic_index.is_built():
+    if parameters.sender or not config.value("rest.query.syntheticContractResults"):
         return None
     index = compare("transaction_index", parameters.transaction_index)
     return Query(index + _at(timestamps), query.descending, query.limit)

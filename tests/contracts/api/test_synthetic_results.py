@@ -5,7 +5,6 @@ import hashlib
 import pytest
 from django.db import connection
 
-from contracts.queries import synthetic_index
 from tests.build import SECOND
 from tests.contracts.api.rows import AT, PAYER, SENDER, address, contract, digest, log, result, seconds
 
@@ -158,5 +157,4 @@ def test_they_are_left_out_until_an_upgrade_has_built_their_index(api, build):
             "create index contract_log__synthetic_timestamp on contract_log"
             " (consensus_timestamp desc, index desc) where synthetic"
         )
-    synthetic_index.forget()
     assert timestamps(api.get(ALL)) == [seconds(AT)]
