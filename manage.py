@@ -45,9 +45,12 @@ def run(arguments: list[str]) -> None:
         sys.exit("Django is not installed in this Python: run `make up`, or activate .venv first.")
     from django.db import Error
 
+    from mirror import config
     from mirror.config.errors import OperatorError
     from mirror.db.failure import sentence
 
+    if gone := config.removed():
+        print(gone, file=sys.stderr)
     try:
         if needs_database(arguments[1:]):
             from mirror.node import database

@@ -13,31 +13,44 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from mirror.config.setting import PREFIX, InvalidSetting, Setting
-from mirror.config.settings import SETTINGS
+from mirror.config.setting import InvalidSetting, Setting, variable_of
+from mirror.config.settings import REMOVED, SETTINGS
 
-_VARIABLE_PREFIX = PREFIX.upper().replace(".", "_")
+_VARIABLE_PREFIX = variable_of("")
 # Defaults in these units are written as an operator would write them.
 _READ_DEFAULTS = {"duration", "share"}
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 # Settings with a shorter variable, by the variable that their name would give.
-_BY_OTHER_NAME = {
-    setting.property_name.upper().replace(".", "_"): setting for setting in SETTINGS if setting.environment
-}
+_BY_OTHER_NAME = {variable_of(setting.name): setting for setting in SETTINGS if setting.environment}
+_REMOVED = frozenset(map(variable_of, REMOVED))
 
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the value of every setting in `environment`. Errors: InvalidSetting for the first bad one."""
     known = {setting.variable for setting in SETTINGS}
     for variable in environment:
-        if variable.startswith(_VARIABLE_PREFIX) and variable not in known:
+        if variable.startswith(_VARIABLE_PREFIX) and variable not in known | _REMOVED:
             if setting := _BY_OTHER_NAME.get(variable):
                 raise InvalidSetting(f"The {setting.name.rpartition('.')[2]} is set by {setting.variable}.")
             near = difflib.get_close_matches(variable, known, n=1)
             meant = f"did you mean {near[0]}?" if near else "`manage.py settings` lists all."
             raise InvalidSetting(f"No setting is called {variable}: {meant}")
     return {setting.name: _value(setting, environment.get(setting.variable)) for setting in SETTINGS}
+
+
+def removed(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return a sentence about variables that are set for settings which an earlier release had, if any are.
+
+    They had no effect there, and must not keep a node from starting.
+    """
+    found = sorted(_REMOVED & environment.keys())
+    if not found:
+        return None
+    names = ", ".join(found)
+    if len(found) == 1:
+        return f"{names}: this setting is gone, nothing reads it any more. Its variable may be removed."
+    return f"{names}: these settings are gone, nothing reads them any more. Their variables may be removed."
 
 
 def _value(setting: Setting, text: str | None) -> Any:

@@ -14,6 +14,11 @@ _RANGE = re.compile(r"[0-9]{1,11}(?:-[0-9]{1,11})?")
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
+def variable_of(name: str) -> str:
+    """Return the environment variable that the name of a setting gives."""
+    return (PREFIX + name).upper().replace(".", "_")
+
+
 class InvalidSetting(OperatorError):
     """A setting has an unusable value; the message names the variable, the value and what would be right."""
 
@@ -49,7 +54,7 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        return self.environment or self.property_name.upper().replace(".", "_")
+        return self.environment or variable_of(self.name)
 
     @property
     def range(self) -> str:

@@ -112,3 +112,28 @@ SETTINGS = (
     Setting("web3.throttle.request", "[]",
             "Filters of contract calls, as a JSON list; the guide to contract calls explains them."),
 )  # fmt: skip
+
+#: Settings of release 0.1.0 that had no effect and are gone.
+REMOVED = tuple(
+    f"web3.evm.{name}"
+    for name in (
+        "directTokenCall",
+        "dynamicEvmVersion",
+        "exchangeRateGasReq",
+        "fundingAccount",
+        "htsDefaultGasCost",
+        "maxAutoRenewDuration",
+        "maxBatchSizeBurn",
+        "maxBatchSizeMint",
+        "maxBatchSizeWipe",
+        "maxCustomFeesAllowed",
+        "maxMemoUtf8Bytes",
+        "maxNftMetadataBytes",
+        "maxTokenNameUtf8Bytes",
+        "maxTokenSymbolUtf8Bytes",
+        "maxTokensPerAccount",
+        "minAutoRenewDuration",
+        "modularizedServices",
+        "modularizedTrafficPercent",
+    )
+)

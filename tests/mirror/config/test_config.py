@@ -1,8 +1,8 @@
 import pytest
 
-from mirror.config import load
+from mirror.config import load, removed
 from mirror.config.setting import InvalidSetting, Setting
-from mirror.config.settings import SETTINGS
+from mirror.config.settings import REMOVED, SETTINGS
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,20 @@ def test_an_error_names_the_variable_and_the_values_allowed(variable, text, sent
 def test_a_mistyped_variable_is_an_error():
     with pytest.raises(InvalidSetting, match="did you mean SVC_MIRROR_WEB_WORKERS"):
         load({"SVC_MIRROR_WEB_WORKRES": "3"})
+
+
+def test_a_setting_that_is_gone_changes_nothing_and_is_named():
+    environment = {"SVC_MIRROR_WEB3_EVM_MAXBATCHSIZEMINT": "many", "SVC_MIRROR_WEB_WORKERS": "3"}
+    assert load(environment) == load({"SVC_MIRROR_WEB_WORKERS": "3"})
+    assert removed(environment) == (
+        "SVC_MIRROR_WEB3_EVM_MAXBATCHSIZEMINT: this setting is gone, nothing reads it any more. "
+        "Its variable may be removed."
+    )
+    assert removed({"SVC_MIRROR_WEB_WORKERS": "3"}) is None
+
+
+def test_no_setting_is_gone_and_still_there():
+    assert not set(REMOVED) & {setting.name for setting in SETTINGS}
 
 
 @pytest.mark.parametrize(

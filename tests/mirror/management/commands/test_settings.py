@@ -28,3 +28,14 @@ def test_a_secret_in_force_is_not_printed():
 def test_an_unusable_value_ends_a_command_with_one_sentence():
     ran = manage("check", PORT="http")
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "PORT='http' is not a whole number.\n")
+
+
+def test_settings_that_are_gone_do_not_stop_a_command():
+    ran = manage(
+        "check", SVC_MIRROR_WEB3_EVM_FUNDINGACCOUNT="0x62", SVC_MIRROR_WEB3_EVM_DIRECTTOKENCALL="true"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == (
+        "SVC_MIRROR_WEB3_EVM_DIRECTTOKENCALL, SVC_MIRROR_WEB3_EVM_FUNDINGACCOUNT: these settings are gone, "
+        "nothing reads them any more. Their variables may be removed.\n"
+    )
