@@ -277,7 +277,7 @@ def _unsigned(data: bytes | None) -> int:
 
 def _number(number: int | None) -> Any:
     """Return a whole number of any size for JSON."""
-    return number if number is None or number <= MAX_INT64 else orjson.Fragment(str(number))
+    return number if number is None or abs(number) <= MAX_INT64 else orjson.Fragment(str(number))
 
 
 def log_json(log: Row) -> Answer:

@@ -92,8 +92,8 @@ def node_ids(parameters: NodeParameters) -> Where:
 
 # JSON
 class EndpointJson(TypedDict):
-    domain_name: str | None
-    ip_address_v4: str | None
+    domain_name: str
+    ip_address_v4: str
     port: Int32 | None
 
 
@@ -164,9 +164,14 @@ def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
 
 
 def endpoint_json(endpoint: dict[str, Any] | None) -> Answer | None:
+    """Return a stored endpoint, with empty text for what it lacks."""
     if endpoint is None:
         return None
-    return {name: endpoint.get(name) for name in ("domain_name", "ip_address_v4", "port")}
+    return {
+        "domain_name": endpoint.get("domain_name") or "",
+        "ip_address_v4": endpoint.get("ip_address_v4") or "",
+        "port": endpoint.get("port"),
+    }
 
 
 def _known(amount: int | None) -> int | None:

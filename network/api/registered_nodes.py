@@ -141,10 +141,15 @@ def registered_node_json(node: RegisteredNode) -> Answer:
 def endpoint_json(endpoint: dict[str, Any]) -> Answer:
     """Return a stored endpoint, with null for what it lacks; one of no kind is a general service."""
     kinds = (kind for member, kind in _KINDS.items() if endpoint.get(member) is not None)
+    block_node, general_service = endpoint.get("block_node"), endpoint.get("general_service")
     return {
-        "block_node": endpoint.get("block_node"),
+        "block_node": (
+            None if block_node is None else {"endpoint_apis": block_node.get("endpoint_apis") or []}
+        ),
         "domain_name": endpoint.get("domain_name"),
-        "general_service": endpoint.get("general_service"),
+        "general_service": (
+            None if general_service is None else {"description": general_service.get("description")}
+        ),
         "ip_address": endpoint.get("ip_address"),
         "mirror_node": endpoint.get("mirror_node"),
         "port": endpoint.get("port", 0),

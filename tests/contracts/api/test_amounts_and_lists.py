@@ -66,8 +66,9 @@ def shown(api, url, query=""):
         ("00ffffffffffffffffff", 2**72 // 10**10, 2**72 - 1),
         ("ffffffffffffffffff", 0, 2**72 - 1),
         ("80ffffffffffffffff", -((2**71 - 2**64 + 1) // 10**10), 2**71 + 2**64 - 1),
+        ("80" + "00" * 31, -(2**255 // 10**10), 2**255),
     ],
-    ids=["reference", "zero", "empty", "less than a tinybar", "large", "minus one", "negative"],
+    ids=["reference", "zero", "empty", "less than a tinybar", "large", "minus one", "negative", "least"],
 )
 def test_the_amount_is_that_of_the_transaction(api, url, value, tinybars, in_weibars):
     transaction(amount=7)

@@ -155,6 +155,14 @@ def test_a_node_of_which_only_the_address_book_knows(api, build):
     assert found["timestamp"] == {"from": "1700000000.000000000", "to": None}
 
 
+@pytest.mark.parametrize("stored", [{"port": 443}, {"port": 443, "domain_name": None, "ip_address_v4": None}])
+def test_an_endpoint_without_a_name_or_an_address_has_empty_text(api, build, stored):
+    address_book(1)
+    node(1, grpc_proxy_endpoint=Jsonb(stored))
+    (found,) = api.get(URL).json()["nodes"]
+    assert found["grpc_proxy_endpoint"] == {"domain_name": "", "ip_address_v4": "", "port": 443}
+
+
 def test_amounts_nobody_told_are_null(api, build):
     address_book(0)
     stake(0, max_stake=-1, min_stake=-1, stake_not_rewarded=-1)

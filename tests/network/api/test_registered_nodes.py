@@ -95,6 +95,16 @@ def test_what_nobody_told_of_a_registered_node_is_null(api, build):
     assert_answer(api.get(URL), {"registered_nodes": [node], "links": {"next": None}})
 
 
+def test_an_endpoint_that_tells_nothing_of_its_service_has_all_members(api, build):
+    bare = {"port": 5, "requires_tls": False}
+    registered(1, bare | {"block_node": {}}, bare | {"general_service": {}})
+    (node,) = api.get(URL).json()["registered_nodes"]
+    assert node["service_endpoints"] == [
+        shown(bare | {"block_node": {"endpoint_apis": []}}, "BLOCK_NODE"),
+        shown(bare | {"general_service": {"description": None}}, "GENERAL_SERVICE"),
+    ]
+
+
 def test_an_endpoint_of_no_kind_is_a_general_service(api, build):
     registered(1, {"port": 5, "requires_tls": False}, type=[0])
     (node,) = api.get(URL).json()["registered_nodes"]
