@@ -142,10 +142,10 @@ class Details(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How results are shown: what the request and the settings say.
+    """The form in which the request and the settings want results.
 
-    Results without an Ethereum transaction have the price in `gas_prices`, by consensus timestamp, and
-    `chain_id`.
+    `chain_id` and `gas_prices`, which are by consensus timestamp, are those of results without an Ethereum
+    transaction.
     """
 
     in_tinybars: bool
@@ -184,6 +184,8 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
         answer["state_changes"] = [state_change_json(row) for row in details.state_changes]
     answer["status"] = "0x1" if succeeded else "0x0"
     answer["failed_initcode"] = formats.plain(failed_initcode)
+    if result.amount is not None and not form.in_tinybars:
+        answer["amount"] = result.amount * WEIBARS_PER_TINYBAR
     if ethereum is None:
         answer |= _native_json(result, form, gas_used)
     else:
@@ -211,8 +213,6 @@ def _native_json(result: Result, form: Form, block_gas_used: int | None) -> Answ
         "v": None,
         "nonce": None,
     }
-    if result.amount is not None and not form.in_tinybars:
-        answer["amount"] = result.amount * WEIBARS_PER_TINYBAR
     return answer
 
 
@@ -238,8 +238,6 @@ def _ethereum_json(
         answer["authorization_list"] = ethereum.authorization_list or []
     if ethereum.value is not None:
         answer["amount"] = _amount(ethereum.value, form)
-    elif result.amount is not None and not form.in_tinybars:
-        answer["amount"] = result.amount * WEIBARS_PER_TINYBAR
     if ethereum.gas_limit is not None:
         answer["gas_limit"] = ethereum.gas_limit
     if ethereum.to_address:
@@ -250,14 +248,17 @@ def _ethereum_json(
 
 
 def _access_list(ethereum: Ethereum, form: Form) -> Any:
-    """Return the list as an array, or in hex as the transaction has it; null if there is none."""
+    """Return the list in the form that the setting says: an array, or hex or null."""
     if form.array_of_access:
         return ethereum.access_list or []
     return hexes.text(access_list_payload(ethereum.access_list)) if ethereum.access_list else None
 
 
 def _amount(weibars: bytes, form: Form) -> int | None:
-    """Return the value of a transaction: in tinybars that of the signed number, without its fraction."""
+    """Return the value of a transaction.
+
+    Tinybars are those of the signed number, without a fraction; weibars are unsigned.
+    """
     if not form.in_tinybars:
         return _unsigned(weibars)
     if not weibars:

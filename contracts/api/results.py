@@ -58,7 +58,7 @@ from mirror.rest.parameters.types import (
     OrderParameter,
     TimestampParameter,
 )
-from mirror.values import entity_id, shapes, timestamp
+from mirror.values import entity_id, result_codes, shapes, timestamp
 
 
 # PARAMETERS
@@ -95,7 +95,7 @@ class HbarParameter(BooleanParameter):
 
 
 class HbarAtParameter(HbarParameter):
-    """The same for the result at a time, which no other check goes before."""
+    """The same for the result at a time, where a wrong value always has the longer message."""
 
     def comparison(self, text: str, split: Any) -> Comparison:
         try:
@@ -150,9 +150,8 @@ class ResultAtParameters(ParameterSet):
 
 _HEX_DIGITS = 40  # of an EVM address
 
-_CHAIN_ID = 0x128  # where nothing tells it
-_WRONG_NONCE = 312
-_RAN = Where((f"transaction_result <> {_WRONG_NONCE}",))
+_DEFAULT_CHAIN_ID = 0x128
+_RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
 
 
 def check_block(parameters: ResultsParameters) -> None:
@@ -193,7 +192,7 @@ def narrowed(query: Query, timestamps: Bounds, contract_id: int | None = None) -
 def synthetic_of(parameters: ResultsParameters, query: Query, timestamps: Bounds) -> Query | None:
     """Return the query of the synthetic results at these times; None if the list has none.
 
-    They have no nonce and no result of their own, and their sender is not asked for.
+    Conditions on the nonce and the result do not count for them. A list of one sender has none.
     """
     if parameters.sender or not config.value("rest.query.syntheticContractResults"):
         return None
@@ -256,7 +255,7 @@ def form_of(results: Sequence[Result], in_tinybars: bool) -> Form:
 def _chain_id() -> str:
     """Return the chain id of the setting, or else of the network, in hex."""
     configured: str | None = config.value("rest.chainId")
-    return configured or hex(chain_id() or _CHAIN_ID)
+    return configured or hex(chain_id() or _DEFAULT_CHAIN_ID)
 
 
 def _file_call_data(result: Result) -> bytes | None:

@@ -1,7 +1,7 @@
 """hbar allowances that contracts have spent through the token system contract.
 
-Older releases lowered the allowance of the payer. To do this twice would be wrong: the position of the
-backfill sees to it that it is done once.
+Older releases lowered the allowance of the payer. Doing this twice would be wrong; the position of the
+backfill makes sure that it is done once.
 """
 
 from django.db.backends.utils import CursorWrapper
@@ -13,9 +13,9 @@ from mirror.values import entity_id
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 
-# For each approved transfer the spender's allowance is lowered and that of the payer is given back, except
-# those granted later. Rows are locked in the order of their key. Indexes: contract_result__id_timestamp,
-# crypto_transfer__consensus_timestamp, the primary key of crypto_allowance.
+# Each approved transfer lowers the allowance of the contract and raises that of the payer again, unless the
+# allowance was granted later. Rows are locked in the order of their key. Indexes:
+# contract_result__id_timestamp, crypto_transfer__consensus_timestamp, the primary key of crypto_allowance.
 _MOVE = """
     with spent as (
         select c.entity_id as owner, r.sender_id, c.payer_account_id, c.amount, r.consensus_timestamp

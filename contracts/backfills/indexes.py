@@ -5,14 +5,12 @@ Older releases wrote the transaction's own position in the block. The rules are 
 
 from django.db.backends.utils import CursorWrapper
 
+from contracts.handlers.positions import CONTRACT_TYPES
+from ledger.stream.record.item import HOOKS_NUM
 from mirror import config
 from mirror.db.backfill import Backfill, Piece
 from mirror.values import entity_id
-from mirror.values.transaction_types import NUMBERS
-
-CONTRACT_TYPES = [NUMBERS[name] for name in ("CONTRACTCALL", "CONTRACTCREATEINSTANCE", "ETHEREUMTRANSACTION")]
-WRONG_NONCE = 312
-HOOKS_NUM = 365
+from mirror.values.result_codes import WRONG_NONCE
 
 # A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
 _IS_ROOT = """(
@@ -89,7 +87,7 @@ def renumber(cursor: CursorWrapper, piece: Piece) -> int:
         _RENUMBER,
         piece._asdict()
         | {
-            "types": CONTRACT_TYPES,
+            "types": list(CONTRACT_TYPES),
             "hooks": entity_id.encode(shard, realm, HOOKS_NUM),
             "wrong_nonce": WRONG_NONCE,
         },

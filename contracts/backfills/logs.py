@@ -5,7 +5,7 @@ from django.db.backends.utils import CursorWrapper
 from mirror.db.backfill import Backfill, IndexBuild, Piece, changed
 
 TRANSFER = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
-# Nodes have logged the token transfers of contracts since about then.
+# 2026-02-28T22:00, before which no node logged the token transfers of contracts.
 _NODES_LOG_SINCE = 1_772_316_000_000_000_000
 
 # Logs without a contract result are the mirror's own. Those of NFTs and approvals are not marked.

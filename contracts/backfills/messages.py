@@ -1,4 +1,4 @@
-"""Hashes of the messages that paid a fee in tokens: their transfers are logged, and found by hash."""
+"""Hashes of messages that paid a fee in tokens: the logs of these transfers are found by hash."""
 
 from django.db.backends.utils import CursorWrapper
 
@@ -8,7 +8,7 @@ from mirror.values.transaction_types import NUMBERS
 
 SUBMIT_MESSAGE = NUMBERS["CONSENSUSSUBMITMESSAGE"]
 
-# Index: the primary keys of contract_log and transaction, transaction_hash__hash.
+# Indexes: the primary keys of contract_log and transaction, transaction_hash__hash.
 _INSERT = """
     insert into transaction_hash (consensus_timestamp, hash, hash_suffix, payer_account_id)
     select t.consensus_timestamp, substring(t.transaction_hash from 1 for 32),

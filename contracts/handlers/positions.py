@@ -5,15 +5,13 @@ and those with a synthetic log. What a contract causes has the position of its c
 """
 
 from ledger.stream.record.item import RecordItem
+from mirror.values.result_codes import WRONG_NONCE
 from mirror.values.transaction_types import NUMBERS
 
 CONTRACT_CALL = NUMBERS["CONTRACTCALL"]
 CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
 ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 CONTRACT_TYPES = frozenset({CONTRACT_CALL, CONTRACT_CREATE, ETHEREUM})
-
-# The result of a transaction that never ran, and takes no position.
-WRONG_NONCE = 312
 
 
 class LogIndex:
@@ -37,9 +35,9 @@ class Positions:
 
     def of_result(self, item: RecordItem) -> int | None:
         """Return the position of a contract result; None for one that no Ethereum tool sees."""
-        known = self._taken.get(item.consensus_timestamp)
-        if known is not None:
-            return known
+        taken = self._taken.get(item.consensus_timestamp)
+        if taken is not None:
+            return taken
         if item.transaction_type not in CONTRACT_TYPES or item.result == WRONG_NONCE:
             return None
         parent = item.contract_parent

@@ -12,7 +12,6 @@ from contracts.handlers.positions import (
     CONTRACT_CREATE,
     CONTRACT_TYPES,
     ETHEREUM,
-    WRONG_NONCE,
     LogIndex,
     Positions,
 )
@@ -31,6 +30,7 @@ from ledger.models import Entity
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
+from mirror.values.result_codes import WRONG_NONCE
 
 # An Ethereum transaction with this result was never run.
 DUPLICATE_TRANSACTION = 11

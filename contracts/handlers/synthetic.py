@@ -3,8 +3,8 @@
 Ethereum tools see them like those of contracts. Topics hold the long-zero address of an account; for
 transferred units the EVM address if it has one. Topics and amounts lose leading zeros.
 
-Of contracts that move tokens only the transfers are logged, as nodes do not log them before HAPI 0.71. Such a
-log is one of the call: it has the time, the hash and the contract of that.
+Token transfers by contracts are logged only before HAPI 0.71, when nodes did not log them. Such a log belongs
+to the call, and has its time, hash and contract.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ _UNSIGNED = (1 << 64) - 1
 
 # The bloom of a log that a contract caused, unless it is computed.
 _OF_CONTRACT = b"\1"
-# Most lists of transfers in a record whose logs are written without the setting for many parties.
+# Without the setting for many parties a record with more lists of transfers than this has no logs.
 _FEW_LISTS = 2
 
 

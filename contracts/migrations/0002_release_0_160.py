@@ -12,7 +12,7 @@ from mirror.db.operations import (
 
 
 class Migration(migrations.Migration):
-    """What the original's schema got between its releases 0.145.1 and 0.160, and a mark of what has weibars.
+    """Changes of the original's schema between its releases 0.145.1 and 0.160, and a mark of rows in weibars.
 
     The rows that are there keep in_weibars = false, without being written; those that follow have true.
     """

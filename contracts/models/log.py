@@ -29,7 +29,7 @@ class ContractLog(models.Model):
     root_contract_id = fields.EntityIdField(null=True)
     transaction_hash = fields.HashField(null=True)
     transaction_index = models.IntegerField(null=True)
-    # True for transfers of fungible tokens that no contract logged; null where nobody has said yet.
+    # True for transfers of fungible tokens that no contract logged; null in rows of an older release.
     synthetic = models.BooleanField(null=True)
 
     class Meta:

@@ -2,7 +2,7 @@
 
 Source: transaction, with crypto_transfer, token_transfer and, where account 800 pays,
 staking_reward_transfer. Amounts: int64 tinybars, or the token's smallest unit; `max_fee` and
-`valid_duration_seconds` are strings; the multiplier of a high volume's price is in thousandths, 0 without.
+`valid_duration_seconds` are strings. The multiplier of a price for high volume is in thousandths, 0 without.
 Errors: 400 malformed parameter, id or hash; 404 no transaction of that id or hash.
 """
 

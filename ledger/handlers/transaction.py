@@ -21,7 +21,7 @@ HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
 
 
 class TransactionsWithLogs(set[int]):
-    """The consensus timestamps of the submitted messages in a file that contract logs are written for."""
+    """The consensus timestamps of the submitted messages in a file that have contract logs."""
 
 
 class AtomicBatches(dict[int, dict[str, Any]]):
@@ -112,7 +112,7 @@ def inner_transactions(item: RecordItem, batch: Batch) -> None:
 def transaction_hash(item: RecordItem, batch: Batch) -> None:
     """Store where the transaction of a hash is. Source: record.transactionHash (SHA-384).
 
-    Messages that paid a fee in tokens have logs, and are found by hash for them even where messages are not.
+    A message that paid a fee in tokens has logs. So it is found by hash even where other messages are not.
     Rows: transaction_hash insert: the first 32 bytes, and the rest apart.
     """
     persist, kind = batch.persist, item.transaction_type
@@ -144,8 +144,8 @@ def entity_transactions(item: RecordItem, batch: Batch) -> None:
     if not batch.mentioned:
         return
     # The payer's transactions are found without such a row.
-    apart = set() if batch.persist.entity_transactions else {item.payer_account_id}
-    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion - apart):
+    payer = set() if batch.persist.entity_transactions else {item.payer_account_id}
+    for entity in sorted(batch.mentioned - batch.persist.entity_transaction_exclusion - payer):
         batch.insert(
             EntityTransaction,
             consensus_timestamp=item.consensus_timestamp,

@@ -78,13 +78,14 @@ class Batch(Rows):
             self.mentioned.update(entities)
 
     def mention_nft_parties(self, *entities: int) -> None:
-        """Note the same of those that gave or got serials."""
+        """Note that these accounts give or get serials in the item being read."""
         if self.mentioned is not None:
             self.mentioned.update(entities)
 
     def complete_block(self, work: Callable[[dict[str, Any]], None]) -> None:
-        """Do `work` with the row of the block being read when the EVM addresses of the batch are filled in,
-        before anything is written.
+        """Do `work` with the row of the block being read, just before the batch is written.
+
+        By then the EVM addresses of its rows are filled in.
         """
         self._of_block.append(work)
 
@@ -108,7 +109,7 @@ class Batch(Rows):
         super().write(cursor)
 
     def complete(self, cursor: CursorWrapper) -> None:
-        """Fill in what can only be told of the batch as a whole."""
+        """Fill in the values that depend on the whole batch."""
         self.evm_addresses.write(cursor)
         for work in self._completions:
             work()

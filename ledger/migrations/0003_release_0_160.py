@@ -5,7 +5,7 @@ from mirror.db.operations import AddFieldIfMissing, RemoveFieldIfPresent
 
 
 class Migration(migrations.Migration):
-    """What the original's schema got between its releases 0.145.1 and 0.160.
+    """Changes of the original's schema between its releases 0.145.1 and 0.160.
 
     The first columns to go are those without which a loader of an older release can't write.
     """

@@ -13,20 +13,20 @@ _NUMBER = re.compile("[0-9]{1,18}")
 
 
 def read_chain_id() -> int | None:
-    """Return the chain id that the file tells; None if it doesn't. Errors: psycopg.Error."""
-    found = system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
-    told = {each.name: each.value for each in found[0].nameValue} if found else {}
-    text: str = told.get(_NAME, "")
+    """Return the chain id in the file; None if it has none. Errors: psycopg.Error."""
+    version = system_file(_PROPERTIES, Bounds(), ServicesConfigurationList.FromString)
+    properties = {each.name: each.value for each in version[0].nameValue} if version else {}
+    text: str = properties.get(_NAME, "")
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def chain_id() -> int | None:
     """Return the same, remembered."""
-    known = _remembered().take([_NAME])
-    if not known:
-        known = {_NAME: read_chain_id()}
-        _remembered().put(known)
-    return known[_NAME]
+    values = _remembered().take([_NAME])
+    if not values:
+        values = {_NAME: read_chain_id()}
+        _remembered().put(values)
+    return values[_NAME]
 
 
 @cache

@@ -40,11 +40,11 @@ def gas_prices(times: Iterable[int]) -> dict[int, int | None]:
     It is None where the files can't be read. One price counts for an hour, and is remembered.
     """
     hours = {at: at // _NANOS_PER_HOUR for at in times}
-    wanted: dict[int, int] = {}  # hour -> the first of its times
+    first_times: dict[int, int] = {}  # by hour
     for at, hour in hours.items():
-        wanted.setdefault(hour, at)
-    prices = _remembered().take(wanted)
-    missing = [at for hour, at in wanted.items() if hour not in prices]
+        first_times.setdefault(hour, at)
+    prices = _remembered().take(first_times)
+    missing = [at for hour, at in first_times.items() if hour not in prices]
     if missing:
         read = {at // _NANOS_PER_HOUR: price for at, price in _read(missing).items()}
         _remembered().put(read)
@@ -70,11 +70,11 @@ def _price(schedules: Any | None, rates: Any | None, hour: int) -> int | None:
 
 
 def _gas(schedule: Any) -> int | None:
-    """Return what the schedule says of a unit of gas of a contract call."""
-    for each in schedule.transactionFeeSchedule:
-        if each.hederaFunctionality == _CONTRACT_CALL:
-            known = each.fees and each.fees[0].HasField("servicedata")
-            return int(each.fees[0].servicedata.gas) if known else None
+    """Return the schedule's price of a unit of gas of a contract call; None if it has none."""
+    for entry in schedule.transactionFeeSchedule:
+        if entry.hederaFunctionality == _CONTRACT_CALL:
+            has_price = entry.fees and entry.fees[0].HasField("servicedata")
+            return int(entry.fees[0].servicedata.gas) if has_price else None
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a process remembers of system files, so that a request need not read them."""
+"""Values from system files that a process remembers, so that a request need not read the files."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from threading import Lock
@@ -8,7 +8,7 @@ from cachetools import TLRUCache
 
 from mirror import config
 
-# What can't be told is looked up again after this long: its files may be loaded any moment.
+# An unknown value is looked up again after this long, as its file may be loaded at any moment.
 _UNKNOWN_SECONDS = 60
 _ABSENT: Any = object()
 
@@ -17,10 +17,7 @@ Value = TypeVar("Value")
 
 
 class Remembered(Generic[Key, Value]):
-    """Values by key, for the time and up to the number of the settings.
-
-    None is a value that can't be told.
-    """
+    """Values by key, for as long and as many as the settings say. None is an unknown value."""
 
     def __init__(self) -> None:
         self._lock = Lock()

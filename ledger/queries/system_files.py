@@ -56,16 +56,17 @@ def system_file_at_each(num: int, times: Collection[int], decode: Callable[[byte
         (list(times), file_id, file_id),
     )
     versions: dict[int, T | None] = {}  # by the time of the last part
-    found: dict[int, T] = {}
+    by_time: dict[int, T] = {}
     for at, group in groupby(rows, key=lambda row: row[0]):
-        own = list(group)
-        last: int = own[-1][2]
+        file_parts = list(group)
+        last: int = file_parts[-1][2]
         if last not in versions:
-            versions[last] = _decoded(num, b"".join(row[1] or b"" for row in own), last, decode)
+            content = b"".join(data or b"" for _, data, _ in file_parts)
+            versions[last] = _decoded(num, content, last, decode)
         version = versions[last]
         if version is not None:
-            found[at] = version
-    return found
+            by_time[at] = version
+    return by_time
 
 
 def _decoded(num: int, content: bytes, last: int, decode: Callable[[bytes], T]) -> T | None:

@@ -7,6 +7,9 @@ UNKNOWN = "UNKNOWN"
 # The codes that count as success.
 SUCCESS = frozenset({22, 104, 220})
 
+# The code of an Ethereum transaction that was never run, as its nonce was not the sender's next one.
+WRONG_NONCE = 312
+
 # The codes by which the network refuses an id: of a file, an account, a contract, a topic, a token, a
 # schedule, an alias, the account of a node.
 INVALID_ID = frozenset({14, 15, 16, 150, 167, 201, 282, 341})

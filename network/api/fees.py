@@ -1,8 +1,8 @@
 """GET /api/v1/network/fees: the price of a unit of gas. POST: the fees of a transaction.
 
-Source: the fee schedule 0.0.111 and the exchange rates 0.0.112, of each what is in force at the last moment
-asked for: the next one once the current one has expired. Without that moment it is the time of the schedule.
-An estimate: the schedule 0.0.113 or the built-in one; in mode STATE also token and custom_fee.
+Source of prices: the fee schedule 0.0.111 and the exchange rate 0.0.112 in force at the last moment of
+`timestamp`, or else at the time of the schedule; the next one counts once the current one has expired.
+Source of an estimate: the schedule 0.0.113 or the built-in one; in mode STATE also token and custom_fee.
 Amounts: int64 tinybars per unit of gas; int64 tinycents in an estimate.
 Errors: 400 malformed parameter or transaction; 404 naming the file that is missing; 413; 415.
 """
@@ -62,7 +62,7 @@ class FeeParameters(NewerParameterSet):
 
 
 class ThrottleParameter(NewerParameter):
-    """How busy the network is with high volumes, in ten-thousandths of what it can do."""
+    """The utilization of the network by high volumes, in ten-thousandths."""
 
     schema = {"type": "integer", "minimum": 0, "maximum": MOST_BUSY}
     many: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class FeesJson(TypedDict):
 
 
 class FeeExtraJson(TypedDict):
-    """What a transaction uses beyond the number that is included."""
+    """An extra of which a transaction uses more than is included."""
 
     charged: Int64
     count: Int64
@@ -191,9 +191,9 @@ def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     ]
 
 
-def _tinycents(priced: Any) -> int:
-    """Return the whole tinycents that a unit of gas costs, before they become tinybars."""
-    return int(priced.fees[0].servicedata.gas) // SCHEDULE_UNITS_PER_TINYCENT
+def _tinycents(entry: Any) -> int:
+    """Return the whole tinycents that a unit of gas costs by an entry of the schedule."""
+    return int(entry.fees[0].servicedata.gas) // SCHEDULE_UNITS_PER_TINYCENT
 
 
 # VIEW
@@ -224,21 +224,25 @@ class Fees(NewerReadView):
         except DecodeError:
             raise BadRequest(UNREADABLE) from None
         parameters = EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
-        said, signatures = said_and_signed(transaction)
-        named = said.WhichOneof("data")
+        transaction_body, signatures = body_and_signatures(transaction)
+        data = transaction_body.WhichOneof("data")
         state = None
         if parameters.mode == "state":
-            state = simple_fees.facts(named_ids(named, getattr(said, named)) if named else ())
+            state = simple_fees.facts(named_ids(data, getattr(transaction_body, data)) if data else ())
         try:
             estimate = simple_fees.schedule().estimate(
-                said, size=len(body), signatures=signatures, state=state, busy=parameters.throttle
+                transaction_body,
+                size=len(body),
+                signatures=signatures,
+                state=state,
+                busy=parameters.throttle,
             )
         except UnknownType:
             raise BadRequest("Unknown transaction type") from None
         return self.success(estimate_json(estimate))
 
 
-def said_and_signed(transaction: Any) -> tuple[Any, int]:
+def body_and_signatures(transaction: Any) -> tuple[Any, int]:
     """Return the TransactionBody and the number of signatures. Errors: BadRequest."""
     try:
         if transaction.signedTransactionBytes:

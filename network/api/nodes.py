@@ -28,8 +28,7 @@ from network.queries.nodes import Node
 
 _ADDRESS_BOOKS = (101, 102)
 _DEFAULT_ADDRESS_BOOK = 102
-# Most values of node.id.
-_MOST = 100
+_MOST_NODE_IDS = 100
 
 
 # PARAMETERS
@@ -63,7 +62,7 @@ class NodeParameters(StrictParameterSet):
         "file.id", operators=ONLY_EQ, help="Address book: the file 0.0.101 or 0.0.102."
     )
     limit = CappedLimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
-    node_id = NewerNumberParameter("node.id", variable="nodeId", most=_MOST, help="Node id.")
+    node_id = NewerNumberParameter("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
     order = NewerOrderParameter()
 
 
@@ -78,9 +77,9 @@ def address_book(parameters: NodeParameters) -> int:
 
 
 def node_ids(parameters: NodeParameters) -> Where:
-    """Return the condition on the node ids: several are alternatives, and only those in the range count.
+    """Return the condition on the node ids: any of those that are named, as far as they are in the range.
 
-    Errors: BadRequest for a range that nothing is in.
+    Errors: BadRequest for an empty range.
     """
     bounds = Bounds.of(parameters.node_id)
     if bounds.empty:
@@ -127,7 +126,7 @@ class NodesJson(Page):
 
 
 def nodes_json(nodes: list[Node], *, with_admin_key: bool) -> list[Answer]:
-    """Return the nodes, which are all in one address book and, but for missing stakes, in one period."""
+    """Return the nodes as JSON. All are of one address book, and those with a stake of one period."""
     if not nodes:
         return []
     book = nodes[0]
@@ -188,6 +187,6 @@ class Nodes(NewerReadView):
 
     def read(self, parameters: NodeParameters) -> Response:
         file_id = address_book(parameters)
-        found = queries.nodes(file_id, self.query.filter(node_ids(parameters)))
+        nodes = queries.nodes(file_id, self.query.filter(node_ids(parameters)))
         with_admin_key = config.value("rest.network.nodes.exposeAdminKey")
-        return self.page("nodes", nodes_json(found, with_admin_key=with_admin_key))
+        return self.page("nodes", nodes_json(nodes, with_admin_key=with_admin_key))

@@ -1,9 +1,8 @@
-"""GET /api/v1/network/registered-nodes: block nodes, mirror nodes, relays and other services that are
-registered with the network (HIP-1137).
+"""GET /api/v1/network/registered-nodes: block nodes, mirror nodes, relays and other services (HIP-1137).
 
 Source: registered_node, without deleted ones. Shape: an endpoint has a member for each kind of service, null
 but for its own.
-Errors: 400 malformed parameter, an id with bounds, a range that is empty.
+Errors: 400 malformed parameter, an id together with bounds, an empty range.
 """
 
 import re
@@ -78,7 +77,7 @@ class RegisteredNodeParameters(StrictParameterSet):
 
 
 def check_range(ids: list[Comparison]) -> None:
-    """Errors: BadRequest for values that exclude each other."""
+    """Refuse ids that exclude each other. Errors: BadRequest."""
     bounds = Bounds.of(ids)
     if bounds.equal and len(ids) > 1:
         raise BadRequest("The 'eq' operator cannot be combined with other operators")
@@ -99,7 +98,7 @@ class GeneralServiceJson(TypedDict):
 
 
 class NoDetailsJson(TypedDict):
-    """Nothing but that the endpoint is of this kind."""
+    """An object without members: the endpoint is of this kind."""
 
 
 class RegisteredEndpointJson(TypedDict):
@@ -168,5 +167,5 @@ class RegisteredNodes(NewerReadView):
 
     def read(self, parameters: RegisteredNodeParameters) -> Response:
         check_range(parameters.registered_node_id)
-        found = queries.registered_nodes(self.query, parameters.type)
-        return self.page("registered_nodes", [registered_node_json(node) for node in found])
+        nodes = queries.registered_nodes(self.query, parameters.type)
+        return self.page("registered_nodes", [registered_node_json(node) for node in nodes])

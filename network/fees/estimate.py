@@ -11,8 +11,8 @@ from mirror.values.hapi import FeeExtra, HederaFunctionality
 from network.fees.high_volume import FUNCTIONALITIES, ONCE, multiplier
 from network.fees.usage import KINDS, State
 
-# Fees are int64 to all who read them.
-_MOST = (1 << 63) - 1
+# Answers have fees as int64.
+_MAX_FEE = (1 << 63) - 1
 
 
 class UnknownType(ValueError):
@@ -33,11 +33,11 @@ class Charge(NamedTuple):
 
     @property
     def subtotal(self) -> int:
-        return min(self.fee_per_unit * self.charged, _MOST)
+        return min(self.fee_per_unit * self.charged, _MAX_FEE)
 
 
 class Part(NamedTuple):
-    """A base fee, what is charged on top, and the sum of both."""
+    """A part of a fee: its base, the charges for extras, and the sum of both."""
 
     base: int = 0
     charges: tuple[Charge, ...] = ()
@@ -45,7 +45,10 @@ class Part(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The three parts of a fee. `multiplier` is in them already, and in thousandths."""
+    """The three parts of a fee.
+
+    `multiplier` is that for high volume, in thousandths; the parts contain it already.
+    """
 
     node: Part
     network_multiplier: int
@@ -54,15 +57,15 @@ class Estimate(NamedTuple):
 
     @property
     def network(self) -> int:
-        return min(self.node.total * self.network_multiplier, _MOST)
+        return min(self.node.total * self.network_multiplier, _MAX_FEE)
 
     @property
     def total(self) -> int:
-        return min(self.node.total + self.network + self.service.total, _MOST)
+        return min(self.node.total + self.network + self.service.total, _MAX_FEE)
 
 
 class _Price(NamedTuple):
-    """What an extra costs by the unit, beyond the number that is included."""
+    """The price of an extra: the fee of a unit beyond the number that is included."""
 
     included: int
     fee: int
@@ -117,18 +120,19 @@ class Schedule:
         name = body.WhichOneof("data")
         kind = KINDS.get(name)
         entry = None if kind is None else self._entries.get(kind.functionality)
-        priced = None if kind is None else self._entries.get(kind.prices or kind.functionality)
-        if kind is None or entry is None or priced is None:
+        prices = None if kind is None else self._entries.get(kind.prices or kind.functionality)
+        if kind is None or entry is None or prices is None:
             raise UnknownType
         if entry.free:
             return Estimate(Part(), 0, Part())
-        times = ONCE
+        thousandths = ONCE
         if body.high_volume and state is not None and entry.rates and kind.functionality in FUNCTIONALITIES:
-            times = multiplier(entry.rates, busy)
-        service = _part(priced, kind.uses(getattr(body, name), state), times)
+            thousandths = multiplier(entry.rates, busy)
+        service = _part(prices, kind.uses(getattr(body, name), state), thousandths)
         if entry.node_network_fee_exempt:
-            return Estimate(Part(), 0, service, times)
-        return Estimate(self._for_node(size, signatures, times), self._network_multiplier, service, times)
+            return Estimate(Part(), 0, service, thousandths)
+        node = self._for_node(size, signatures, thousandths)
+        return Estimate(node, self._network_multiplier, service, thousandths)
 
     def resized(self, estimate: Estimate, *, size: int, signatures: int) -> Estimate:
         """Return the fee of the same TransactionBody in a transaction of another size."""
@@ -136,32 +140,32 @@ class Schedule:
             return estimate
         return estimate._replace(node=self._for_node(size, signatures, estimate.multiplier))
 
-    def _for_node(self, size: int, signatures: int, times: int) -> Part:
-        return _part(self._node, (("PROCESSING_BYTES", size), ("SIGNATURES", signatures)), times)
+    def _for_node(self, size: int, signatures: int, thousandths: int) -> Part:
+        return _part(self._node, (("PROCESSING_BYTES", size), ("SIGNATURES", signatures)), thousandths)
 
 
 def _prices(entry: Any, fees: Mapping[int, int]) -> dict[str, _Price]:
-    """Return the prices of the extras that an entry names; one that the schedule has no price for is free."""
-    known = FeeExtra.values()
+    """Return the prices of the extras that an entry names; an extra without a price is free."""
+    numbers = FeeExtra.values()
     return {
         FeeExtra.Name(each.name): _Price(each.included_count, fees.get(each.name, 0))
         for each in entry.extras
-        if each.name in known
+        if each.name in numbers
     }
 
 
-def _part(entry: _Entry, used: Iterable[tuple[str, int]], times: int) -> Part:
-    """Charge what is used of the extras that the entry names, beyond what it includes."""
+def _part(entry: _Entry, uses: Iterable[tuple[str, int]], thousandths: int) -> Part:
+    """Charge for each extra that the entry names, beyond the number that it includes."""
     charges = []
-    base = total = _scaled(entry.base, times)
-    for name, count in used:
+    base = total = _scaled(entry.base, thousandths)
+    for name, count in uses:
         price = entry.prices.get(name)
         if price is not None and count > price.included:
-            charges.append(Charge(name, _scaled(price.fee, times), int(count), price.included))
+            charges.append(Charge(name, _scaled(price.fee, thousandths), int(count), price.included))
             total += charges[-1].subtotal
-    return Part(base, tuple(charges), min(total, _MOST))
+    return Part(base, tuple(charges), min(total, _MAX_FEE))
 
 
-def _scaled(fee: int, times: int) -> int:
+def _scaled(fee: int, thousandths: int) -> int:
     """Multiply a fee by so many thousandths."""
-    return min(fee * times // ONCE, _MOST)
+    return min(fee * thousandths // ONCE, _MAX_FEE)

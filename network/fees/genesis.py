@@ -1,4 +1,4 @@
-"""The schedule of fees that a network of today begins with: it counts until the file 0.0.113 says otherwise.
+"""The schedule of fees that a network of today begins with. It counts until the file 0.0.113 has another.
 
 The prices are those that the Hiero networks publish.
 """
@@ -15,7 +15,7 @@ _NODE_INCLUDED = {"PROCESSING_BYTES": 1350, "SIGNATURES": 1}
 _NETWORK_MULTIPLIER = 9
 _UNREADABLE = 100
 
-#: The price of one more than an entry includes.
+#: The price of a unit of each extra beyond the number that an entry includes.
 _EXTRAS = {
     "SIGNATURES": 100_000,
     "STATE_BYTES": 1_000_000,
@@ -53,8 +53,10 @@ _COMMON = (100, 150, 250, 350, 500, 750, 1000, 2500, 5000, 10_000)
 
 
 class _Entry(NamedTuple):
-    """A transaction or query: its base fee, how many of each extra that includes, and how busy the network is
-    at each point of its curve.
+    """The entry of a transaction or query.
+
+    `included` has how many of each extra the base fee includes, `busy_at` how busy the network is at each
+    point of the entry's curve.
     """
 
     base: int
@@ -181,7 +183,7 @@ _SERVICES: dict[str, dict[str, _Entry]] = {
 
 
 def genesis() -> Any:
-    """Return the FeeSchedule that counts until the file 0.0.113 says otherwise."""
+    """Return the FeeSchedule that counts until the file 0.0.113 has another."""
     return FeeSchedule(
         node={"base_fee": _NODE_BASE, "extras": list(_references(_NODE_INCLUDED))},
         network={"multiplier": _NETWORK_MULTIPLIER},

@@ -1,6 +1,6 @@
-"""What a transaction for many of its kind costs more the busier the network is (HIP-1313).
+"""The multiplier of fees for high volume (HIP-1313): such a transaction costs more the busier the network is.
 
-How busy it is counts in ten-thousandths of what it can do (basis points), a multiplier in thousandths.
+The utilization of the network is in ten-thousandths (basis points), a multiplier in thousandths.
 """
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ FUNCTIONALITIES = frozenset(
 
 
 def multiplier(rates: Any, busy: int) -> int:
-    """Return the multiplier of these high_volume_rates: never less than once, nor more than their most."""
+    """Return the multiplier of these high_volume_rates: at least ONCE, at most their maximum."""
     most: int = max(rates.max_multiplier, ONCE)
     if rates.pricing_curve.HasField("piecewise_linear"):
         points = [

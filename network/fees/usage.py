@@ -1,6 +1,6 @@
-"""What a transaction uses of the extras that a schedule of fees puts prices on, by the type of its body.
+"""The extras that a transaction uses, by the type of its body: keys, bytes, signatures and the like.
 
-A schedule's entry decides which of them it charges for, and how many its base fee includes.
+The entry in a schedule of fees decides which of them are charged, and how many its base fee includes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,23 +13,23 @@ _SIMPLE_KEYS = frozenset({"ed25519", "ECDSA_secp256k1", "ECDSA_384"})
 
 
 class Facts(NamedTuple):
-    """What the ledger knows of a token or topic."""
+    """The properties of a token or topic that change fees."""
 
     non_fungible: bool = False
     custom_fees: bool = False
 
 
-#: What is known of the tokens and topics that a body names, by their ids; None where only the bytes count.
+#: The facts of the tokens and topics that a body names, by id; None where the transaction alone counts.
 State = Mapping[int, Facts] | None
-#: Pairs of an extra and how many of it are used. Several pairs of one extra are charged each by itself.
+#: Pairs of an extra and its number of units. Several pairs of one extra are charged each by itself.
 Uses = Iterable[tuple[str, int]]
 _Count = Callable[[Any, State], Uses]
 
 
 class Kind(NamedTuple):
-    """A type of transaction: the schedule's entry for it, and what it uses.
+    """A type of transaction: its entry in the schedule, and a function that counts the extras it uses.
 
-    `prices` is the entry with its base fee and extras where that is the one of another type.
+    `prices` is the entry with its base fee and extras, if that is the entry of another type.
     """
 
     functionality: str
@@ -48,7 +48,7 @@ def count_keys(key: Any) -> int:
 
 
 def encoded(num: int, message: Any) -> int:
-    """Return the id in a TokenID or TopicID; 0, which names nothing, for one that can't be."""
+    """Return the encoded id of a TokenID or TopicID; 0, which names nothing, for an impossible one."""
     try:
         return entity_id.encode(message.shardNum, message.realmNum, num)
     except entity_id.InvalidEntityId:
@@ -187,7 +187,7 @@ def _crypto_transfer(body: Any, state: State) -> Uses:
 
 
 def _transfer(hbars: Iterable[Any], lists: Sequence[Any], state: State) -> Uses:
-    """Count accounts, calls of hooks with their gas, and tokens: what moves of a fungible one counts once."""
+    """Count accounts, calls of hooks with their gas, and tokens; a list of a fungible token counts once."""
     amounts = list(chain(hbars, *(each.transfers for each in lists)))
     nfts = list(chain.from_iterable(each.nftTransfers for each in lists))
     accounts = {each.accountID.SerializeToString() for each in amounts}
@@ -203,10 +203,10 @@ def _transfer(hbars: Iterable[Any], lists: Sequence[Any], state: State) -> Uses:
     yield "GAS", sum(times * gas for times, gas in calls)
     if not lists:
         return
-    known = [(each, _facts(each, state)) for each in lists]
+    facts_of_lists = [(each, _facts(each, state)) for each in lists]
     moved = [
         (len(each.nftTransfers) if facts.non_fungible else bool(each.transfers), facts)
-        for each, facts in known
+        for each, facts in facts_of_lists
     ]
     if any(count and facts.custom_fees for count, facts in moved):
         yield "TOKEN_TRANSFER_BASE_CUSTOM_FEES", 1
@@ -216,13 +216,15 @@ def _transfer(hbars: Iterable[Any], lists: Sequence[Any], state: State) -> Uses:
 
 
 def _facts(transfers: Any, state: State) -> Facts:
-    """Return what is known of the token of a list, or what the list itself tells of it."""
-    told = Facts(non_fungible=bool(transfers.nftTransfers))
-    return told if state is None else state.get(encoded(transfers.token.tokenNum, transfers.token), told)
+    """Return the facts of the token of a list; without them those that follow from the list itself."""
+    apparent = Facts(non_fungible=bool(transfers.nftTransfers))
+    if state is None:
+        return apparent
+    return state.get(encoded(transfers.token.tokenNum, transfers.token), apparent)
 
 
 def _hook_calls(transfers: Iterable[Any], oneof: str) -> Iterator[tuple[int, int]]:
-    """Yield how often each hook runs, and its gas: those before and after the transaction run twice."""
+    """Yield how often each hook runs, and its gas. Hooks before and after the transaction run twice."""
     for each in transfers:
         if name := each.WhichOneof(oneof):
             yield 2 if name.startswith("pre_post_") else 1, getattr(each, name).evm_hook_call.gas_limit

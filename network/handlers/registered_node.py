@@ -81,7 +81,7 @@ def registered_node_delete(item: RecordItem, batch: Batch) -> None:
 
 
 def _endpoints(endpoints: Any) -> dict[str, Any]:
-    """Return the columns of the endpoints: themselves and, once each and in order, their kinds."""
+    """Return the columns `service_endpoints` and `type`, which has each of their kinds once, in order."""
     kinds = {_kind(endpoint).value for endpoint in endpoints}
     return {
         "service_endpoints": [_endpoint(endpoint) for endpoint in endpoints],
@@ -95,7 +95,7 @@ def _kind(endpoint: Any) -> Kind:
 
 
 def _endpoint(endpoint: Any) -> dict[str, Any]:
-    """Return the JSON of a RegisteredServiceEndpoint, without what it does not have."""
+    """Return the JSON of a RegisteredServiceEndpoint, without members for what it lacks."""
     stored: dict[str, Any] = {"port": endpoint.port, "requires_tls": endpoint.requires_tls}
     address = endpoint.WhichOneof("address")
     if address == "domain_name":

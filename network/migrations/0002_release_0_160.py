@@ -24,7 +24,7 @@ REGISTERED_NODE = [
 
 
 class Migration(migrations.Migration):
-    """What the original's schema got between its releases 0.145.1 and 0.160."""
+    """Changes of the original's schema between its releases 0.145.1 and 0.160."""
 
     atomic = False
     dependencies = [("network", "0001_initial"), ("mirror", "0004_backfill")]

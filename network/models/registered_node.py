@@ -10,7 +10,7 @@ from mirror.db.writing.merge import MergeRule
 
 
 class Kind(models.IntegerChoices):
-    """What an endpoint of a registered node serves, as the column `type` has it."""
+    """The kind of an endpoint of a registered node, as in the column `type`."""
 
     UNKNOWN = 0
     BLOCK_NODE = 1

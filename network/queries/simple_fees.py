@@ -1,4 +1,4 @@
-"""The schedule of fees in the file 0.0.113, and what it takes to know of tokens and topics to apply it."""
+"""The schedule of fees in the file 0.0.113, and the facts of tokens and topics that it is applied to."""
 
 import time
 from collections.abc import Collection
@@ -19,11 +19,11 @@ _REFRESH = "rest.fee.refreshInterval"
 _GENESIS = Schedule(genesis())
 
 _lock = Lock()
-_read: tuple[float, Schedule] | None = None  # the last one from the file, and when it was read
+_read: tuple[float, Schedule] | None = None  # when the file was last read, and its schedule
 
 
 def schedule() -> Schedule:
-    """Return the schedule of the file, read again after a while; the built-in one as long as there is none.
+    """Return the schedule of the file, read again after a while; without a file the built-in one.
 
     Errors: psycopg.Error.
     """
@@ -32,10 +32,10 @@ def schedule() -> Schedule:
     with _lock:
         if _read is not None and now < _read[0] + config.value(_REFRESH):
             return _read[1]
-    found = system_file(_FILE, Bounds(), _decoded)
+    version = system_file(_FILE, Bounds(), _decoded)
     with _lock:
-        _read = None if found is None else (now, found[0])
-    return _GENESIS if found is None else found[0]
+        _read = None if version is None else (now, version[0])
+    return _GENESIS if version is None else version[0]
 
 
 def forget() -> None:
@@ -52,10 +52,10 @@ def _decoded(content: bytes) -> Schedule:
 
 
 def facts(ids: Collection[int]) -> dict[int, Facts]:
-    """Return what is known of these tokens and topics, by id. Errors: psycopg.Error."""
+    """Return the facts of these tokens and topics, by id. Errors: psycopg.Error."""
     if not ids:
         return {}
-    # The primary keys of both tables.
+    # Indexes: the primary keys (token_id, entity_id).
     rows = fetch(
         """
         select i.id, t.type = 'NON_FUNGIBLE_UNIQUE', c.fixed_fees, c.fractional_fees, c.royalty_fees

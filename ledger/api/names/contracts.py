@@ -49,14 +49,14 @@ def read_contract(text: str) -> ContractName:
 def find_contract(text: str) -> int:
     """Return the encoded id of the contract or account that a text names.
 
-    Errors: InvalidEntityId; NotFound for an address of none.
+    Errors: InvalidEntityId; UnknownAddress.
     """
     (contract_id,) = find_contracts([Comparison("eq", read_contract(text))])
     return int(contract_id.value)
 
 
 def known_contract(text: str) -> int | None:
-    """Return the same, None for an address of none. Errors: InvalidEntityId."""
+    """Return the same, but None for an address of no contract or account. Errors: InvalidEntityId."""
     try:
         return find_contract(text)
     except UnknownAddress:

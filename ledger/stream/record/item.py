@@ -18,7 +18,7 @@ _MEMO = TransactionBody.DESCRIPTOR.fields_by_name["memo"].number
 _FILE_UPDATE = 19
 _SYSTEM_ADMIN_NUM = 50
 _CONTRACT_CALL = _TYPES["contractCall"]
-_HOOKS_NUM = 365
+HOOKS_NUM = 365  # of the contract that all hooks are called at
 _SHORT_HASH_LENGTH = 32
 
 
@@ -152,11 +152,11 @@ class RecordItem:
 
     @property
     def calls_hook(self) -> bool:
-        """The item is the call of a hook: a child that calls the contract of all hooks."""
+        """Return whether the item calls a hook: a child that calls the contract of all hooks."""
         return (
             self.child
             and self.transaction_type == _CONTRACT_CALL
-            and _HOOKS_NUM
+            and HOOKS_NUM
             in (
                 self.body.contractCall.contractID.contractNum,
                 self.record.contractCallResult.contractID.contractNum,
@@ -165,12 +165,12 @@ class RecordItem:
 
     @property
     def ran_contract(self) -> bool:
-        """The record has the result of a contract call or creation, if only an empty one."""
+        """Return whether the record has the result of a contract call or creation, be it an empty one."""
         return self.record.WhichOneof("body") is not None
 
     @property
     def contract_parent(self) -> "RecordItem | None":
-        """The item whose contract caused this one: its parent, or the call of a hook before it.
+        """Return the item whose contract caused this one: its parent, or the call of a hook before it.
 
         The call of a hook has none.
         """
@@ -182,7 +182,7 @@ class RecordItem:
 
     @property
     def spender_account_id(self) -> int:
-        """Whose allowances the item uses up: those of the contract or account that called, or the payer's."""
+        """Return the spender of the allowances that the item uses up: who called, or else the payer."""
         kind = self.record.WhichOneof("body")
         if kind is None:
             return self.payer_account_id

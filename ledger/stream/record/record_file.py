@@ -80,7 +80,7 @@ class RecordFile:
 
     @property
     def ordered(self) -> bool:
-        """The first item is the first in time, and the last the last."""
+        """Return whether the first item is the first in time, and the last one the last."""
         if not self.items:
             return True
         first, last = self.items[0].consensus_timestamp, self.items[-1].consensus_timestamp

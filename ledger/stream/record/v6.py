@@ -1,6 +1,6 @@
-"""Record file format 6: int32 6, then a RecordStreamFile message, which may have no transactions; stored
-compressed.
+"""Record file format 6: int32 6, then a RecordStreamFile message; stored compressed.
 
+The message may have no transactions.
 Hashes: file hash over the content with its first four bytes; metadata hash over int32 6, the three parts of
 the HAPI version, both running hashes (48 bytes each) and int64 block number; the chain is the running
 hashes.
