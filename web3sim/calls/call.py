@@ -182,7 +182,8 @@ class _Simulation:
         _check_balance(call, payer, self._price)
         self._state: StateReader = reader
         if call.value > payer.balance:
-            self._state = _Funded(reader, payer.address)
+            least: int = config.value("web3.evm.minimumAccountBalance")
+            self._state = _Funded(reader, payer.address, max(least, call.value))
         self._system = NetworkContracts(state)
         self._new_address = state.next_contract_address() if self._creates else None
 
@@ -242,11 +243,10 @@ def _check_balance(call: Call, payer: Payer, price: int) -> None:
 
 
 class _Funded:
-    """A state in which one account can pay at least what the setting says."""
+    """A state in which one account can pay at least so much."""
 
-    def __init__(self, state: StateReader, address: Address) -> None:
-        self._state, self._address = state, address
-        self._least: int = config.value("web3.evm.minimumAccountBalance")
+    def __init__(self, state: StateReader, address: Address, least: int) -> None:
+        self._state, self._address, self._least = state, address, least
 
     def account(self, address: Address) -> AccountRecord | None:
         found = self._state.account(address)

@@ -144,12 +144,13 @@ def test_a_named_sender_must_be_able_to_pay_for_all_its_gas(ledger, given, enoug
         assert problem(sender=long_zero(1004), **call) == Problem("INSUFFICIENT_PAYER_BALANCE")
 
 
-def test_without_the_rule_anybody_can_pay(ledger, settings_of):
+@pytest.mark.parametrize("value", [10**8, 10**18])
+def test_without_the_rule_anybody_can_pay(ledger, settings_of, value):
     settings_of({"web3.evm.validatePayerBalance": False})
     ledger.entity(1004, balance=1)
     contract(ledger, 5001, code("CALLVALUE", *RETURN_TOP))
-    found = result(to=long_zero(5001), sender=long_zero(1004), value=10**8)
-    assert int.from_bytes(found, "big") == 10**8
+    found = result(to=long_zero(5001), sender=long_zero(1004), value=value)
+    assert int.from_bytes(found, "big") == value
 
 
 def test_a_gas_price_without_sender_is_nobodys_to_pay(ledger):
