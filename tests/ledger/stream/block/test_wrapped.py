@@ -168,7 +168,6 @@ def test_a_quorum_of_nodes_has_to_have_signed_the_file():
         ),
         (lambda file: None, {"version": 1}, "format 1 in a block is unknown; known are 2, 5, 6"),
         (lambda file: None, {"proof": 4}, "its proof says that it is block 4"),
-        (lambda file: file.ClearField("record_stream_items"), {"version": 6}, "no transactions"),
     ],
 )
 def test_a_block_that_contradicts_its_record_file_is_refused(change, options, cause):
