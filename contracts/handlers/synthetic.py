@@ -3,8 +3,8 @@
 Ethereum tools see them like those of contracts. Topics hold the long-zero address of an account; for
 transferred units the EVM address if it has one. Topics and amounts lose leading zeros.
 
-Token transfers by contracts are logged only before HAPI 0.71, when nodes did not log them. Such a log belongs
-to the call, and has its time, hash and contract.
+Units that contracts move are logged only before HAPI 0.71, when nodes did not log them. Such a log belongs to the
+call, and has its time, hash and contract.
 """
 
 from collections.abc import Iterable, Iterator
@@ -71,12 +71,13 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
             token = entity_id.of_token(transfers.token)
             if transfers.transfers:
                 _units_moved(item, batch, token, transfers.transfers)
+            if of_contract:
+                continue
             for transfer in transfers.nftTransfers:
                 sender = _account(entity_id.of_account(transfer.senderAccountID))
                 receiver = _account(entity_id.of_account(transfer.receiverAccountID))
                 number = _number(transfer.serialNumber)
-                log = _add(item, batch, token, TRANSFER, sender, receiver, topic3=number)
-                _add_bloom(item, batch, log)
+                _add(item, batch, token, TRANSFER, sender, receiver, topic3=number)
     if persist.synthetic_contract_results and not of_contract:
         _add_result(item, batch, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
 
@@ -126,7 +127,7 @@ def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> 
         (sender, amount), (receiver, _) = sorted(moved, key=lambda transfer: transfer[1])
         if amount:
             _add_transfer(item, batch, token, sender, receiver, -amount)
-    elif len(moved) == 2 or batch.persist.synthetic_contract_logs_multi:
+    else:
         for sender, receiver, amount in _pairs(moved):
             _add_transfer(item, batch, token, sender, receiver, amount)
 
@@ -222,13 +223,13 @@ def _add(
         topic2=topic2,
         topic3=topic3,
         transaction_hash=hash,
-        transaction_index=batch.state(Positions).of_log(item),
+        transaction_index=batch.state(Positions).of_log(item, batch),
     )
 
 
 def _call(item: RecordItem, batch: Batch, token: int) -> _Call:
     """Return the call that caused a log; without one, the item stands for a call of the token."""
-    call = item.contract_parent if item.ran_contract else None
+    call = item.contract_parent
     if call is None:
         return _Call(item.consensus_timestamp, item.hash, token, token)
     kind = call.record.WhichOneof("body")

@@ -170,15 +170,15 @@ class RecordItem:
 
     @property
     def contract_parent(self) -> "RecordItem | None":
-        """Return the item whose contract caused this one: its parent, or the call of a hook before it.
+        """Return the item whose contract caused this one: the call of a hook before it, or its parent.
 
-        The call of a hook has none.
+        The call of a hook has none, and causes only what ran a contract itself.
         """
         if self.parent_consensus_timestamp is None or self.calls_hook:
             return None
-        if self.parent is not None and self.parent.ran_contract:
-            return self.parent
-        return self.hook_call
+        if self.hook_call is not None and self.ran_contract:
+            return self.hook_call
+        return self.parent if self.parent is not None and self.parent.ran_contract else None
 
     @property
     def spender_account_id(self) -> int:

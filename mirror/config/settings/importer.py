@@ -117,8 +117,7 @@ SETTINGS = (
     Setting("importer.parser.record.entity.persist.syntheticContractLogEvmAddressLookup", True,
             "Name accounts in these logs by their EVM address."),
     Setting("importer.parser.record.entity.persist.syntheticContractLogsMulti", True,
-            "Write such logs for transfers of a token among more than two accounts, too, by pairs of sender "
-            "and receiver; if not, transactions that move more than two tokens have none at all."),
+            "Write such logs also for transactions that move more than two tokens."),
     Setting("importer.parser.record.entity.persist.syntheticContractResults", False,
             "Keep contract results of these transactions, too."),
     Setting("importer.parser.record.entity.persist.tokens", True,
