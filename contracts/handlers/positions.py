@@ -4,6 +4,7 @@
 and those with a synthetic log. What a contract causes has the position of its call. `index` counts logs.
 """
 
+from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
 from mirror.values.result_codes import WRONG_NONCE
 from mirror.values.transaction_types import NUMBERS
@@ -27,37 +28,46 @@ class LogIndex:
 
 
 class Positions:
-    """The positions of a file's transactions, by consensus timestamp."""
+    """The positions of a file's transactions, by consensus timestamp.
+
+    Calls take theirs in the order of the file, also those that the settings leave out.
+    """
 
     def __init__(self) -> None:
         self._taken: dict[int, int] = {}
         self._next = 0
+        self._passed = 0
 
-    def of_result(self, item: RecordItem) -> int | None:
+    def of_result(self, item: RecordItem, batch: Batch) -> int | None:
         """Return the position of a contract result; None for one that no Ethereum tool sees."""
-        taken = self._taken.get(item.consensus_timestamp)
-        if taken is not None:
-            return taken
-        if item.transaction_type not in CONTRACT_TYPES or item.result == WRONG_NONCE:
-            return None
-        parent = item.contract_parent
-        position = self._taken.get(parent.consensus_timestamp) if parent is not None else None
-        if position is None:
-            return self._take(item)
-        self._taken[item.consensus_timestamp] = position
-        return position
+        self._pass(item, batch)
+        return self._taken.get(item.consensus_timestamp)
 
-    def of_log(self, item: RecordItem) -> int | None:
+    def of_log(self, item: RecordItem, batch: Batch) -> int | None:
         """Return the position of a synthetic log: that of the call that caused it, or of its own item."""
+        self._pass(item, batch)
         parent = item.contract_parent
         if parent is not None:
             return self._taken.get(parent.consensus_timestamp)
-        position = self.of_result(item)
-        if position is None and item.transaction_type not in CONTRACT_TYPES:
-            return self._take(item)
-        return position
+        if item.consensus_timestamp not in self._taken and item.result != WRONG_NONCE:
+            self._take(item)
+        return self._taken.get(item.consensus_timestamp)
 
-    def _take(self, item: RecordItem) -> int:
-        self._taken[item.consensus_timestamp] = position = self._next
-        self._next = position + 1
-        return position
+    def _pass(self, item: RecordItem, batch: Batch) -> None:
+        """Give positions to the calls of the file up to the item."""
+        for call in batch.items[self._passed : item.index + 1]:
+            self._passed = call.index + 1
+            if call.transaction_type in CONTRACT_TYPES and call.result != WRONG_NONCE:
+                self._take_or_share(call)
+
+    def _take_or_share(self, call: RecordItem) -> None:
+        parent = call.contract_parent
+        shared = self._taken.get(parent.consensus_timestamp) if parent is not None else None
+        if shared is not None:
+            self._taken[call.consensus_timestamp] = shared
+        elif call.ran_contract:
+            self._take(call)
+
+    def _take(self, item: RecordItem) -> None:
+        self._taken[item.consensus_timestamp] = self._next
+        self._next += 1

@@ -127,7 +127,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
         contract_id=contract,
         payer_account_id=item.payer_account_id,
         transaction_hash=hash,
-        transaction_index=batch.state(Positions).of_result(item),
+        transaction_index=batch.state(Positions).of_result(item, batch),
         transaction_nonce=item.body.transactionID.nonce,
         transaction_result=item.result,
         **columns,
@@ -234,7 +234,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
     if not result.logInfo:
         return
     at, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
-    position = batch.state(Positions).of_result(item)
+    position = batch.state(Positions).of_result(item, batch)
     log_index = batch.state(LogIndex)
     for log in result.logInfo:
         contract = batch.lookup.contract(log.contractID)

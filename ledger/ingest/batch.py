@@ -1,7 +1,7 @@
 """The batch that handlers add rows to, with the lookups they need and a place for problems."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -34,6 +34,8 @@ class Batch(Rows):
         self.evm_addresses = EvmAddresses()
         self.persist = persist
         self.recoverable_errors = 0
+        # All items of the file being read, also those that the settings leave out.
+        self.items: Sequence[RecordItem] = ()
         # The `transaction` row of the item being read; later steps may add to it.
         self.transaction: dict[str, Any] = {}
         self._states: dict[type, Any] = {}
@@ -44,8 +46,9 @@ class Batch(Rows):
         mentions = persist.entity_transactions or persist.entity_nft_transactions
         self.mentioned: set[int] | None = set() if mentions else None
 
-    def begin_file(self) -> None:
+    def begin_file(self, items: Sequence[RecordItem]) -> None:
         """Forget what handlers remember of the file before; called before a file's first item."""
+        self.items = items
         self._states = {}
 
     def state(self, kind: type[State]) -> State:

@@ -50,7 +50,7 @@ class FileRows:
         Errors: StreamFileError for a sidecar that is damaged, IngestError for a transaction.
         """
         self._attach_sidecars(batch, source, file)
-        batch.begin_file()
+        batch.begin_file(file.items)
         if not file.ordered and file.version < block_file.VERSION:
             _note_disorder(batch, file)
         items = self._selection.dates_of(file.items)

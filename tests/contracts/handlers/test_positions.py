@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.contracts.compose import CONTRACT, OTHER, ContractStream, ethereum_data, function_result, log
-from tests.ledger.ingest.load import load, load_in_any_batches, stored
+from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import serials, units
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.checklist("CON-29")]
@@ -97,3 +97,29 @@ def test_a_logged_transfer_takes_one_position_for_all_its_logs() -> None:
 
     assert positions("contract_log") == [(first, 0), (first, 0), (call, 1), (last, 2)]
     assert positions() == [(call, 1)]
+
+
+def test_a_call_that_no_contract_ran_for_takes_no_position() -> None:
+    stream = ContractStream()
+    refused = stream.call(result=REVERTED)
+    failed = stream.ethereum(ethereum_data(), result=REVERTED)
+    called = stream.call(ran={})
+    within = stream.call(OTHER, parent=called, nonce=1, result=REVERTED)
+    load(stream.block())
+
+    assert positions() == [(refused, None), (failed, None), (called, 0), (within, 0)]
+
+
+def test_calls_that_the_settings_leave_out_keep_their_positions() -> None:
+    stream = ContractStream()
+    stream.call(ran=function_result())
+    stream.ethereum(ethereum_data(), function_result(), result=WRONG_NONCE)
+    left_out = stream.call(ran=function_result(), payer=1002)
+    inner = stream.call(OTHER, function_result(OTHER), parent=left_out, nonce=1, payer=1003)
+    moved = stream.happen("cryptoTransfer", {}, record={"tokenTransferLists": [MOVED]}, payer=1003)
+    last = stream.call(ran=function_result(), payer=1003)
+    with settings(importer__parser__include="entity=1003"):
+        load(stream.block())
+
+    assert positions() == [(inner, 1), (last, 3)]
+    assert positions("contract_log") == [(moved, 2)]

@@ -70,7 +70,7 @@ def test_a_call_without_function_result_has_its_parameters() -> None:
     assert stored("contract_result", RESULT) == [
         (
             *(at, CONTRACT, CALLER, CALLER, 3, 1000, PARAMETERS),
-            *(None, None, None, None, None, [], 0, 2, REVERTED, None),
+            *(None, None, None, None, None, [], None, 2, REVERTED, None),
         )
     ]
 
