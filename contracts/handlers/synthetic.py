@@ -3,8 +3,8 @@
 Ethereum tools see them like those of contracts. Topics hold the long-zero address of an account; for
 transferred units the EVM address if it has one. Topics and amounts lose leading zeros.
 
-Units that contracts move are logged only before HAPI 0.71, when nodes did not log them. Such a log belongs to the
-call, and has its time, hash and contract.
+Units that contracts move are logged only before HAPI 0.71, when nodes did not log them. Such a log belongs
+to the call, and has its time, hash and contract.
 """
 
 from collections.abc import Iterable, Iterator
