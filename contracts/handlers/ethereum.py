@@ -28,7 +28,8 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
     """Store the decoded RLP, with amounts in weibars.
 
     Source: body.ethereumTransaction, record.ethereum_hash.
-    Rows: ethereum_transaction insert; transaction_hash insert of the Ethereum hash; entity nonce, silently.
+    Rows: ethereum_transaction insert; transaction_hash insert of the Ethereum hash; entity nonce, silently,
+    of the sender and, from blocks, of all accounts that the transaction delegates.
     """
     if not batch.persist.ethereum_transactions:
         return
@@ -59,6 +60,8 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
     _add_hash(item, batch, decoded.hash)
     if batch.persist.track_nonce:
         _set_nonce(item, batch, decoded)
+        for account, nonce in item.account_nonces.items():
+            batch.upsert(Entity, id=account, ethereum_nonce=nonce)
 
 
 def _columns(decoded: EthereumData) -> dict[str, Any]:

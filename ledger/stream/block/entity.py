@@ -13,6 +13,7 @@ from ledger.stream.block.items import BlockTransaction
 from ledger.stream.block.state import StateAfter
 from ledger.stream.record.item import RecordItem
 from mirror.values import alias, entity_id
+from mirror.values.ethereum import EIP_7702
 from mirror.values.hapi import ContractID
 from mirror.values.transaction_types import NUMBERS
 
@@ -39,6 +40,8 @@ def complete(item: RecordItem, transaction: BlockTransaction, state: StateAfter)
     parts = Parts(item, transaction, state, traces)
     for output in transaction.outputs:
         _add_output(parts, output)
+    if _delegates(item):
+        item.account_nonces = state.take_nonces()
     by_type = _ON_SUCCESS.get(item.transaction_type)
     if by_type is not None and item.successful:
         by_type(parts)
@@ -50,6 +53,12 @@ def complete(item: RecordItem, transaction: BlockTransaction, state: StateAfter)
             creation=item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"],
             contract=parts.receipt.contractID,
         )
+
+
+def _delegates(item: RecordItem) -> bool:
+    """The item wraps an Ethereum transaction that delegates accounts: their nonces rise (EIP-7702)."""
+    data: bytes = item.body.ethereumTransaction.ethereum_data
+    return data[:1] == bytes((EIP_7702,))
 
 
 # Outputs

@@ -32,6 +32,7 @@ class StateAfter:
         """`changes` are StateChange messages in block order; the last of a key counts."""
         self._accounts: dict[bytes, Any] = {}
         self._addresses: dict[int, bytes] = {}
+        self._nonces: dict[int, int] = {}
         self._code: dict[int, bytes] = {}
         self._storage: dict[Slot, bytes] = {}
         self._slots: dict[int, list[bytes]] = {}
@@ -76,6 +77,8 @@ class StateAfter:
             self._topics[topic] = value.topic_value.sequence_number, value.topic_value.running_hash
 
     def _account(self, account: Any) -> None:
+        if account.ethereum_nonce and not account.smart_contract:
+            self._nonces[entity_id.of_account(account.account_id)] = account.ethereum_nonce
         if not account.alias:
             return
         self._accounts[account.alias] = account.account_id
@@ -128,6 +131,11 @@ class StateAfter:
     def _take(self, state: int) -> Any | None:
         changed = self._changed[state]
         return changed.pop(max(changed)) if changed else None
+
+    def take_nonces(self) -> dict[int, int]:
+        """Return the nonces of the changed accounts that have sent or delegated anything."""
+        nonces, self._nonces = self._nonces, {}
+        return nonces
 
     # Totals after a transaction; taking one turns it into the total before the transaction
 

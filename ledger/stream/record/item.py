@@ -1,6 +1,6 @@
 """Record items: a transaction with its record, the same for handlers whatever the format of the file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -20,6 +20,7 @@ _SYSTEM_ADMIN_NUM = 50
 _CONTRACT_CALL = _TYPES["contractCall"]
 HOOKS_NUM = 365  # of the contract that all hooks are called at
 _SHORT_HASH_LENGTH = 32
+_NO_NONCES: Mapping[int, int] = {}
 
 
 class InvalidItem(ValueError):
@@ -35,7 +36,8 @@ class RecordItem:
     asks for; `congestion_pricing_multiplier` is None unless it does. `transaction_type` is 0 when it is
     unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
     the item wraps, once its handler has decoded it. `hook_call` is the last call of a hook before this item
-    among the children of its parent. Times are ns; `payer_account_id` is encoded.
+    among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an Ethereum
+    transaction that delegates, as far as its block tells them. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -43,6 +45,7 @@ class RecordItem:
         "_record_bytes",
         "_signed",
         "_transaction_bytes",
+        "account_nonces",
         "body",
         "congestion_pricing_multiplier",
         "consensus_timestamp",
@@ -90,6 +93,7 @@ class RecordItem:
         self.sidecar_records: Sequence[Any] = ()
         self.entity_id = 0
         self.ethereum: EthereumData | None = None
+        self.account_nonces: Mapping[int, int] = _NO_NONCES
         self._transaction_bytes = transaction_bytes
         self._record_bytes = record_bytes
         self._memo_bytes: bytes | None = None

@@ -22,6 +22,7 @@ from tests.ledger.compose import KEY, Stream, num, receipt
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.block.blocks import (
+    ACCOUNTS,
     BYTECODE,
     FILES,
     NEWER,
@@ -365,6 +366,41 @@ def test_gas_and_amount_of_an_ethereum_transaction_in_a_block_come_from_its_byte
 
     assert stored("contract_result", "contract_id, amount, gas_limit, function_parameters, sender_id") == [
         (2001, 3, 100_000, b"\xc0\xff\xee", 1002)
+    ]
+
+
+@pytest.mark.checklist("ETH-12")
+@pytest.mark.parametrize(("kind", "status", "nonce"), [(4, 22, 5), (4, 33, 5), (2, 22, 0)])
+def test_an_account_that_delegates_in_a_block_has_the_nonce_of_its_state(
+    tmp_path: Path, kind: int, status: int, nonce: int
+) -> None:
+    stream = BlockStream()
+    authority, contract = {"accountNum": 1003}, {"accountNum": 2001}
+    changes = [
+        update(ACCOUNTS, {"account_id_key": account["account_id"]}, {"account_value": account})
+        for account in (
+            {"account_id": authority, "ethereum_nonce": 5, "delegation_address": bytes(20)},
+            {"account_id": contract, "ethereum_nonce": 9, "smart_contract": True},
+            {"account_id": OTHER, "ethereum_nonce": 8},
+        )
+    ]
+    for account in (OTHER, authority):
+        stream.happen("cryptoCreateAccount", outputs=[{"account_create": {"created_account_id": account}}])
+    ran = {"contract_id": {"contractNum": 2001}, "gas_used": 5, "sender_id": OTHER}
+    stream.happen(
+        "ethereumTransaction",
+        {"ethereum_data": ethereum_data(kind=kind)},
+        status=status,
+        outputs=[{"ethereum_call": {"evm_call_transaction_result": ran | {"signer_nonce": {"value": 8}}}}],
+        changes=changes,
+    )
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    assert stored("entity", "id, ethereum_nonce, type", "id between 1002 and 2001") == [
+        (1002, 8, "ACCOUNT"),
+        (1003, nonce, "ACCOUNT"),
     ]
 
 
