@@ -76,15 +76,15 @@ class PassedOver(models.Model):  # noqa: DJ008
 class Backfill(models.Model):  # noqa: DJ008
     """A change of rows that an older release has written. Made by a migration; run by `manage.py upgrade`.
 
-    It goes from `newest`, the last consensus time of the older release, down to `oldest`; what lies at or
-    after `position` is done. The row changes in the same transaction as those that it is about.
+    It goes from `newest`, the last consensus time of the older release, down to `oldest`. Rows after
+    `position` are done. This row changes in the same transaction as they do.
     """
 
     name = models.TextField(primary_key=True)
     newest = models.BigIntegerField(null=True)
     oldest = models.BigIntegerField(null=True)
     position = models.BigIntegerField(null=True)
-    # Rows changed, and the time that took.
+    # The number of changed rows, and the time that it took.
     rows = models.BigIntegerField(default=0)
     seconds = models.FloatField(default=0)
     started = models.DateTimeField(null=True)

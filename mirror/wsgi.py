@@ -17,8 +17,9 @@ _API = "/api/"
 class ApiHandler(WSGIHandler):
     """Django's handler, which sends no signals around a request to the API.
 
-    What listens to them looks after connections and caches before and after each request: a sixth of a short
-    one's time. Here a turn looks after its connection (`mirror.db.turns`), and only after a failure.
+    Their receivers look after connections and caches before and after each request, which takes a sixth of
+    the time of a short one. Here a turn looks after its connection (`mirror.db.turns`), and only after a
+    failure.
     """
 
     def __call__(  # type: ignore[override]

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-#: What each one changes, in the order in which they are run: first what readers need most.
+#: The backfills by name, each with a title that says what it changes. They run in this order: first the ones
+#: that readers need most.
 TITLES = {
     "synthetic_index": "the index of synthetic logs",
     "ethereum_weibars": "weibars of Ethereum transactions",
@@ -50,9 +51,10 @@ def _from_the_first(cursor: CursorWrapper) -> int | None:
 class Backfill:
     """A backfill that goes through a table by a key, which has an index.
 
-    `change` changes the rows of a piece and returns their number. `is_needed` may say that nothing is to be
-    done, and `oldest` the key up to which nothing is. `first` is the column of the smallest time of a row, if
-    that is not the key. A key that is no consensus timestamp has `newest`.
+    `change` changes the rows of a piece and returns their number. `is_needed` may say that there is nothing
+    to do. `oldest` returns a key at and below which nothing is changed. `first` is the column of the smallest
+    time of a row, if that is not the key. `newest` returns the largest key, if keys are no consensus
+    timestamps.
     """
 
     name: str

@@ -14,7 +14,7 @@ from psycopg import errors
 
 log = logging.getLogger("mirror.db")
 
-# Nobody notices a wait of this length.
+# No reader notices a wait of this length.
 _LOCK_MILLISECONDS = 100
 # A vacuum gives way to somebody who has waited for deadlock_timeout, which is a second.
 _VACUUM_GIVES_WAY_MILLISECONDS = 1500
@@ -34,12 +34,12 @@ _USERS = """
 
 
 def change_table(connection: Any, table: str, change: Callable[[], None]) -> None:
-    """Make a change of a table in a transaction of its own, as soon as nobody else has to wait for it.
+    """Change a table in a transaction of its own, as soon as nobody else has to wait for it.
 
     The log says who uses the table meanwhile.
     """
     pause, milliseconds = _FIRST_PAUSE, _LOCK_MILLISECONDS
-    said = time.monotonic() - _SECONDS_BETWEEN_LINES
+    last_line = time.monotonic() - _SECONDS_BETWEEN_LINES
     while True:
         try:
             with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
@@ -53,8 +53,8 @@ def change_table(connection: Any, table: str, change: Callable[[], None]) -> Non
             name = connection.ops.quote_name(table)
             cursor.execute(_USERS, [name, name])
             users = cursor.fetchall()
-        if time.monotonic() - said >= _SECONDS_BETWEEN_LINES:
-            said = time.monotonic()
+        if time.monotonic() - last_line >= _SECONDS_BETWEEN_LINES:
+            last_line = time.monotonic()
             log.warning("event=migration_waits table=%s used_by=%s", table, _named(users))
         only_vacuum = bool(users) and all(vacuum for vacuum, *_ in users)
         milliseconds = _VACUUM_GIVES_WAY_MILLISECONDS if only_vacuum else _LOCK_MILLISECONDS

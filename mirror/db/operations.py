@@ -1,5 +1,6 @@
 """Migration operations that Django lacks."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib.postgres.operations import CreateExtension
@@ -8,10 +9,10 @@ from django.db.migrations.operations.base import Operation
 
 from mirror.db.locking import change_table
 
-# An adopted database may be of any release between the first and the newest schema. So what follows changes
-# only what is not so yet, and every change is one of the catalogue alone: a large table takes no longer. Each
-# is a transaction of its own (the migration has atomic = False), so that no table is locked while another is
-# waited for; a migration that was interrupted goes on where it was.
+# An adopted database may have the schema of any release up to the newest. So these operations skip what it
+# has already. They change the catalogue alone, so a large table takes no longer than a small one. Each is a
+# transaction of its own (the migration has atomic = False), so that no table is locked while another is
+# waited for. A migration that was interrupted goes on where it stopped.
 
 
 class CreateModelIfMissing(migrations.CreateModel):
@@ -31,22 +32,14 @@ class AddFieldIfMissing(migrations.AddField):
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
         if self.name not in column_types(schema_editor, table):
-            forwards = super().database_forwards
-            change_table(
-                schema_editor.connection,
-                table,
-                lambda: forwards(app_label, schema_editor, from_state, to_state),
-            )
+            add = partial(super().database_forwards, app_label, schema_editor, from_state, to_state)
+            change_table(schema_editor.connection, table, add)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
         if self.name in column_types(schema_editor, table):
-            backwards = super().database_backwards
-            change_table(
-                schema_editor.connection,
-                table,
-                lambda: backwards(app_label, schema_editor, from_state, to_state),
-            )
+            remove = partial(super().database_backwards, app_label, schema_editor, from_state, to_state)
+            change_table(schema_editor.connection, table, remove)
 
 
 class RemoveFieldIfPresent(migrations.RemoveField):
@@ -55,27 +48,23 @@ class RemoveFieldIfPresent(migrations.RemoveField):
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
         if self.name in column_types(schema_editor, table):
-            forwards = super().database_forwards
-            change_table(
-                schema_editor.connection,
-                table,
-                lambda: forwards(app_label, schema_editor, from_state, to_state),
-            )
+            remove = partial(super().database_forwards, app_label, schema_editor, from_state, to_state)
+            change_table(schema_editor.connection, table, remove)
 
 
 class ReplaceField(migrations.AlterField):
-    """A column of another type in the place of one whose values are lost; nothing if it has that type."""
+    """Replace a column by one of another type, unless it has that type. Its values are lost."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         before = from_state.apps.get_model(app_label, self.model_name)
         after = to_state.apps.get_model(app_label, self.model_name)
         table, field = after._meta.db_table, after._meta.get_field(self.name)
-        is_type = column_types(schema_editor, table).get(self.name)
-        if is_type == field.db_type(schema_editor.connection):
+        present_type = column_types(schema_editor, table).get(self.name)
+        if present_type == field.db_type(schema_editor.connection):
             return
 
         def replace() -> None:
-            if is_type is not None:
+            if present_type is not None:
                 schema_editor.remove_field(before, before._meta.get_field(self.name))
             schema_editor.add_field(after, field)
 
@@ -86,22 +75,19 @@ class ReplaceField(migrations.AlterField):
 
 
 class AlterDefault(migrations.AlterField):
-    """AlterField, of the default of new rows only."""
+    """AlterField that changes the default of new rows alone."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        forwards = super().database_forwards
-        change_table(
-            schema_editor.connection,
-            to_state.apps.get_model(app_label, self.model_name)._meta.db_table,
-            lambda: forwards(app_label, schema_editor, from_state, to_state),
-        )
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        alter = partial(super().database_forwards, app_label, schema_editor, from_state, to_state)
+        change_table(schema_editor.connection, table, alter)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         self.database_forwards(app_label, schema_editor, from_state, to_state)
 
 
 class AddIndexIfEmpty(migrations.AddIndex):
-    """AddIndex on a table without rows; `manage.py upgrade` builds the index of any other during use."""
+    """AddIndex on a table without rows. For a table with rows `manage.py upgrade` builds it during use."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         table = schema_editor.quote_name(to_state.apps.get_model(app_label, self.model_name)._meta.db_table)
@@ -150,7 +136,7 @@ def _rename(schema_editor: Any, enum: str, old: str, new: str) -> None:
 
 
 def _finish(schema_editor: Any) -> None:
-    """Run what the migration would run at its end: indexes of a new table belong to its transaction."""
+    """Run the deferred statements of the migration now, so that a new table gets its indexes with itself."""
     for statement in schema_editor.deferred_sql:
         schema_editor.execute(statement)
     schema_editor.deferred_sql.clear()

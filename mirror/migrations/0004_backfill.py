@@ -18,7 +18,7 @@ _NAMES = (
 
 
 def name_backfills(apps: Any, schema_editor: Any) -> None:
-    """Say what is left to do in a database that has the schema of an older release, as it is now."""
+    """Add a row for each backfill; those that the original has done itself are finished."""
     is_newest = "receipts_root" in column_types(schema_editor, "record_file")
     with schema_editor.connection.cursor() as cursor:
         for name in _NAMES:
@@ -33,7 +33,7 @@ def name_backfills(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     """A row for each backfill, before the tables get the columns of release 0.160.
 
-    So these tables still tell whether the original has filled the columns already.
+    Before that the tables still show whether the original has filled the columns already.
     """
 
     atomic = False

@@ -1,7 +1,7 @@
 """The database of a command: that of DATABASE_URL, or the node's own, started if it is not running.
 
 A database that starts at the same time as the node, such as that of another container, may need a while: a
-command waits for it, and says so. What waiting does not cure ends it at once.
+command waits for it, and says so. An error that waiting does not cure ends the command at once.
 """
 
 import math
@@ -24,7 +24,7 @@ from mirror.values.readable import duration
 OLDEST_VERSION = 15
 
 _REMIND_SECONDS = 30.0
-# Answers of a server that will not be another one in a minute.
+# Errors of a server that waiting does not cure.
 _LASTING = re.compile(r"FATAL: .*(authentication failed|does not exist|pg_hba\.conf|not permitted to log in)")
 
 
@@ -71,13 +71,13 @@ def _check(say: Callable[[str], None], *, wait: bool) -> None:
 
 
 def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
-    """Return the server's version number and the database's encoding; try for so long.
+    """Return the server's version number and the database's encoding; try for this many seconds.
 
     Errors: OperatorError.
     """
     interval: float = config.value("common.databaseStartup.interval")
     began = time.monotonic()
-    said, said_at = "", began
+    last_reason, said_at = "", began
     while True:
         try:
             return _ask()
@@ -86,10 +86,10 @@ def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
             now = time.monotonic()
             if not _may_pass(error) or now + interval > began + seconds:
                 raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
-        if reason != said or now - said_at > _REMIND_SECONDS:
+        if reason != last_reason or now - said_at > _REMIND_SECONDS:
             left = duration(round(began + seconds - now))
             say(f"Waiting for the database of DATABASE_URL, for up to {left}: {reason}")
-            said, said_at = reason, now
+            last_reason, said_at = reason, now
         time.sleep(interval)
 
 
@@ -106,8 +106,8 @@ def _ask() -> tuple[str, str]:
     milliseconds = round(config.value("common.databaseStartup.validationTimeout") * 1000)
     with psycopg.connect(**{"connect_timeout": limit} | parameters) as attempt:
         attempt.execute(f"set statement_timeout = {milliseconds}")
-        found = attempt.execute(
+        answer = attempt.execute(
             "select current_setting('server_version_num'), current_setting('server_encoding')"
         )
-        number, encoding = found.fetchone() or ("0", "")
+        number, encoding = answer.fetchone() or ("0", "")
     return number, encoding

@@ -156,18 +156,17 @@ def _upgrade_process(say: Say) -> None:
 
 def _wait_for_tables(say: Say) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
-    said = False
-    while missing := tables.missing():
-        if not said:
-            named = ", ".join(missing[:_MIGRATIONS_NAMED]) + (
-                f" and {len(missing) - _MIGRATIONS_NAMED} more" if len(missing) > _MIGRATIONS_NAMED else ""
-            )
-            say(
-                "Some tables are missing or old: `manage.py migrate` makes them. The web server waits for "
-                f"{named}."
-            )
-            said = True
+    missing = tables.missing()
+    if missing:
+        names = ", ".join(missing[:_MIGRATIONS_NAMED])
+        more = len(missing) - _MIGRATIONS_NAMED
+        say(
+            "Some tables are missing or old: `manage.py migrate` makes them. The web server waits for "
+            f"{names}{f' and {more} more' if more > 0 else ''}."
+        )
+    while missing:
         time.sleep(_TABLES_SECONDS)
+        missing = tables.missing()
 
 
 def _answers() -> bool:

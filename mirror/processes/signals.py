@@ -11,7 +11,7 @@ STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _PR_SET_PDEATHSIG = 1
 
-# The event that a signal sets, while there is one.
+# The event that a signal sets; before `stop_event` is called one that nothing sets.
 _stopping = threading.Event()
 
 
@@ -25,7 +25,7 @@ def stop_event() -> threading.Event:
 
 
 def pause(seconds: float) -> None:
-    """Wait; not at all, or no longer, once a signal has set the event of `stop_event`."""
+    """Wait, but no longer than until a signal sets the event of `stop_event`."""
     _stopping.wait(seconds)
 
 

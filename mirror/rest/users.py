@@ -1,7 +1,7 @@
 """Users of the API: clients that sign in by HTTP basic authentication, and get pages of a size of their own.
 
 Users come from the setting `rest.users`. They concern classic endpoints alone: newer ones and simulations
-ignore who asks. A request without credentials is anonymous.
+ignore credentials. A request without credentials is anonymous.
 """
 
 import base64
@@ -16,7 +16,7 @@ from mirror.config.setting import InvalidSetting
 
 SETTING = "rest.users"
 
-#: The key of a request's META under which the most rows of a page stand, for a request of a user.
+#: The key in the META of a user's request for the largest number of rows of a page.
 MOST_ROWS = "mirror.most_rows"
 
 _MEMBERS = {"limit", "password", "username"}
@@ -33,7 +33,7 @@ class User(NamedTuple):
     limit: int
 
 
-# A password that is compared with all that come for a name that nobody has.
+# A password to compare with if no user has the name, so that this takes as long.
 _NOBODY = User(hashlib.sha256(b"").digest(), 0)
 
 
@@ -79,10 +79,10 @@ def configured() -> Users | None:
     return Users(users) if users else None
 
 
-def _user(given: Any, position: int) -> tuple[bytes, User]:
-    if not isinstance(given, dict) or given.keys() != _MEMBERS:
+def _user(entry: Any, position: int) -> tuple[bytes, User]:
+    if not isinstance(entry, dict) or entry.keys() != _MEMBERS:
         raise _invalid(f"entry {position} needs username, password and limit, and nothing else")
-    name, password, limit = given["username"], given["password"], given["limit"]
+    name, password, limit = entry["username"], entry["password"], entry["limit"]
     if not isinstance(name, str) or not name or ":" in name:
         raise _invalid(f"the username of entry {position} must be text, without a colon")
     if not isinstance(password, str) or not password:

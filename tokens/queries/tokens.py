@@ -226,5 +226,5 @@ def _version(part: _Part, since: Where) -> str:
     """
 
 
-# Put together once: of a short request it was an eighth.
+# Put together once, as it took an eighth of a short request.
 _NOW = [_select(part, part.table) for part in _PARTS]

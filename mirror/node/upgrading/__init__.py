@@ -1,1 +1,1 @@
-"""Upgrading a database that an older release has filled: its backfills, their runner, what is left to do."""
+"""Upgrading a database that an older release has filled: the backfills, their runner, their progress."""

@@ -36,7 +36,7 @@ def shown(say: Say) -> Iterator[Callable[[Remaining], None]]:
 
 
 def lines(say: Say) -> Callable[[Remaining], None]:
-    """Return a function that says how far a backfill is: at its begin, now and then, and at its end."""
+    """Return a function that says how far a backfill is: at its start, now and then, and at its end."""
     last: dict[str, float] = {}
 
     def show(state: Remaining) -> None:

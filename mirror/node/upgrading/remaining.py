@@ -23,7 +23,7 @@ _RUNNING = """
 
 @dataclass(frozen=True)
 class Remaining:
-    """One backfill: its ends, its position, the rows it has changed and the seconds that took."""
+    """One backfill: its ends and position, the number of rows it has changed and the seconds that it took."""
 
     name: str
     newest: int | None
@@ -65,7 +65,7 @@ class Upgrade:
 
     @property
     def sentence(self) -> str:
-        """Return what is being done, or who has to do it; nothing if nothing is left."""
+        """Return the backfill at work, or the command that would run it; nothing if none is left."""
         if not self.left:
             return ""
         if not self.running:
@@ -82,7 +82,7 @@ PENDING = f"Rows of an older release are still to be changed, which {COMMAND} do
 
 
 def read() -> Upgrade:
-    """Return what is left. Errors: DatabaseError, also while the tables are not made yet."""
+    """Return the backfills that are left. Errors: DatabaseError, also while the tables are not made yet."""
     with connection.cursor() as cursor:
         left = names()
         if not left:
@@ -93,14 +93,14 @@ def read() -> Upgrade:
 
 
 def say_pending(say: Callable[[str], None]) -> None:
-    """Say what is left to do if nobody does it."""
+    """Say that backfills are left, if no process runs them."""
     upgrade = read()
     if upgrade.left and not upgrade.running:
         say(upgrade.sentence)
 
 
 def names() -> list[str]:
-    """Return the names of what is left, in the order in which it is done."""
+    """Return the names of the backfills that are left, in the order in which they are run."""
     with connection.cursor() as cursor:
         cursor.execute("select name from backfill where finished is null")
         left = {name for (name,) in cursor.fetchall()}

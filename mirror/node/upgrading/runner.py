@@ -22,22 +22,22 @@ log = logging.getLogger(__name__)
 
 Show = Callable[[Remaining], None]
 
-# A piece is made so large that it takes this long. Then the database is left to others for the same time.
+# The size of a piece is chosen so that it takes this long. Then the database is left to others for as long.
 _PIECE_SECONDS = 0.1
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 20, 200, 5000
 _LOCK_MILLISECONDS = 1000
 _RETRY_SECONDS = 1.0
 _SECONDS_BETWEEN_LOOKS = 0.2
 
-# Another's work on the same rows: the piece is tried again.
+# Errors because others change the same rows: the piece is tried again.
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 
 def run(show: Show, stopping: threading.Event, start_again: Callable[[], None] | None = None) -> bool:
-    """Run what is left to do, until all is done or `stopping` is set; return whether all is done.
+    """Run the backfills that are left, until all are done or `stopping` is set; return whether all are done.
 
-    While another process does it this waits, and goes on where that one has stopped; so it does while the
-    database is away. `start_again` starts a server that has died.
+    While another process runs them, or while the database is away, this one waits. `start_again` starts a
+    server that has died.
     """
     return bool(outage.outlast(lambda: _run(show, stopping), stopping, start_again))
 
@@ -99,11 +99,11 @@ def _begin(cursor: CursorWrapper, backfill: Backfill) -> None:
 
 
 def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int:
-    """Change about so many rows, and rest; return the number for the next piece."""
+    """Change a piece of about this many rows, and rest; return the number for the next piece."""
     began = time.monotonic()
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            # What a crash loses it loses together with the position.
+            # A crash loses the changes together with the position, so both still agree.
             cursor.execute(
                 f"set local synchronous_commit = off; set local lock_timeout = {_LOCK_MILLISECONDS}; "
                 "set local jit = off"
@@ -143,7 +143,7 @@ def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: f
 
 
 def _build(build: IndexBuild, stopping: threading.Event) -> bool:
-    """Build an index, unless it is there; return False if that was interrupted by `stopping`."""
+    """Build an index, unless it is there; return False if `stopping` interrupted that."""
     with connection.cursor() as cursor:
         cursor.execute(
             "select indisvalid from pg_index where indexrelid = to_regclass(%s)",

@@ -174,7 +174,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     return response
 
 
-# Django's own error handlers and others, for failures outside of the views.
+# Answers to failures outside of the views, most of them Django's own error handlers.
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

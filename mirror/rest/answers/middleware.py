@@ -61,7 +61,7 @@ class ApiMiddleware:
     def _admits(self, request: HttpRequest) -> bool:
         """Return whether the request may go on; for a user, note the most rows of a page.
 
-        Only classic endpoints know users. Which one is asked counts only if the credentials are wrong.
+        Only classic endpoints know users. The endpoint is looked up only for wrong credentials.
         """
         assert self._users is not None
         authorization = request.META.get("HTTP_AUTHORIZATION")

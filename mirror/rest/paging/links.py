@@ -98,7 +98,7 @@ def newer_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | Non
 
 
 def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether no row can match: bounds exclude each other where all earlier columns have one value."""
+    """Return whether no row can match: bounds exclude each other, and every column before has one value."""
     for name, texts in query.items():
         _, parameter = parameters.by_name[name]
         bounds = Bounds.of(parameter.comparison(text, split_first) for text in texts if text.strip())

@@ -65,7 +65,7 @@ class NewerParameter(Parameter[Any]):
 
 
 def converted(parameter: Parameter[Any], texts: list[str]) -> Any:
-    """Return what the instance holds for the texts of a request. Errors: InvalidValue."""
+    """Return the value of a parameter for its texts in a request. Errors: InvalidValue."""
     if parameter.many and len(texts) == 1:
         texts = texts[0].split(",")
     texts = [text for text in texts if text.strip()]

@@ -1,8 +1,7 @@
-"""Query parameters of the newer endpoints that came or were rewritten last: network/nodes and
-network/registered-nodes.
+"""Strict query parameters: those of network/nodes and network/registered-nodes.
 
-They are read as those of the other newer endpoints. But parameters with invalid values are all reported, by
-their names alone, and one that has a single value may be sent only once.
+They are read like those of the other newer endpoints, with two differences: all parameters with invalid
+values are reported, by their names alone, and a parameter that has a single value may be sent only once.
 """
 
 from typing import Any

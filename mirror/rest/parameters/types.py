@@ -247,7 +247,7 @@ class LimitParameter(Parameter[int]):
         return min(int(config.value(self.default)), int(config.value(self.most)))
 
     def up_to(self, most: int, texts: Sequence[str]) -> int:
-        """Return the number of rows that checked texts ask for, and at most this many."""
+        """Return the limit that checked texts have, but at most this one."""
         return min(read_number(split_last(texts[-1])[1]) if texts else config.value(self.default), most)
 
     def filter(self, query: Query, value: int) -> Query:  # type: ignore[override]

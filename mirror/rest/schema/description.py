@@ -59,9 +59,9 @@ class NewerStatusJson(TypedDict):
 
 
 class ErrorWithDetailJson(TypedDict):
-    """What is wrong with a request.
+    """A problem of a request.
 
-    `detail` says it, and `message` is the name of the status; without `detail`, `message` says it.
+    `detail` explains it, and `message` is the name of the status; without `detail`, `message` explains it.
     """
 
     _status: NewerStatusJson
