@@ -14,9 +14,9 @@ from mirror.values import entity_id
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 
 # Each approved transfer lowers the allowance of the contract and raises that of the payer again, unless the
-# allowance was granted later. Rows are locked in the order of their key. Indexes:
-# contract_result__id_timestamp, crypto_transfer__consensus_timestamp, the primary key of crypto_allowance.
-_MOVE = """
+# allowance was granted later. Indexes: contract_result__id_timestamp, crypto_transfer__consensus_timestamp,
+# the primary key of crypto_allowance.
+_ENTRY = """
     with spent as (
         select c.entity_id as owner, r.sender_id, c.payer_account_id, c.amount, r.consensus_timestamp
         from contract_result r
@@ -30,24 +30,32 @@ _MOVE = """
         select owner, sender_id as spender, amount, consensus_timestamp from spent
         union all
         select owner, payer_account_id, -amount, consensus_timestamp from spent
-    ), total as (
+    )"""
+
+# A loader may be about to replace an allowance by a later grant. What is locked by a statement of its own is
+# read as it is then; and who doesn't wait can't keep a loader in a deadlock.
+_LOCK = f"""
+    {_ENTRY}
+    select from crypto_allowance a
+    where (a.owner, a.spender) in (select owner, spender from entry) for update of a nowait"""
+
+_MOVE = f"""
+    {_ENTRY}, total as (
         select a.owner, a.spender, sum(entry.amount)::bigint as amount
         from entry join crypto_allowance a on a.owner = entry.owner and a.spender = entry.spender
         where lower(a.timestamp_range) < entry.consensus_timestamp
         group by a.owner, a.spender
-    ), locked as (
-        select a.owner, a.spender from crypto_allowance a join total using (owner, spender)
-        order by a.owner, a.spender for update of a
     )
     update crypto_allowance a
     set amount = least(greatest(a.amount + total.amount, 0), a.amount_granted)
-    from total join locked using (owner, spender)
+    from total
     where a.owner = total.owner and a.spender = total.spender"""
 
 
 def move(cursor: CursorWrapper, piece: Piece) -> int:
     shard, realm = config.value("common.shard"), config.value("common.realm")
     system_contract = entity_id.encode(shard, realm, TOKEN_SYSTEM_CONTRACT_NUM)
+    cursor.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
     return changed(cursor, _MOVE, piece, system_contract=system_contract)
 
 

@@ -8,17 +8,24 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.persist import Persist
 from mirror.db.backfill import Backfill, Piece, changed
 
+# The computation of a period may be about to replace these rows. What is locked by a statement of its own is
+# read as it is then; and who doesn't wait can't keep a loader in a deadlock.
+_LOCK = """
+    select from entity_stake s
+    where s.id > %(after)s and s.id <= %(to)s and exists (
+        select from entity e where e.id = s.id
+            and e.stake_period_start >= 0 and e.stake_period_start < %(last)s - 365)
+    for update of s nowait"""
+
 # The stake of a period is that of the version at the end of the period. Indexes: the primary keys of entity
 # and entity_stake, node_stake__epoch_day, entity_stake_history__id_lower_timestamp.
 _LONG_STAKES = """
-    with last as (select max(end_stake_period) as period from entity_stake),
-    earned as (
+    with earned as (
         select s.id, coalesce(sum(
             coalesce(past.stake_total_start, s.stake_total_start) / 100000000 * n.reward_rate
         ), 0)::bigint as reward
         from entity_stake s
         join entity e on e.id = s.id
-        cross join last
         left join node_stake n on n.node_id = s.staked_node_id_start
             and n.epoch_day > s.end_stake_period - 365 and n.epoch_day <= s.end_stake_period
         left join lateral (
@@ -29,7 +36,7 @@ _LONG_STAKES = """
             ) version where version.timestamp_range @> n.consensus_timestamp
         ) past on true
         where s.id > %(after)s and s.id <= %(to)s
-            and e.stake_period_start >= 0 and e.stake_period_start < last.period - 365
+            and e.stake_period_start >= 0 and e.stake_period_start < %(last)s - 365
         group by s.id
     )
     update entity_stake s set pending_reward = earned.reward
@@ -43,7 +50,10 @@ _GONE_NODES = """
 
 
 def value_long_stakes(cursor: CursorWrapper, piece: Piece) -> int:
-    return changed(cursor, _LONG_STAKES, piece)
+    cursor.execute("select max(end_stake_period) from entity_stake")
+    (last,) = cursor.fetchone()
+    cursor.execute(_LOCK, piece._asdict() | {"last": last})
+    return changed(cursor, _LONG_STAKES, piece, last=last)
 
 
 def forget_gone_nodes(cursor: CursorWrapper, piece: Piece) -> int:

@@ -25,7 +25,8 @@ Show = Callable[[Remaining], None]
 # The size of a piece is chosen so that it takes this long. Then the database is left to others for as long.
 _PIECE_SECONDS = 0.1
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 20, 200, 5000
-_LOCK_MILLISECONDS = 1000
+# Less than deadlock_timeout: of two that wait for each other this one gives way, not a loader.
+_LOCK_MILLISECONDS = 500
 _RETRY_SECONDS = 1.0
 _SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -129,8 +130,8 @@ def _change_piece(cursor: CursorWrapper, backfill: Backfill, rows: int, began: f
         [position, oldest, rows],
     )
     row = cursor.fetchone()
-    after = row[0] if row else oldest
-    # Rows of the same key stay together.
+    # Rows of the same key stay together, however many they are.
+    after = min(row[0], position - 1) if row else oldest
     changed = backfill.change(cursor, Piece(after, position))
     cursor.execute(
         "update backfill set position = %s, rows = rows + %s, seconds = seconds + %s, "

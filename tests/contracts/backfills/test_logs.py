@@ -153,3 +153,15 @@ def test_building_the_index_can_be_interrupted_and_what_is_left_of_it_is_replace
     upgrade()
 
     assert index() == (True, "synthetic")
+
+
+@pytest.mark.django_db
+def test_logs_of_one_transaction_stay_together_however_many_they_are() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into contract_log (consensus_timestamp, index, bloom, contract_id, data, "
+            "payer_account_id, topic0) select %s, n, '', 5005, '', 1001, %s from generate_series(1, 5100) n",
+            [START, TRANSFER],
+        )
+
+    assert upgrade("synthetic_logs", newest=START)[0].rows == 5100
