@@ -62,14 +62,14 @@ def _price(schedules: Any | None, rates: Any | None, hour: int) -> int | None:
     if schedules is None or rates is None:
         return None
     seconds = hour * _HOUR_SECONDS
-    gas = _gas(schedule_in_force(schedules, seconds))
+    gas = gas_of_schedule(schedule_in_force(schedules, seconds))
     rate = rate_in_force(rates, seconds)
     if gas is None or not rate.centEquiv:
         return None
     return max(int(gas * rate.hbarEquiv // (rate.centEquiv * SCHEDULE_UNITS_PER_TINYCENT)), 1)
 
 
-def _gas(schedule: Any) -> int | None:
+def gas_of_schedule(schedule: Any) -> int | None:
     """Return the schedule's price of a unit of gas of a contract call; None if it has none."""
     for entry in schedule.transactionFeeSchedule:
         if entry.hederaFunctionality == _CONTRACT_CALL:

@@ -45,13 +45,13 @@ _PEOPLE_TRIED = 12
 # Shortest and longest time between the valid start of a transaction and its consensus, ns.
 _DELAY = 1_200_000_000, 6_000_000_000
 
-# The share of transactions that are submitted for the price of high volume (HIP-1313), if their kind has one,
-# and how busy the network is with such, in ten-thousandths.
+# The share of transactions that pay the price for high volume (HIP-1313), if their kind has one, and the
+# possible utilizations of the network by them, in ten-thousandths.
 _HIGH_VOLUME_SHARE = 0.04
 _BUSY = (0, 3, 7, 150)
-# Only those who keep at least this many hbars pay so much.
+# Only accounts that keep at least this much pay it.
 _LEFT_OVER = 200 * HBAR
-# Bytes of a transaction besides its body, and signatures, as far as it offers to pay for them.
+# The largest number of bytes besides the body, and of signatures, that a transaction offers to pay for.
 _ENVELOPE, _MOST_SIGNATURES = 1_000, 8
 
 
@@ -186,7 +186,7 @@ class Network:
 
     @property
     def logs_transfers(self) -> bool:
-        """Tell whether nodes log the token transfers of contracts themselves; before, mirrors did."""
+        """Return whether nodes log the token transfers of contracts themselves, as mirrors did before."""
         return self.composer.hapi_version >= LOGGING_SINCE
 
     def skip(self, nanoseconds: int) -> None:
@@ -283,7 +283,7 @@ class Network:
         return Price(self.world, self.body(kind, {}, {})).tinybars()
 
     def _price(self, message: Any, record: Any, payer: int) -> Callable[[int, int], int]:
-        """Return what a transaction costs, as a function of its bytes and signatures; some pay for a rush."""
+        """Return the fee as a function of the bytes and signatures; some pay the price for high volume."""
         price = Price(self.world, message)
         if self.choose.random() < _HIGH_VOLUME_SHARE:
             message.high_volume = True

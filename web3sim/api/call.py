@@ -24,7 +24,7 @@ from mirror.values.shapes import Hex, Int64, SchemaMetadata
 from web3sim.api.view import ContractCallErrorJson, SimulationView, TooManyRequests, Unsuccessful
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.call import Answer, Call
-from web3sim.calls.overrides import meant
+from web3sim.calls.overrides import decoded
 from web3sim.limits import buckets, filters, throttle
 from web3sim.processes import pool
 from web3sim.processes.pool import Unanswered
@@ -44,7 +44,7 @@ class SlotJson(TypedDict):
 
 
 class StateOverrideJson(TypedDict):
-    """What to assume about an account in place of what is stored; one that is missing is made up.
+    """Values to assume for an account in place of the stored ones. An account that does not exist is made up.
 
     The balance is in tinybars. `state` is the whole storage, `state_diff` the slots that differ: give one of
     them, of at most 100 slots.
@@ -230,5 +230,5 @@ def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
         body.estimate,
         engine or config.value("web3.evm.engine"),
         deadline,
-        meant(body.state_overrides),
+        decoded(body.state_overrides),
     )

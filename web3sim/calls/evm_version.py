@@ -19,7 +19,7 @@ _HISTORY = "web3.evm.evmVersions"
 
 
 def evm_version(selected: SelectedBlock) -> EvmVersion:
-    """Errors: InvalidSetting; psycopg.Error."""
+    """Return the version that runs a call at this block. Errors: InvalidSetting; psycopg.Error."""
     newest = VERSIONS[config.value("web3.evm.evmVersion")]
     if selected.state_time is None:
         return newest
@@ -30,13 +30,12 @@ def evm_version(selected: SelectedBlock) -> EvmVersion:
 
 
 def configured() -> Mapping[int, EvmVersion]:
-    """The history of the setting. Errors: InvalidSetting."""
+    """Return the history in the setting. Errors: InvalidSetting."""
     return _history(config.value(_HISTORY))
 
 
 @cache
 def _history(text: str) -> Mapping[int, EvmVersion]:
-    """Errors: InvalidSetting."""
     try:
         return {int(first): VERSIONS[version] for first, version in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, LookupError, TypeError):

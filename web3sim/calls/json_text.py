@@ -87,21 +87,22 @@ _DECODER = json.JSONDecoder(
 
 def _check_size(text: str, long_list: LongList) -> None:
     """Refuse many tokens and deep nesting before `json` takes time and the thread's stack for them."""
-    depth = count = in_list = 0
+    depth = tokens = tokens_of_list = 0
     name, is_in_list = f'"{long_list.name}"', False
-    before = ""
-    for found in _TOKEN.finditer(text):
-        token = found[0]
-        if token == "[" and depth == 1 and before == name:
+    previous = ""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "[" and depth == 1 and previous == name:
             is_in_list = True
         if is_in_list:
-            in_list += 1
+            tokens_of_list += 1
         else:
-            count += 1
-        if count > _MAX_TOKENS or in_list > long_list.most_tokens:
-            most = long_list.most_tokens if is_in_list else _MAX_TOKENS
-            what = long_list.name if is_in_list else "The document"
-            raise UnreadableJson(f"{what} has more than {most} names, values and brackets")
+            tokens += 1
+        if tokens > _MAX_TOKENS:
+            raise UnreadableJson(f"The document has more than {_MAX_TOKENS} names, values and brackets")
+        if tokens_of_list > long_list.most_tokens:
+            most = long_list.most_tokens
+            raise UnreadableJson(f"{long_list.name} has more than {most} names, values and brackets")
         if token in ("[", "{"):
             depth += 1
             if depth > _MAX_DEPTH:
@@ -109,7 +110,7 @@ def _check_size(text: str, long_list: LongList) -> None:
         elif token in ("]", "}"):
             depth -= 1
             is_in_list = is_in_list and depth > 1
-        before = token
+        previous = token
 
 
 def _text(text: str) -> str:

@@ -1,6 +1,6 @@
-"""The `state_overrides` of a call: their texts as they were sent, the rules of them, what they say.
+"""The `state_overrides` of a call: their texts as they were sent, their rules, their values.
 
-Numbers are hex, with or without 0x. A rule that several slots of a list break is told once for the list.
+Numbers are hex, with or without 0x. A rule that several slots of a list break is reported once for the list.
 """
 
 import re
@@ -40,7 +40,7 @@ class OverrideText(NamedTuple):
 
 
 def read(value: Value) -> tuple[OverrideText, ...]:
-    """Read the list, whatever its texts say; null is an empty one. Errors: UnreadableJson."""
+    """Read the list without checking its texts; null is an empty list. Errors: UnreadableJson."""
     return () if value is None else tuple(_override(each) for each in _list(value, MEMBER))
 
 
@@ -116,15 +116,15 @@ def _violations_of_slots(slots: Slots | None, field: str) -> Iterator[str]:
             yield f"{field}.{name} field invalid hexadecimal string"
 
 
-# MEANING
+# VALUES
 
 
-def meant(overrides: Sequence[OverrideText]) -> tuple[Override, ...]:
-    """Return what overrides say that break no rule."""
-    return tuple(_meant(each) for each in overrides)
+def decoded(overrides: Sequence[OverrideText]) -> tuple[Override, ...]:
+    """Return the values of overrides that break no rule."""
+    return tuple(_decoded(each) for each in overrides)
 
 
-def _meant(text: OverrideText) -> Override:
+def _decoded(text: OverrideText) -> Override:
     slots = text.state_diff if text.state is None else text.state
     return Override(
         bytes.fromhex(_digits(text.address)),

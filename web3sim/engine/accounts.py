@@ -239,7 +239,7 @@ class Accounts(AccountDatabaseAPI):
     def slots_so_far(self) -> dict[int, int]:
         """Return the slots that the call has read or written so far, of all contracts, in their order.
 
-        Where contracts share a number it is what was written, if one of them wrote.
+        Of slots with the same number in several contracts, one that was written counts.
         """
         values = {slot: value for slots in self._slots_before.values() for slot, value in slots.items()}
         values.update({slot: self._slots[address].get(slot, 0) for address, slot in self._written})

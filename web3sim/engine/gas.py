@@ -9,8 +9,9 @@ _INIT_CODE_WORD = 2
 
 
 def intrinsic_gas(data: bytes, *, creates: bool, version: EvmVersion = LATEST) -> int:
-    """Gas for the message itself: its data (EIP-2028), and the words of a creation's init code (EIP-3860,
-    from 0.46 on).
+    """Return the gas for the message itself: its data (EIP-2028), and the init code of a creation.
+
+    The words of init code cost gas from version 0.46 on (EIP-3860).
     """
     zeros = data.count(0)
     gas = _TRANSACTION + zeros * _ZERO_BYTE + (len(data) - zeros) * _OTHER_BYTE

@@ -55,7 +55,7 @@ class EngineState(CancunState):
         self.deadline = request.deadline
         # The operation that opens the next frame, if there is a tracer.
         self.opening = "CALL"
-        # The slots that were read or written so far, until one more is.
+        # The slots that were read or written so far; None once another one was.
         self.slots_so_far: Mapping[int, int] | None = None
         # What this call may still spend on translation, in operations that could be run instead.
         self.translatable = TRANSLATION_ALLOWANCE

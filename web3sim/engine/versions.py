@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class EvmVersion(NamedTuple):
-    """As the network numbers them: 0.46 is before 0.50."""
+    """A version as the network numbers them: 0.46 is before 0.50."""
 
     major: int
     minor: int
@@ -14,13 +14,13 @@ class EvmVersion(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
-#: London; no account comes into being by a transfer.
+#: London; a transfer makes no account.
 V030 = EvmVersion(0, 30)
 #: Paris; a transfer to an alias makes an account.
 V034 = EvmVersion(0, 34)
-#: PUSH0; what system accounts hold is hidden.
+#: PUSH0; the balances of system accounts are hidden.
 V038 = EvmVersion(0, 38)
-#: Shanghai; whoever calls nobody succeeds.
+#: Shanghai; a call of an address without an account succeeds.
 V046 = EvmVersion(0, 46)
 #: Cancun.
 V050 = EvmVersion(0, 50)
@@ -31,7 +31,7 @@ V065, V066, V067 = EvmVersion(0, 65), EvmVersion(0, 66), EvmVersion(0, 67)
 VERSIONS = {version.text: version for version in (V030, V034, V038, V046, V050, V051, V065, V066, V067)}
 LATEST = V067
 
-#: The first block of each on mainnet.
+#: The versions on mainnet, by the first block of each.
 MAINNET = {
     0: V030,
     44_029_066: V034,

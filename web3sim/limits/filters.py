@@ -74,7 +74,7 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
 
 
 def logged(body: CallBody) -> str:
-    """A request as logs show it, no longer than the setting says."""
+    """Return a request in the form of the log, cut at the length that the setting says."""
     text = " ".join(f"{name.lower()}={shown(body)}" for name, shown in FIELDS.items())
     most: int = config.value("web3.maxPayloadLogSize")
     return text if len(text) <= most else f"{text[:most]}…"

@@ -21,7 +21,7 @@ Emit = Callable[[bytes], None]
 
 
 class OpcodeEntries:
-    """A tracer. `reasons` are why system contracts failed, in their order, by the depth of the call."""
+    """A tracer. `reasons` are the errors of failed calls of system contracts, in order, by their depth."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class OpcodeEntries:
         )
 
     def _storage(self, slots: Mapping[int, int]) -> str:
-        """Their text, which is made anew only when they are others than before."""
+        """Return the JSON of the slots, which is made only once for the same mapping."""
         if slots is not self._slots:
             self._slots = slots
             self._slots_text = ",".join(
@@ -110,7 +110,7 @@ class OpcodeEntries:
 def readable(reason: bytes) -> bytes:
     """Return the revert data of a system contract as Error(string): the name of a response code, or text.
 
-    What is that already stays as it is, and nothing but zeros is nothing.
+    An Error(string) stays as it is. Zeros alone are no reason.
     """
     if reason.startswith(ERROR_SELECTOR):
         return reason

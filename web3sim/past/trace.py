@@ -91,7 +91,7 @@ def _failed(status: HTTPStatus, detail: str = "") -> Answer:
 
 
 def _reasons(consensus_timestamp: int, reading: Reading) -> Reasons:
-    """Return why system contracts failed in a transaction, in their order, by the depth of the call."""
+    """Return the errors of failed calls of system contracts in a transaction, in order, by their depth."""
     # Index: the primary key (consensus_timestamp, index).
     rows = reading.fetch(
         f"""

@@ -1,8 +1,8 @@
 """A contract transaction of the past, made ready to run again: what was asked, in which block and state.
 
 Source: contract_result, with its ethereum_transaction, contract and transaction. The state is that of just
-before the transaction, as web3sim.state tells it for a time: what earlier transactions of its block did is
-there. Amounts are tinybars.
+before the transaction (web3sim.state), and contains the changes by earlier transactions of its block. Amounts
+are tinybars.
 """
 
 from collections.abc import Iterable

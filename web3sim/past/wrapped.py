@@ -1,7 +1,7 @@
 """The Ethereum transaction that a past transaction carried.
 
-Source: ethereum_transaction. Its `data` tells all exactly, also in rows of an older release, whose other
-columns hold tinybars.
+Source: ethereum_transaction. Its `data` is exact also in rows of an older release, whose other columns hold
+tinybars.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from web3sim.engine.interface import Address
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """`value` is in tinybars; None where nothing tells it."""
+    """An Ethereum transaction. `value` is in tinybars, None if it is unknown."""
 
     gas_limit: int
     to_address: Address | None
@@ -33,18 +33,18 @@ def wrapped_of(
     in_weibars: bool,
     nonce: int,
 ) -> Wrapped:
-    """From the columns of a row: what the bytes tell, or where they can't be read what the others do."""
+    """Return the transaction in a row, decoded from `data`; from the other columns if that is invalid."""
     try:
-        told = ethereum.decode(data)
+        decoded = ethereum.decode(data)
     except InvalidEthereumData:
         unit = WEIBARS_PER_TINYBAR if in_weibars else 1
         amount = int.from_bytes(value, "big") // unit if value else None
         return Wrapped(gas_limit, to_address, call_data, call_data_id, amount, nonce)
     return Wrapped(
-        told.gas_limit,
-        told.to_address,
-        told.call_data or call_data,
+        decoded.gas_limit,
+        decoded.to_address,
+        decoded.call_data or call_data,
         call_data_id,
-        told.value // WEIBARS_PER_TINYBAR,
-        told.nonce,
+        decoded.value // WEIBARS_PER_TINYBAR,
+        decoded.nonce,
     )

@@ -1,4 +1,4 @@
-"""The state of a call with what its request says about some accounts in place of what is stored."""
+"""The state of a call whose request overrides the stored values of some accounts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from web3sim.state.ledger import LedgerState
 
 
 class Override(NamedTuple):
-    """What to assume about an account; None is what is stored. The balance is in tinybars.
+    """Values to assume for an account; None stands for the stored value. The balance is in tinybars.
 
     `slots` are values of its storage: all of it if it `is_whole_storage`, else those that differ.
     """
@@ -26,14 +26,14 @@ class Override(NamedTuple):
 class OverriddenState:
     """A StateReader for one request: overrides, and the ledger behind them. Errors: as LedgerState.
 
-    An override counts for the address it gives; a long-zero one, or any other that the table has, also for
-    the address by which the EVM knows the same account. Where nothing lives an account is made up.
+    An override counts for its address. One with another address of a stored account also counts for the
+    address by which the EVM knows that account. Where there is no account one is made up.
     """
 
     def __init__(self, ledger: LedgerState, overrides: Sequence[Override]) -> None:
         self._ledger = ledger
-        self._given = {each.address: each for each in overrides}
-        self._found: dict[Address, Override | None] = {}
+        self._by_sent_address = {each.address: each for each in overrides}
+        self._by_address: dict[Address, Override | None] = {}
 
     def account(self, address: Address) -> AccountRecord | None:
         stored, override = self._ledger.account(address), self._of(address)
@@ -53,16 +53,19 @@ class OverriddenState:
         return self._ledger.block_hash(number)
 
     def _of(self, address: Address) -> Override | None:
-        if address not in self._found:
-            self._found[address] = self._given.get(address) or self._of_other_address(address)
-        return self._found[address]
+        if address not in self._by_address:
+            override = self._by_sent_address.get(address)
+            self._by_address[address] = override or self._of_other_address(address)
+        return self._by_address[address]
 
     def _of_other_address(self, address: Address) -> Override | None:
         entity = self._ledger.entity_at(address)
         if entity is None:
             return None
         others = (entity_id.long_zero(entity.id), entity.alias, entity.evm_address)
-        return next((self._given[other] for other in others if other in self._given), None)
+        return next(
+            (self._by_sent_address[other] for other in others if other in self._by_sent_address), None
+        )
 
 
 def _overridden(stored: AccountRecord | None, override: Override) -> AccountRecord:

@@ -16,7 +16,7 @@ _TYPES = frozenset(kind.name for kind in _KINDS)
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """`address` is how the EVM names it, `balance` that in tinybars."""
+    """The payer of a call: its address in the EVM, and its balance in tinybars."""
 
     address: Address
     balance: int
@@ -25,11 +25,11 @@ class Payer:
 def find_payer(
     state: LedgerState, sender: Address | None, *, value: int, overridden: StateReader | None = None
 ) -> Payer | None:
-    """The account of a sender; None when there is no such account.
+    """Return the account of a sender; None when there is no such account.
 
-    Its long-zero address names it also if it has an address of its own. For a contract the treasury pays,
-    and calls: no contract can. So does it without sender, or with the zero address, and without value; then
-    it need not be stored. `overridden` is the state with what the request itself says about accounts.
+    Its long-zero address names it also if it has an address of its own. A contract can't call: the treasury
+    pays and calls in its place. A call without value that has no sender, or the zero address, is the
+    treasury's too, even if that is not stored. `overridden` is the state with the overrides of the request.
     """
     reader = overridden or state
     if not value and (sender is None or sender == ZERO_ADDRESS):
@@ -38,12 +38,12 @@ def find_payer(
         return None
     stored = state.entity_of_any_address(sender)
     address = stored.address if stored is not None and stored.type in _TYPES else sender
-    found = reader.account(address)
-    if found is None or found.kind not in _KINDS:
+    account = reader.account(address)
+    if account is None or account.kind not in _KINDS:
         return None
-    return _treasury(reader) if found.kind is AccountKind.CONTRACT else Payer(address, found.balance)
+    return _treasury(reader) if account.kind is AccountKind.CONTRACT else Payer(address, account.balance)
 
 
 def _treasury(reader: StateReader) -> Payer:
-    found = reader.account(TREASURY_ADDRESS)
-    return Payer(TREASURY_ADDRESS, 0 if found is None else found.balance)
+    account = reader.account(TREASURY_ADDRESS)
+    return Payer(TREASURY_ADDRESS, 0 if account is None else account.balance)

@@ -222,7 +222,7 @@ def _pays_fee(topic: Topic, payer: Account) -> bool:
 
 
 def _affords(network: Network, topic: Topic, payer: Account) -> bool:
-    """Tell whether a fee in tokens can be paid now, if there is one."""
+    """Return whether the payer can pay the fee in tokens now, if there is one."""
     if topic.fee_token is None or topic.fee is None or not _pays_fee(topic, payer):
         return True
     token = network.world.tokens.issued.get(topic.fee_token)

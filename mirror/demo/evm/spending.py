@@ -1,4 +1,4 @@
-"""What contracts spend of others' allowances: a child transaction for each transfer, and its log."""
+"""Spending of allowances by contracts: each transfer is a child transaction, and has a log."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from mirror.values.hapi import AccountAmount, ContractID, TokenID, TransferList
 
 
 def log_of_mirrors(network: Network, called: int, spent: Spending) -> LogEntry | None:
-    """Return the log that mirrors add to the call; None if the node has logged it, or if it was hbars."""
+    """Return the log that mirrors add to the call; None for hbars, or if the node has logged it itself."""
     if spent.token is None or network.logs_transfers:
         return None
     return LogEntry(called, spent.topics, spent.amount.to_bytes(32, "big"))
@@ -86,4 +86,4 @@ def _holder(network: Network, address: bytes) -> Account:
     number = entity_id.num_of_long_zero(address)
     if number is not None:
         return accounts[number]
-    return next(one for one in accounts.values() if one.evm_address == address)
+    return next(holder for holder in accounts.values() if holder.evm_address == address)

@@ -1,6 +1,6 @@
-"""The token service (0x167) as contracts of the simulated network call it: to spend what they are allowed to.
+"""The token service (0x167), as contracts of the simulated network call it to spend allowances.
 
-Whoever sends a transaction has made sure that the network permits what its contract asks for.
+The sender of a transaction has made sure that the network permits what its contract asks for.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _UNITS_SELECTOR = keccak256(f"transferFrom({','.join(_UNITS)})".encode())[:4]
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What `spender` took of `owner` for `receiver`, all by their address: units of a token, or tinybars.
+    """A transfer by `spender` from `owner` to `receiver`, all by address: units of a token, or tinybars.
 
     `data` is that of the call of the token service.
     """
@@ -44,7 +44,7 @@ class Spending:
 
 
 def spending(spender: bytes, data: bytes) -> Spending:
-    """Return what a call of the token service spends."""
+    """Return the transfer that a call of the token service makes."""
     if data[:4] == _UNITS_SELECTOR:
         token, owner, receiver, amount = decode(_UNITS, data[4:])
         return Spending(spender, _bytes(owner), _bytes(receiver), amount, _bytes(token), data)

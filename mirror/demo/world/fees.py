@@ -1,4 +1,4 @@
-"""What transactions cost in the simulated network: the schedule of fees in its file, at its exchange rate."""
+"""Fees in the simulated network: those of the schedule of fees in its file, at its exchange rate."""
 
 from contextlib import suppress
 from functools import lru_cache
@@ -14,7 +14,7 @@ from network.fees.usage import Facts, named_ids
 EXCHANGE_RATES, SIMPLE_FEES = 112, 113
 
 _HBARS, _CENTS = 1, 12  # before there is a file of exchange rates
-_USUAL = 120_000  # tinybars, of what the network has no price for
+_USUAL = 120_000  # tinybars, where the schedule has no price
 
 
 def schedule() -> bytes:
@@ -24,7 +24,7 @@ def schedule() -> bytes:
 
 
 class Price:
-    """What a TransactionBody costs in the state that the world is in, at the usual price if nothing says it.
+    """The price of a TransactionBody in the present state of the world; the usual one if there is no other.
 
     `busy` is how busy the network is with high volumes, in ten-thousandths.
     """
@@ -42,11 +42,11 @@ class Price:
 
     @property
     def multiplier(self) -> int:
-        """What a high volume multiplies the price by, in thousandths."""
+        """Return the multiplier for high volume, in thousandths."""
         return ONCE if self._estimate is None else self._estimate.multiplier
 
     def tinybars(self, size: int = 0, signatures: int = 0) -> int:
-        """Return the fee of a transaction of so many bytes with so many signatures."""
+        """Return the fee of a transaction of this size in bytes, with this number of signatures."""
         if self._estimate is None:
             return _USUAL
         resized = self._schedule.resized(self._estimate, size=size, signatures=signatures)
@@ -54,7 +54,7 @@ class Price:
 
 
 def tinybars(world: World, tinycents: int) -> int:
-    """Return what so many tinycents are worth now."""
+    """Return the present value of an amount of tinycents."""
     file = world.files.get(EXCHANGE_RATES)
     hbars, cents = (_HBARS, _CENTS) if file is None else _rate(file.changes[-1].contents)
     return tinycents * hbars // cents

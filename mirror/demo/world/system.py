@@ -29,7 +29,7 @@ class Draw:
 class LedgerId:
     """The id of the ledger, the key that proofs of its history are verified with, and the parts of its nodes.
 
-    `contributions` are the id of a node, its weight and its key.
+    `contributions` has the id, the weight and the key of each node.
     """
 
     consensus_timestamp: int

@@ -56,7 +56,7 @@ def test_overrides_say_what_their_texts_mean():
     whole = {"address": ADDRESS, "balance": "ffffffffffffffff", "code": "0x", "nonce": "0x7", "state": [SLOT]}
     part = {"address": ADDRESS, "state_diff": [SLOT, {"key": WORD, "value": "0" * 64}]}
     nothing = {"address": ADDRESS, "state": []}
-    assert overrides.meant(read(whole, part, nothing).state_overrides) == (
+    assert overrides.decoded(read(whole, part, nothing).state_overrides) == (
         Override(NOBODY, 2**64 - 1, b"", 7, {1: 1}, is_whole_storage=True),
         Override(NOBODY, slots={1: 0}),
         Override(NOBODY, slots={}, is_whole_storage=True),

@@ -1,6 +1,6 @@
-"""The rules of a ledger network by older versions of its EVM: what came later is taken away again.
+"""The ledger's rules in older versions of its EVM: those of today without what came later.
 
-Their frames are not translated: they are those of long past blocks alone.
+Frames of these versions are not translated, as only long past blocks have them.
 """
 
 from functools import cache
@@ -39,7 +39,7 @@ _ADDRESS_MASK = 2**160 - 1
 
 
 class _EarlierSystem:
-    """The SystemContracts from before there were an account and a schedule service."""
+    """The SystemContracts of the time before the account service and the schedule service."""
 
     def __init__(self, system: SystemContracts) -> None:
         self._system = system
@@ -65,7 +65,7 @@ class OlderState(LedgerEngineState):
 
 
 class OlderComputation(LedgerComputation):
-    """Not used itself: `computation_of` makes a class for each version."""
+    """A frame of an older version. `computation_of` makes a subclass for each version."""
 
     version: EvmVersion
 

@@ -80,8 +80,9 @@ def _extcodehash(computation: ComputationAPI) -> None:
 
 
 def _selfdestruct(computation: ComputationAPI) -> None:
-    """Send everything to a beneficiary; from 0.50 on the contract goes only if this call created it
-    (EIP-6780).
+    """Send everything to a beneficiary, and delete the contract.
+
+    From version 0.50 on it is deleted only if this call created it (EIP-6780).
     """
     state = _state(computation)
     address = computation.msg.storage_address

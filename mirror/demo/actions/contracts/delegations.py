@@ -12,7 +12,7 @@ _GAS = 120_000
 
 
 def delegate(network: Network) -> None:
-    """Let an account delegate to a counter, or no longer."""
+    """Let an account delegate to a counter, or end its delegation."""
     delegating = [holder for holder in network.world.living() if holder.delegation]
     counters = network.world.contracts.of("Counter")
     if len(delegating) >= _MOST or (delegating and network.choose.random() < _ENDING):

@@ -1,4 +1,4 @@
-"""Tills: contracts that spend what people allowed them to (HIP-336, HIP-376), by the token service."""
+"""Tills: contracts that spend people's allowances (HIP-336, HIP-376) through the token service."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from mirror.values import entity_id
 
 _GAS = 300_000
 _HBARS_SHARE = 0.4
-_GRANTED = 3  # times of what is taken first
+_GRANTED = 3  # an allowance is this many times the amount that is taken first
 
 
 def take(network: Network) -> None:
-    """Take units or hbars of somebody by a till, which is allowed to spend them first if it is not yet."""
+    """Take units or hbars of somebody by a till; if it has no allowance yet, it is granted one first."""
     till, taker = both(find_contract(network, "Till"), network.find_person(settled=True))
     if not sending.can_pay(taker, _GAS):
         raise NotPossible
@@ -35,8 +35,8 @@ def _take_hbars(network: Network, till: Contract, taker: Account) -> None:
         raise NotPossible
     amount = network.choose.randrange(1, owner.balance // 50)
     allowances = network.world.tokens.hbar_allowances
-    known = allowances.get((owner.number, till.number))
-    if known is None or known.amount < amount:
+    allowance = allowances.get((owner.number, till.number))
+    if allowance is None or allowance.amount < amount:
         granted = amount * _GRANTED
         allowances[owner.number, till.number] = Allowance(granted, granted, network.now)
         _allow(network, owner, till, {"cryptoAllowances": [{"amount": granted}]})
@@ -52,8 +52,8 @@ def _take_units(network: Network, till: Contract, taker: Account) -> None:
         raise NotPossible
     owner, amount = network.world.accounts[holder], 1 + token.balance(holder) // 50
     allowances, key = network.world.tokens.token_allowances, (holder, till.number, token.number)
-    known = allowances.get(key)
-    if known is None or known.amount < amount:
+    allowance = allowances.get(key)
+    if allowance is None or allowance.amount < amount:
         granted = amount * _GRANTED
         allowances[key] = Allowance(granted, granted, network.now)
         allowed = {"tokenId": token_id(token.number), "amount": granted}

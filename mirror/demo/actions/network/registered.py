@@ -22,16 +22,16 @@ _DOMAIN = "demo.example.org"
 
 def create(network: Network) -> None:
     """Register a node of somebody."""
-    owner, known = network.person(settled=True), network.world.nodes
+    owner, nodes = network.person(settled=True), network.world.nodes
     if len(_living(network)) >= _MOST_REGISTERED:
         raise NotPossible
-    node_id = known.next_registered_id
-    known.next_registered_id += 1
+    node_id = nodes.next_registered_id
+    nodes.next_registered_id += 1
     endpoints = _endpoints(network, node_id)
     key = Ed25519Wallet("registered node", node_id).key
     description = f"Node of {owner.memo.partition(', ')[0]}"
     node = RegisteredNode(node_id, network.now, network.now, owner.number, key, description, endpoints)
-    known.registered[node_id] = node
+    nodes.registered[node_id] = node
     network.world.bound.add(owner.number)
     network.submit(
         "registeredNodeCreate",
@@ -83,7 +83,7 @@ def delete(network: Network) -> None:
 
 
 def change_in_vain(network: Network) -> None:
-    """Change a registered node that never was, or register one without an address."""
+    """Change a registered node that does not exist, or register one without an address."""
     payer, result = network.person(), "INVALID_REGISTERED_NODE_ID"
     unknown = {"registered_node_id": network.world.nodes.next_registered_id + 1_000}
     match network.choose.randrange(3):
@@ -104,7 +104,7 @@ def some_ids(network: Network) -> tuple[int, ...]:
 
 
 def _endpoints(network: Network, node_id: int) -> tuple[Endpoint, ...]:
-    """Return the endpoints of a node: of a block node two, of others one, now and then of several kinds."""
+    """Return the endpoints of a node, now and then of two kinds. A block node has two, others have one."""
     makers = {
         BLOCK_NODE: (
             Endpoint(BLOCK_NODE, _address(network), _BLOCK_NODE_PORT, False, ("STATUS", "SUBSCRIBE_STREAM")),
@@ -154,7 +154,7 @@ def _living(network: Network) -> list[RegisteredNode]:
 
 
 def _some(network: Network) -> RegisteredNode:
-    """Return a registered node whose owner can pay, which is registered first if there is none.
+    """Return a registered node whose owner can pay. If there is none at all, one is registered first.
 
     Errors: NotPossible.
     """

@@ -105,7 +105,7 @@ def submit_unchecked(network: Network) -> None:
 
 
 def prove_history(network: Network) -> None:
-    """Let a node take part in proofs of the network's history, of which the mirror keeps the bare rows."""
+    """Let a node take part in proofs of the network's history. The mirror stores only the transactions."""
     random, step = network.choose.randbytes, network.world.system.proof_steps
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (
         ("crs_publication", {"new_crs": random(96), "proof": random(64)}),

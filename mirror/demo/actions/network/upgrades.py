@@ -1,4 +1,4 @@
-"""Upgrades of the nodes' software. The first follows some time after the beginning: both rules are shown."""
+"""Upgrades of the nodes' software. The first comes a while after the start: old and new rules both occur."""
 
 from hashlib import sha256
 
