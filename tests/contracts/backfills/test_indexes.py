@@ -67,6 +67,18 @@ def test_a_transaction_with_a_wrong_nonce_has_no_place(build: Build) -> None:
     assert places("contract_result") == {1: 0, 2: None, 3: 1}
 
 
+def test_a_call_that_was_refused_before_any_contract_ran_has_no_place(build: Build) -> None:
+    block(0, 9)
+    happen(build, 1, CALL, transaction_result=10)
+    happen(build, 2, CALL, transaction_result=33, gas_used=5)
+    happen(build, 3, CALL, parent=2, transaction_result=33)
+    happen(build, 4, CALL, transaction_result=33, function_result=b"r", gas_used=0)
+
+    upgrade("transaction_index")
+
+    assert places("contract_result") == {1: None, 2: 0, 3: 0, 4: 1}
+
+
 def test_what_a_contract_causes_shares_the_place_of_its_call(build: Build) -> None:
     block(0, 9)
     happen(build, 1, CALL)
