@@ -1,4 +1,4 @@
-"""The WSGI application: what it does without around a request to the API."""
+"""The WSGI application, which sends none of Django's signals around a request to the API."""
 
 import json
 from collections.abc import Iterator

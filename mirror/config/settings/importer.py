@@ -144,7 +144,7 @@ SETTINGS = (
     Setting("importer.parser.record.entity.staking.chunkSize", 500_000,
             "Accounts whose pending rewards are computed at once.", low=1),
     Setting("importer.parser.record.entity.staking.chunkDelay", "10s",
-            "Pause between the computations of so many accounts.", unit="duration", low=0, high=3600),
+            "Pause between two such computations.", unit="duration", low=0, high=3600),
     Setting("importer.smartContractThrottlingVersion", "0.69.0",
             "HAPI version from which a contract call consumes exactly the gas it is charged for."),
 )  # fmt: skip

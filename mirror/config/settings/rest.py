@@ -65,7 +65,7 @@ SETTINGS = (
     Setting("rest.response.compression", True, "Compress answers for clients that accept it."),
     Setting("rest.response.keepAliveTimeout", "620s",
             "How long the web server keeps a connection without a request, and waits for a request's "
-            "headers. A load balancer in front must let connections go sooner, or it sends requests to "
+            "headers. A load balancer in front must close idle connections sooner, or it sends requests to "
             "closed ones.",
             unit="duration", low=1, high=86400),
     Setting("rest.response.includeHostInLink", False,
@@ -81,8 +81,8 @@ SETTINGS = (
     Setting("rest.cache.feeSchedule.maxAge", "1h",
             "How long a web server process remembers the price of gas of an hour, and the chain id.",
             unit="duration", low=0),
-    Setting("rest.cache.feeSchedule.maxSize", 100, "Of how many hours it remembers the price of gas.", low=1,
-            high=100000),
+    Setting("rest.cache.feeSchedule.maxSize", 100, "The number of hours whose price of gas it remembers.",
+            low=1, high=100000),
     Setting("rest.redis.uri", None,
             "Redis or Valkey for a shared cache (redis://host:6379/0). Without it each web server process "
             "has its own.",

@@ -17,7 +17,7 @@ SETTINGS = (
             "At a past block, read a storage slot without a known earlier change as it is now, instead of as "
             "zero."),
     Setting("web3.enableStateOverrides", True,
-            "Let calls say what to assume about accounts in place of what is stored (`state_overrides`)."),
+            "Let calls replace stored values of accounts (`state_overrides`)."),
     Setting("web3.cache.block.expireAfterWrite", "500ms", "How long a block is cached.",
             unit="duration", low=0, high=3600),
     Setting("web3.cache.block.maximumSize", 1000, "Cached blocks.", low=1, high=1_000_000),
@@ -74,8 +74,8 @@ SETTINGS = (
             "Version of the network's EVM that calls run in, except at past blocks that have another.",
             choices=("0.30", "0.34", "0.38", "0.46", "0.50", "0.51", "0.65", "0.66", "0.67")),
     Setting("web3.evm.evmVersions", "",
-            "Versions of the network's EVM at past blocks, as a JSON object of first blocks and versions; "
-            "empty are those of mainnet on mainnet, none elsewhere."),
+            "Versions of the network's EVM at past blocks, as a JSON object of first blocks and versions. If "
+            "it is empty, mainnet has its own versions, and other networks have none."),
     Setting("web3.evm.maxFileAttempts", 12,
             "Versions of a system file that are tried until one can be read.", low=1, high=1000),
     Setting("web3.evm.maxGasLimit", 15_000_000, "Most gas of a call.", unit="gas", low=21_000),
@@ -101,7 +101,7 @@ SETTINGS = (
             "Longest time of an opcode trace once its answer has begun (until then web3.requestTimeout "
             "applies); beyond it the answer breaks off.", unit="duration", low=1, high=3600),
     Setting("web3.throttle.opcodeRequestsPerSecond", 0,
-            "Opcode traces per second; 0 is as many as the limits of contract calls let pass.", low=0),
+            "Opcode traces per second; with 0 only the limits of contract calls hold.", low=0),
     Setting("web3.throttle.requestsPerSecond", 500, "Contract calls per second.", low=1),
     Setting("web3.throttle.gasPerSecond", 1_000_000_000, "Gas of contract calls per second.",
             unit="units of gas", low=1, high=1_000_000_000),

@@ -1,4 +1,4 @@
-"""What the logs and parties of tokens add to the rows by which transactions are found."""
+"""Rows by which transactions are found for their logs and for the parties of NFT transfers."""
 
 from typing import Any
 

@@ -82,7 +82,7 @@ def test_a_registered_node_has_all_members(api, build):
     assert len(answer.statements) == 1
 
 
-def test_what_nobody_told_of_a_registered_node_is_null(api, build):
+def test_members_that_are_unset_are_null(api, build):
     registered(1, created_timestamp=None, description=None, service_endpoints=None)
     node: dict[str, object] = {
         "admin_key": None,

@@ -1,4 +1,4 @@
-"""What a busy network asks for many transactions of a kind."""
+"""The multiplier of fees for high volume."""
 
 import pytest
 from hypothesis import given

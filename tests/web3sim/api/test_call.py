@@ -251,7 +251,7 @@ def test_the_examples_of_the_description_are_requests(client):
     assert problems(answers["estimate"])[0][:2] == ("PAYER_ACCOUNT_NOT_FOUND", "Sender account not found.")
 
 
-def test_a_process_keeps_nothing_of_what_a_call_assumed(client):
+def test_a_process_keeps_nothing_of_overrides(client):
     stored = contract(Build(), 5107, code(0, "SLOAD", *RETURN_TOP))
     address = hex_address(stored)
     slot = {"key": f"0x{0:064x}", "value": f"0x{9:064x}"}
@@ -267,7 +267,7 @@ def test_a_process_keeps_nothing_of_what_a_call_assumed(client):
         assert post(client, plain).json() == {"result": f"0x{0:064x}"}
 
 
-def test_assumptions_can_be_switched_off(client, settings_of):
+def test_overrides_can_be_switched_off(client, settings_of):
     assumed = [{"address": hex_address(CALLER), "balance": "0x1"}]
     settings_of({"web3.enableStateOverrides": False})
     answer = post(client, {"to": hex_address(CALLER), "state_overrides": assumed})

@@ -135,7 +135,7 @@ def test_the_second_of_a_block_sees_what_the_first_did(client):
     assert int(get(client, name=transaction_id(AT + 1)).json()["return_value"], 16) == 7_005
 
 
-def test_who_took_part_is_as_it_was(client):
+def test_accounts_and_addresses_are_those_of_the_time(client):
     """The contract and its caller have changed since: its balance, and the address of the caller."""
     to = contract(
         Build(),
@@ -354,7 +354,7 @@ def test_it_may_have_a_limit_of_its_own(client, settings_of):
     assert (answers[0].status, problem(answers[1])) == (404, refused)
 
 
-def test_whoever_can_not_read_compressed_answers_is_answered(client):
+def test_a_client_that_reads_no_compressed_answers_is_answered(client):
     ran(ANSWERS)
     for accepted in ("", "identity", "br"):
         assert get(client, accept_encoding=accepted).status == 200

@@ -118,7 +118,7 @@ def test_for_a_contract_the_treasury_pays_and_calls(ledger, sender, given):
         assert int.from_bytes(result(to=long_zero(number), sender=sender, **given), "big") == TREASURY
 
 
-def test_who_has_no_key_yet_may_call(ledger):
+def test_a_hollow_account_may_call(ledger):
     ledger.entity(1003, evm_address=OWN_ADDRESS, key=b"")
     ledger.entity(1004, alias=bytes([9]) * 20, key=None)
     assert value_seen(ledger, "CALLER", sender=OWN_ADDRESS) == int.from_bytes(OWN_ADDRESS, "big")

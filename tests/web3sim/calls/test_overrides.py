@@ -1,4 +1,4 @@
-"""What a call may assume about accounts in place of what is stored."""
+"""State overrides of calls."""
 
 import json
 import random
@@ -235,7 +235,7 @@ def test_a_sender_may_be_made_up_and_pays_with_what_the_override_gives_it(ledger
     assert result(says, 0, Override(NOBODY, code=ANSWERS), sender=NOBODY) == TREASURY
 
 
-def test_an_estimate_assumes_the_same(ledger):
+def test_an_estimate_takes_overrides(ledger):
     # Writes to slot 5, which is cheap where there is a value.
     spends = contract(ledger, 5007, code(9, 5, "SSTORE", "STOP"))
     plain = result(spends, 0, estimate=True)
@@ -244,7 +244,7 @@ def test_an_estimate_assumes_the_same(ledger):
     assert result(spends, 0, estimate=True) == plain
 
 
-def test_a_call_at_a_past_block_assumes_the_same(ledger):
+def test_a_call_at_a_past_block_takes_overrides(ledger):
     ledger.block(8, end=START + 50 * SECOND)
     ledger.block(9, end=START + 60 * SECOND)
     past = {"block": parse_block("8")}
@@ -267,7 +267,7 @@ def test_a_call_at_a_past_block_assumes_the_same(ledger):
 
 @pytest.mark.parametrize("engine", ["pyevm", "pyevm-blocks"])
 def test_nothing_of_an_override_is_kept(ledger, engine):
-    """Any overrides, then the call without them: it comes to what it came to before."""
+    """Without overrides a call has the same result before and after any calls with them."""
     choose = random.Random(8)
     codes = [
         ANSWERS,

@@ -1,4 +1,4 @@
-"""What older versions of a ledger network's EVM lack, and what they forbid."""
+"""Older versions of a ledger network's EVM: operations that they lack, and calls that they forbid."""
 
 from typing import Any
 
@@ -118,7 +118,7 @@ def test_a_contract_is_gone_for_good_until_cancun(world, version):
 
 
 @pytest.mark.parametrize("version", [V034, V038, V067], ids=lambda version: version.text)
-def test_what_system_accounts_hold_was_seen_at_first(world, version):
+def test_balances_of_system_accounts_were_visible_at_first(world, version):
     world.accounts[long_zero(98)] = AccountRecord(balance=5)
     world.contract(CONTRACT, long_zero(98), "BALANCE", *RETURN_TOP)
     assert word(run(world, version).output) == (0 if version >= V038 else 5)
@@ -128,7 +128,7 @@ def test_what_system_accounts_hold_was_seen_at_first(world, version):
 @pytest.mark.parametrize(
     "looks", [*("BALANCE", "EXTCODESIZE", "EXTCODEHASH", "EXTCODECOPY"), "CALL", "STATICCALL"]
 )
-def test_looking_at_nobody_was_forbidden_at_first(world, version, looks):
+def test_operations_on_a_missing_account_halted_at_first(world, version, looks):
     operations = {
         "EXTCODECOPY": (0, 0, 0, NOBODY, "EXTCODECOPY"),
         "CALL": calling(NOBODY),
@@ -145,7 +145,7 @@ def test_looking_at_nobody_was_forbidden_at_first(world, version, looks):
 
 
 @pytest.mark.parametrize("version", EVERY, ids=lambda version: version.text)
-def test_a_call_of_nobody_was_no_call_at_first(world, version):
+def test_a_call_of_a_missing_account_failed_at_first(world, version):
     forbidden = (Status.HALT, Halt.INVALID_CONTRACT)
     assert outcome(run(world, version, to=NOBODY)) == (SUCCESS if version >= V046 else forbidden)
     assert outcome(run(world, version, to=NOBODY, value=1)) == (SUCCESS if version >= V034 else forbidden)
