@@ -1,19 +1,15 @@
 """Databases the migrations meet: an empty one of an ordinary owner, and one that has its tables already."""
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.core.management import call_command
-from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from tests.mirror.db.conftest import ALIAS
 from tests.mirror.db.describe import describe, djangos_tables
 
-ALIAS = "adopted"
 # The last migrations that have the schema of the original's release 0.145.1.
 OLD = {"mirror": "0003", "ledger": "0002", "contracts": "0001", "network": "0001"}
 OURS = ("backfill", "loader_state", "passed_over", "stored_network", "contract_call_filter")
@@ -24,36 +20,6 @@ RECORD_FILE = (
     "digest_algorithm, version, file_hash, index, load_start, load_end{0}) "
     "VALUES ('a', '', '', 1, %s, 1, 0, 6, '', 1, 1, 1{1})"
 )
-
-
-@pytest.fixture
-def other(django_db_setup: None, django_db_blocker: Any) -> Iterator[BaseDatabaseWrapper]:
-    """An empty database whose owner is no superuser; the connection acts as that owner."""
-    name = f"test_{ALIAS}_{os.getpid()}"
-    settings = connection.settings_dict | {"NAME": name}
-    owner = f"{name}_owner"
-
-    with django_db_blocker.unblock():
-        with connection._nodb_cursor() as cursor:
-            cursor.execute("SELECT current_setting('is_superuser')::boolean")
-            (superuser,) = cursor.fetchone()
-            cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
-            cursor.execute(f'CREATE DATABASE "{name}"')
-            if superuser:
-                cursor.execute(f'DROP ROLE IF EXISTS "{owner}"')
-                cursor.execute(f'CREATE ROLE "{owner}"')
-                cursor.execute(f'ALTER DATABASE "{name}" OWNER TO "{owner}"')
-                settings["OPTIONS"] = settings["OPTIONS"] | {"assume_role": owner}
-        connections.databases[ALIAS] = settings
-        try:
-            yield connections[ALIAS]
-        finally:
-            connections[ALIAS].close()
-            del connections[ALIAS], connections.databases[ALIAS]
-            with connection._nodb_cursor() as cursor:
-                cursor.execute(f'DROP DATABASE "{name}"')
-                if superuser:
-                    cursor.execute(f'DROP ROLE "{owner}"')
 
 
 def test_a_database_with_the_tables_is_adopted_as_it_is(other: BaseDatabaseWrapper) -> None:
