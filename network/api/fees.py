@@ -217,14 +217,10 @@ class Fees(NewerReadView):
     def estimate(self, request: Request) -> Response:
         """POST: the fee of the serialized Transaction in the body, signed or not."""
         body = read_body(request, _PROTOBUF)
-        try:
-            if not body:
-                raise DecodeError
-            transaction = Transaction.FromString(body)
-        except DecodeError:
-            raise BadRequest(UNREADABLE) from None
+        if not body:
+            raise BadRequest(UNREADABLE)
         parameters = EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
-        transaction_body, signatures = body_and_signatures(transaction)
+        transaction_body, signatures = body_and_signatures(body)
         data = transaction_body.WhichOneof("data")
         state = None
         if parameters.mode == "state":
@@ -242,9 +238,10 @@ class Fees(NewerReadView):
         return self.success(estimate_json(estimate))
 
 
-def body_and_signatures(transaction: Any) -> tuple[Any, int]:
-    """Return the TransactionBody and the number of signatures. Errors: BadRequest."""
+def body_and_signatures(serialized: bytes) -> tuple[Any, int]:
+    """Return the TransactionBody and the number of signatures of a Transaction. Errors: BadRequest."""
     try:
+        transaction = Transaction.FromString(serialized)
         if transaction.signedTransactionBytes:
             signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
         elif transaction.bodyBytes:

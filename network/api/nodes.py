@@ -2,7 +2,7 @@
 
 Source: address_book with its entries and service endpoints; node, which has changes of a node before the
 next address book; the latest node_stake. Amounts: int64 tinybars, rates in tinybars per hbar.
-Errors: 400 malformed parameter, a file that is no address book. Without an address book no nodes.
+Errors: 400 malformed parameter, a range of ids that is empty. Without an address book no nodes.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,17 @@ from rest_framework.response import Response
 
 from ledger.queries.system_files import system_id
 from mirror import config
-from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison, Where
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.answers.views import Answer, NewerReadView
-from mirror.rest.parameters.newer import NewerNumberParameter, NewerOrderParameter, NewerParameter
+from mirror.rest.parameters.newer import NewerOrderParameter, NewerParameter
 from mirror.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
-from mirror.rest.parameters.strict import CappedLimitParameter, StrictParameterSet
+from mirror.rest.parameters.strict import (
+    CappedLimitParameter,
+    StrictIdParameter,
+    StrictParameterSet,
+    id_bounds,
+)
 from mirror.values import entity_id, timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import EntityId, Int32, Int64, KeyJson, Page, TimestampRangeJson
@@ -26,14 +30,13 @@ from mirror.values.timestamp import newer_staking_period_json
 from network.queries import nodes as queries
 from network.queries.nodes import Node
 
-_ADDRESS_BOOKS = (101, 102)
 _DEFAULT_ADDRESS_BOOK = 102
 _MOST_NODE_IDS = 100
 
 
 # PARAMETERS
 class AddressBookParameter(NewerParameter):
-    """One of the network's two address books, by its id; becomes a Comparison, None when absent."""
+    """A file by its id; becomes a Comparison, None when absent. Only 101 and 102 are address books."""
 
     schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}\d{1,12}$"}
     many: ClassVar[bool] = False
@@ -46,12 +49,9 @@ class AddressBookParameter(NewerParameter):
 
     def read(self, text: str) -> int:
         try:
-            file_id = entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
+            return entity_id.parse(text, config.value("common.shard"), config.value("common.realm"))
         except entity_id.InvalidEntityId:
             raise InvalidValue(text) from None
-        if file_id not in map(system_id, _ADDRESS_BOOKS):
-            raise InvalidValue(text)
-        return file_id
 
     def absent(self) -> None:
         return None
@@ -62,7 +62,7 @@ class NodeParameters(StrictParameterSet):
         "file.id", operators=ONLY_EQ, help="Address book: the file 0.0.101 or 0.0.102."
     )
     limit = CappedLimitParameter("rest.network.nodes.limit.default", "rest.network.nodes.limit.max")
-    node_id = NewerNumberParameter("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
+    node_id = StrictIdParameter("node.id", variable="nodeId", most=_MOST_NODE_IDS, help="Node id.")
     order = NewerOrderParameter()
 
 
@@ -81,7 +81,7 @@ def node_ids(parameters: NodeParameters) -> Where:
 
     Errors: BadRequest for an empty range.
     """
-    bounds = Bounds.of(parameters.node_id)
+    bounds = id_bounds(parameters.node_id)
     if bounds.empty:
         raise BadRequest("Invalid range provided for node.id")
     if not bounds.equal:

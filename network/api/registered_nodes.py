@@ -11,18 +11,16 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
-from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison
 from mirror.rest.answers.errors import BadRequest
 from mirror.rest.answers.views import Answer, NewerReadView
 from mirror.rest.parameters.newer import (
     NewerChoiceParameter,
     NewerLimitParameter,
-    NewerNumberParameter,
     NewerOrderParameter,
 )
 from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
-from mirror.rest.parameters.strict import StrictParameterSet
+from mirror.rest.parameters.strict import StrictIdParameter, StrictParameterSet, id_bounds
 from mirror.values import timestamp
 from mirror.values.keys import key_json
 from mirror.values.shapes import Int32, Int64, KeyJson, Page, Timestamp, TimestampRangeJson
@@ -37,7 +35,7 @@ _KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.UNKNOWN}
 
 
 # PARAMETERS
-class RegisteredNodeIdParameter(NewerNumberParameter):
+class RegisteredNodeIdParameter(StrictIdParameter):
     """Up to two ids; operators are in lower case."""
 
     def comparison(self, text: str, split: Callable[[str], tuple[str, str]]) -> Comparison:
@@ -78,7 +76,7 @@ class RegisteredNodeParameters(StrictParameterSet):
 
 def check_range(ids: list[Comparison]) -> None:
     """Refuse ids that exclude each other. Errors: BadRequest."""
-    bounds = Bounds.of(ids)
+    bounds = id_bounds(ids)
     if bounds.equal and len(ids) > 1:
         raise BadRequest("The 'eq' operator cannot be combined with other operators")
     if bounds.empty:

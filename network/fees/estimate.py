@@ -161,7 +161,8 @@ def _part(entry: _Entry, uses: Iterable[tuple[str, int]], thousandths: int) -> P
     for name, count in uses:
         price = entry.prices.get(name)
         if price is not None and count > price.included:
-            charges.append(Charge(name, _scaled(price.fee, thousandths), int(count), price.included))
+            used = min(int(count), _MAX_FEE)
+            charges.append(Charge(name, _scaled(price.fee, thousandths), used, price.included))
             total += charges[-1].subtotal
     return Part(base, tuple(charges), min(total, _MAX_FEE))
 

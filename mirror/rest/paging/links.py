@@ -13,6 +13,7 @@ from django.http import HttpRequest
 
 from mirror import config
 from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison
 from mirror.rest.parameters.newer import split_first
 from mirror.rest.parameters.parameter_set import ParameterSet, split_last
 from mirror.rest.parameters.query_string import Texts
@@ -101,7 +102,10 @@ def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]
     """Return whether no row can match: bounds exclude each other, and every column before has one value."""
     for name, texts in query.items():
         _, parameter = parameters.by_name[name]
-        bounds = Bounds.of(parameter.comparison(text, split_first) for text in texts if text.strip())
+        comparisons = [parameter.comparison(text, split_first) for text in texts if text.strip()]
+        if parameter.least is not None:
+            comparisons.append(Comparison("gte", parameter.least))
+        bounds = Bounds.of(comparisons)
         if bounds.equal:
             if len(bounds.equal) > 1:
                 return False

@@ -55,6 +55,8 @@ class Parameter(Filter, Generic[T]):
     schema: ClassVar[dict[str, Any]] = {"type": "string"}
     #: Whether the request may narrow by several values; otherwise the last one counts.
     many: ClassVar[bool] = True
+    #: The least number there is, if a request for less is an error; then no link asks for less either.
+    least: ClassVar[int | None] = None
 
     def __init__(
         self,

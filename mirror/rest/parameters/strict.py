@@ -4,10 +4,19 @@ They are read like those of the other newer endpoints, with two differences: all
 values are reported, by their names alone, and a parameter that has a single value may be sent only once.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, Problem
-from mirror.rest.parameters.newer import NewerLimitParameter, NewerParameter, NewerParameterSet, converted
+from mirror.rest.parameters.newer import (
+    NewerLimitParameter,
+    NewerNumberParameter,
+    NewerParameter,
+    NewerParameterSet,
+    converted,
+)
 from mirror.rest.parameters.parameter_set import InvalidValue
 from mirror.rest.parameters.query_string import Texts
 
@@ -52,3 +61,14 @@ class CappedLimitParameter(NewerLimitParameter):
 
     def absent(self) -> int:
         return min(super().absent(), self.most_rows)
+
+
+class StrictIdParameter(NewerNumberParameter):
+    """Ids from 0 on. Bounds that leave none of them are an error, as is `lt:0`."""
+
+    least = 0
+
+
+def id_bounds(comparisons: Iterable[Comparison]) -> Bounds:
+    """Return the range and the values that comparisons of such ids leave."""
+    return Bounds.of([*comparisons, Comparison("gte", StrictIdParameter.least)])

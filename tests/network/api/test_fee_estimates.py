@@ -140,6 +140,16 @@ def test_the_state_knows_what_a_token_or_topic_charges(api, build):
     assert names(estimated(api, MESSAGE)) == []
 
 
+def test_more_gas_than_a_number_can_say_is_as_much_as_it_can(api, build):
+    most = (1 << 63) - 1
+    call = {"hook_id": 1, "evm_hook_call": {"gas_limit": (1 << 64) - 1}}
+    amounts = [{"accountID": {"accountNum": each}, "pre_post_tx_allowance_hook": call} for each in (1, 2)]
+    estimate = estimated(api, signed(cryptoTransfer={"transfers": {"accountAmounts": amounts}}))
+    (gas,) = [each for each in estimate["service"]["extras"] if each["name"] == "GAS"]
+    assert (gas["count"], gas["charged"], gas["subtotal"]) == (most, most, most)
+    assert estimate["total"] == most
+
+
 def test_fees_that_are_no_longer_charged_do_not_count(api, build):
     build.token(TOKEN)
     build.custom_fee(TOKEN, fixed_fees=[], fractional_fees=[], royalty_fees=None)
@@ -230,9 +240,10 @@ def test_a_schedule_that_appears_counts_at_once(api, build, settings_of):
         ("", "", TRANSACTION, 415, "Content-Type 'application/octet-stream' is not supported"),
         ("", ";", TRANSACTION, 415, "Content-Type ';' is not supported"),
         ("?mode=x", PROTOBUF, b"", 400, "Failed to read request"),
-        ("", PROTOBUF, UNREADABLE, 400, "Failed to read request"),
-        ("", PROTOBUF, b"\xff" * 11, 400, "Failed to read request"),
-        ("", PROTOBUF, b"\x2b" * 500, 400, "Failed to read request"),
+        ("", PROTOBUF, UNREADABLE, 400, "Unable to parse transaction"),
+        ("", PROTOBUF, b"\xff" * 11, 400, "Unable to parse transaction"),
+        ("", PROTOBUF, b"\x2b" * 500, 400, "Unable to parse transaction"),
+        ("?mode=x", PROTOBUF, UNREADABLE, 400, "Failed to convert 'mode'"),
         ("?mode=x", PROTOBUF, b"\x2a\x04" + UNREADABLE, 400, "Failed to convert 'mode'"),
         ("?mode=eq:state", PROTOBUF, TRANSACTION, 400, "Failed to convert 'mode'"),
         ("", PROTOBUF, b"\x2a\x04" + UNREADABLE, 400, "Unable to parse transaction"),
