@@ -32,8 +32,8 @@ _ENTRY = """
         select owner, payer_account_id, -amount, consensus_timestamp from spent
     )"""
 
-# A loader may be about to replace an allowance by a later grant. What is locked by a statement of its own is
-# read as it is then; and who doesn't wait can't keep a loader in a deadlock.
+# A loader may be about to replace an allowance by a later grant. Rows that an earlier statement has locked
+# are read as they are after that. Without waiting for locks there is no deadlock with a loader.
 _LOCK = f"""
     {_ENTRY}
     select from crypto_allowance a

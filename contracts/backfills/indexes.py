@@ -1,6 +1,7 @@
-"""transaction_index of contract results and logs: their place in the block as Ethereum tools count it.
+"""transaction_index of contract results and logs: their position in the block, as Ethereum tools count it.
 
-Older releases wrote the transaction's own position in the block. The rules are those of `handlers.positions`.
+Older releases wrote the place of the transaction among all in the block. The rules are those of
+`handlers.positions`.
 """
 
 from django.db.backends.utils import CursorWrapper
@@ -27,7 +28,7 @@ _IS_ROOT = """(
 # A contract ran: a call that was refused before has a result without what the contract did.
 _RAN = "(r.function_result is not null or r.gas_used > 0 or r.transaction_result = any(%(success)s))"
 
-# Each such transaction takes the next place of its block; what it causes shares the place. Indexes: the
+# Each such transaction takes the next position of its block; what it causes shares it. Indexes: the
 # primary keys of contract_result, contract_log, transaction and record_file; contract_result__id_timestamp.
 _RENUMBER = f"""
     with result as (

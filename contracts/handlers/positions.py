@@ -1,7 +1,8 @@
-"""The places of contract results and logs in their block, as Ethereum tools count them.
+"""The positions of contract results and logs in their block, as Ethereum tools count them.
 
 `transaction_index` counts the transactions of a block that such a tool sees: those with a contract result,
-and those with a synthetic log. What a contract causes has the position of its call. `index` counts logs.
+and those with a synthetic log. Transactions that a contract causes share the position of its call. `index`
+counts logs.
 """
 
 from ledger.ingest.batch import Batch

@@ -8,8 +8,8 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.persist import Persist
 from mirror.db.backfill import Backfill, Piece, changed
 
-# The computation of a period may be about to replace these rows. What is locked by a statement of its own is
-# read as it is then; and who doesn't wait can't keep a loader in a deadlock.
+# The computation of a period may be about to replace these rows. Rows that an earlier statement has locked
+# are read as they are after that. Without waiting for locks there is no deadlock with a loader.
 _LOCK = """
     select from entity_stake s
     where s.id > %(after)s and s.id <= %(to)s and exists (

@@ -40,15 +40,15 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def removed(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return a sentence about variables that are set for settings which an earlier release had, if any are.
+    """Return a sentence that names the variables of settings that are gone; None if none is set.
 
-    They had no effect there, and must not keep a node from starting.
+    Such settings had no effect before, and must not keep a node from starting.
     """
-    found = sorted(_REMOVED & environment.keys())
-    if not found:
+    variables = sorted(_REMOVED & environment.keys())
+    if not variables:
         return None
-    names = ", ".join(found)
-    if len(found) == 1:
+    names = ", ".join(variables)
+    if len(variables) == 1:
         return f"{names}: this setting is gone, nothing reads it any more. Its variable may be removed."
     return f"{names}: these settings are gone, nothing reads them any more. Their variables may be removed."
 

@@ -243,7 +243,7 @@ def _check_balance(call: Call, payer: Payer, price: int) -> None:
 
 
 class _Funded:
-    """A state in which one account can pay at least so much."""
+    """A state in which one account has at least a certain balance."""
 
     def __init__(self, state: StateReader, address: Address, least: int) -> None:
         self._state, self._address, self._least = state, address, least

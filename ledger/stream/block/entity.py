@@ -56,7 +56,7 @@ def complete(item: RecordItem, transaction: BlockTransaction, state: StateAfter)
 
 
 def _delegates(item: RecordItem) -> bool:
-    """The item wraps an Ethereum transaction that delegates accounts: their nonces rise (EIP-7702)."""
+    """Return whether the item wraps an Ethereum transaction that delegates accounts (EIP-7702)."""
     data: bytes = item.body.ethereumTransaction.ethereum_data
     return data[:1] == bytes((EIP_7702,))
 

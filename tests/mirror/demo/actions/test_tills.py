@@ -1,4 +1,4 @@
-"""Contracts that spend what people allowed them to: a child of the call, and who logs it."""
+"""Contracts that spend people's allowances: the child transactions of their calls, and the logs."""
 
 from ledger.stream.record.compose import Block
 from mirror.demo.actions import ALL
@@ -23,7 +23,7 @@ def spend(network: Network) -> Block:
 
 
 def spent(block: Block) -> list[tuple[bool, int]]:
-    """Whether units were moved, not hbars, and the number of logs of the call, of each spending."""
+    """Return for each spending whether it moved units, not hbars, and the number of logs of its call."""
     parents = {one.consensus_timestamp: one for one in block.transactions}
     found = []
     for one in block.transactions:

@@ -52,9 +52,7 @@ EVERY = tuple(VERSIONS.values())
 
 @pytest.fixture
 def world() -> World:
-    made = World()
-    made.accounts[SENDER] = AccountRecord(balance=10**9)
-    return made
+    return World({SENDER: AccountRecord(balance=10**9)})
 
 
 def run(world: World, version: EvmVersion, **given: Any) -> CallResult:
