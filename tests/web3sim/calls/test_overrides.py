@@ -29,13 +29,13 @@ BALANCE, SIZE, STORED = (
 HEX_RULE = "field invalid hexadecimal string"
 
 
-def read(*given: object, **others: object) -> CallBody:
-    return parse(json.dumps({"state_overrides": list(given), **others}).encode())
+def read(*sent: object, **others: object) -> CallBody:
+    return parse(json.dumps({"state_overrides": list(sent), **others}).encode())
 
 
-def details(*given: object) -> tuple[str, ...]:
+def details(*sent: object) -> tuple[str, ...]:
     with pytest.raises(InvalidBody) as refused:
-        read(*given)
+        read(*sent)
     return refused.value.details
 
 
@@ -43,9 +43,9 @@ def details(*given: object) -> tuple[str, ...]:
 
 
 def test_overrides_are_read_as_sent_and_unknown_members_passed_over():
-    told = {"address": ADDRESS, "balance": "0x10", "code": "6001", "nonce": 7, "color": {"is": ["red"]}}
-    given = read(told, {"address": ADDRESS, "state": [], "state_diff": None}, {"address": ADDRESS[2:]})
-    assert given.state_overrides == (
+    complete = {"address": ADDRESS, "balance": "0x10", "code": "6001", "nonce": 7, "color": {"is": ["red"]}}
+    call = read(complete, {"address": ADDRESS, "state": [], "state_diff": None}, {"address": ADDRESS[2:]})
+    assert call.state_overrides == (
         OverrideText(ADDRESS, "0x10", "6001", "7"),
         OverrideText(ADDRESS, state=()),
         OverrideText(ADDRESS[2:]),
@@ -69,7 +69,7 @@ def test_without_overrides_there_are_none(nothing):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("sent", "expected"),
     [
         ({"address": "0x1234"}, f"address {HEX_RULE}"),
         ({"balance": "0x1"}, "address field must not be empty"),
@@ -85,13 +85,13 @@ def test_without_overrides_there_are_none(nothing):
     ],
     ids=str,
 )
-def test_each_rule_has_its_sentence(given, expected):
-    assert details({"address": ADDRESS}, given) == (f"state_overrides[1].{expected}",)
+def test_each_rule_has_its_sentence(sent, expected):
+    assert details({"address": ADDRESS}, sent) == (f"state_overrides[1].{expected}",)
 
 
 def test_storage_is_replaced_whole_or_in_part():
-    told = details({"address": ADDRESS, "state": [SLOT], "state_diff": [SLOT]})
-    assert told == ("state and state_diff are mutually exclusive",)
+    sentences = details({"address": ADDRESS, "state": [SLOT], "state_diff": [SLOT]})
+    assert sentences == ("state and state_diff are mutually exclusive",)
 
 
 def test_there_are_at_most_a_hundred_overrides_of_a_hundred_slots_each():
@@ -103,14 +103,14 @@ def test_there_are_at_most_a_hundred_overrides_of_a_hundred_slots_each():
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sent",
     ["text", {"address": ADDRESS}, 5, [None], ["x"], [[]], [{"address": {}}], [{"address": True}]]
     + [[{"address": ADDRESS, "state": {}}], [{"address": ADDRESS, "state": [5]}]],
     ids=str,
 )
-def test_what_is_no_list_of_overrides_is_a_problem_of_the_document(given):
+def test_what_is_no_list_of_overrides_is_a_problem_of_the_document(sent):
     with pytest.raises(InvalidBody, match="^JSON parse error: "):
-        parse(json.dumps({"state_overrides": given}).encode())
+        parse(json.dumps({"state_overrides": sent}).encode())
 
 
 def test_only_the_list_of_overrides_may_be_long():
@@ -157,17 +157,17 @@ def stored(contract_id: int, slot: int, value: int) -> None:
     )
 
 
-def result(to: bytes | int, asks: bytes | int = 0, *given: Override, **others: Any) -> int:
-    found = answer(
+def result(to: bytes | int, data: bytes | int = 0, *overrides: Override, **others: Any) -> int:
+    answered = answer(
         asked(
             to=long_zero(to) if isinstance(to, int) else to,
-            data=(asks if isinstance(asks, bytes) else asks.to_bytes(20, "big")).rjust(32, b"\0"),
-            overrides=given,
+            data=(data if isinstance(data, bytes) else data.to_bytes(20, "big")).rjust(32, b"\0"),
+            overrides=overrides,
             **others,
         )
     )
-    assert found.status is HTTPStatus.OK, found
-    return int.from_bytes(found.result, "big")
+    assert answered.status is HTTPStatus.OK, answered
+    return int.from_bytes(answered.result, "big")
 
 
 def test_a_balance_is_what_the_override_says(ledger):
@@ -194,8 +194,8 @@ def test_code_goes_before_what_is_stored(ledger):
 
 
 def test_slots_replace_the_storage_or_a_part_of_it(ledger):
-    def slots(*given):
-        return [result(5003, slot, *given) for slot in (0, 1, 2)]
+    def slots(*overrides):
+        return [result(5003, slot, *overrides) for slot in (0, 1, 2)]
 
     assert slots() == [0x1267, 5, 0]
     part = {1: 77, 2: 78}
@@ -227,10 +227,10 @@ def test_a_sender_may_be_made_up_and_pays_with_what_the_override_gives_it(ledger
     says = contract(ledger, 5006, code("CALLER", *RETURN_TOP))
     assert result(says, 0, Override(NOBODY), sender=NOBODY) == int.from_bytes(NOBODY, "big")
     price = 21_000 * 71 + 32 * 4 * 71
-    given = {"sender": NOBODY, "value": 10**6, "gas": 30_000}
+    request = {"sender": NOBODY, "value": 10**6, "gas": 30_000}
     rich, poor = Override(NOBODY, balance=10**6 + 30_000 * 71), Override(NOBODY, balance=price)
-    assert result(CALLER, 0, rich, **given) == 0
-    refused = answer(asked(to=long_zero(CALLER), overrides=(poor,), **given))
+    assert result(CALLER, 0, rich, **request) == 0
+    refused = answer(asked(to=long_zero(CALLER), overrides=(poor,), **request))
     assert refused.problems == (Problem("INSUFFICIENT_PAYER_BALANCE"),)
     assert result(says, 0, Override(NOBODY, code=ANSWERS), sender=NOBODY) == TREASURY
 
@@ -280,7 +280,7 @@ def test_nothing_of_an_override_is_kept(ledger, engine):
     ]
     addresses = [*map(long_zero, (CALLER, TREASURY, 5001, 5002, 5003, 5009)), NOBODY]
     questions: list[tuple[bytes | int, bytes]] = [
-        (to, asks) for to in (5001, 5002, 5003) for asks in (*addresses, long_zero(0), long_zero(1))
+        (to, data) for to in (5001, 5002, 5003) for data in (*addresses, long_zero(0), long_zero(1))
     ] + [(NOBODY, NOBODY), (5009, NOBODY), (CALLER, NOBODY)]
     expected = [result(*question, engine=engine) for question in questions]
 
@@ -296,17 +296,17 @@ def test_nothing_of_an_override_is_kept(ledger, engine):
         )
 
     for _ in range(60):
-        given = tuple(some() for _ in range(choose.randrange(1, 6)))
+        assumed = tuple(some() for _ in range(choose.randrange(1, 6)))
         place = choose.randrange(len(questions))
-        to, asks = questions[place]
+        to, data = questions[place]
         answer(
             asked(
                 to=long_zero(to) if isinstance(to, int) else to,
-                data=asks.rjust(32, b"\0"),
-                overrides=given,
+                data=data.rjust(32, b"\0"),
+                overrides=assumed,
                 estimate=choose.choice([True, False]),
                 engine=engine,
             )
         )
-        assert result(to, asks, engine=engine) == expected[place]
+        assert result(to, data, engine=engine) == expected[place]
     assert [result(*question, engine=engine) for question in questions] == expected
