@@ -8,6 +8,7 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 
 from contracts.handlers.hooks import calls as hook_calls
+from contracts.handlers.hooks.storage import StorageChanges
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
@@ -45,10 +46,11 @@ def add_sidecars(item: RecordItem, batch: Batch) -> SidecarFacts:
     """
     facts = SidecarFacts()
     migrated: list[int] = []
+    of_hooks: dict[tuple[int, int], StorageChanges] = {}
     for sidecar in item.sidecar_records:
         kind = sidecar.WhichOneof("sidecar_records")
         if kind == "state_changes":
-            _state_changes(item, batch, sidecar, facts)
+            _state_changes(item, batch, sidecar, facts, of_hooks)
         elif kind == "actions":
             _actions(item, batch, sidecar.actions.contract_actions, facts)
         elif kind == "bytecode" and sidecar.migration:
@@ -56,19 +58,27 @@ def add_sidecars(item: RecordItem, batch: Batch) -> SidecarFacts:
         elif kind == "bytecode":
             facts.creation = facts.has_bytecode = True
             facts.initcode = sidecar.bytecode.initcode
+    for storage in of_hooks.values():
+        storage.write()
     if migrated:
         batch.barrier(partial(_become_contracts, contracts=migrated))
     return facts
 
 
-def _state_changes(item: RecordItem, batch: Batch, sidecar: Any, facts: SidecarFacts) -> None:
+def _state_changes(
+    item: RecordItem,
+    batch: Batch,
+    sidecar: Any,
+    facts: SidecarFacts,
+    of_hooks: dict[tuple[int, int], StorageChanges],
+) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
     insert, upsert = batch.insert, batch.upsert
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
-            hook_calls.add_storage(item, batch, changes.storage_changes)
+            hook_calls.add_storage(item, batch, changes.storage_changes, of_hooks)
             continue
         if changes.storage_changes:
             facts.contracts.add(contract)

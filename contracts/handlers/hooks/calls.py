@@ -32,18 +32,20 @@ class HookCalls(dict[int, Iterator[HookCall]]):
     """The next calls of each transfer in a file, by the transfer's consensus timestamp."""
 
 
-def add_storage(item: RecordItem, batch: Batch, changes: Any) -> None:
-    """Store the slots one call read and wrote. Rows: hook_storage_change insert, hook_storage upsert."""
+def add_storage(
+    item: RecordItem, batch: Batch, changes: Any, of_hooks: dict[tuple[int, int], StorageChanges]
+) -> None:
+    """Add the slots one call read and wrote to those of its hook: `of_hooks` is by owner and hook id."""
     call = _next_call(item, batch)
     owner = batch.lookup.account(call.owner) if call else 0
     if call is None or not owner:
         batch.recoverable(item, "its transfer calls no hook that the storage can belong to")
         return
-    storage = StorageChanges(item, batch, owner, call.hook_id)
+    hook = owner, call.hook_id
+    storage = of_hooks.setdefault(hook, StorageChanges(item, batch, *hook))
     for change in changes:
         written = change.value_written.value if change.HasField("value_written") else None
         storage.add(change.slot, change.value_read, written)
-    storage.write()
 
 
 def _next_call(item: RecordItem, batch: Batch) -> HookCall | None:

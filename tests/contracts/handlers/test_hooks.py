@@ -366,6 +366,19 @@ def test_storage_of_calls_belongs_to_the_hooks_in_the_order_of_their_calls(
     assert stored("contract_state", "slot") == stored("contract_state_change", "slot") == []
 
 
+@pytest.mark.checklist("HOK-10")
+def test_a_slot_that_a_hook_writes_twice_in_one_call_has_one_row() -> None:
+    stream = ContractStream()
+    parent = transfer(stream)
+    written = [state(change(b"\1", bytes((each,)), bytes((each + 1,))), number=HOOKS) for each in range(1, 9)]
+    at = stream.call(HOOKS, function_result(HOOKS), parent=parent, nonce=1, sidecars=written)
+    load(stream.block())
+
+    rows = stored("hook_storage_change", "owner_id, hook_id, consensus_timestamp, value_read, value_written")
+    assert rows[0] == (1, 12, at, b"\3", b"\7")
+    assert [row[:2] for row in rows] == sorted(set(ORDER))
+
+
 @pytest.mark.checklist("HOK-13")
 def test_the_result_of_a_hooks_execution_belongs_to_the_hook_system_contract() -> None:
     stream = ContractStream()
