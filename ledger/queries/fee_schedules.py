@@ -1,6 +1,6 @@
 """The fee schedule (file 0.0.111) and the exchange rate (0.0.112) in force at a time, and the price of gas.
 
-Each file holds what is current and what follows it; the current one ends with its own expiry.
+Each file holds the current one and the next one, which counts once the current one has expired.
 """
 
 from collections.abc import Iterable

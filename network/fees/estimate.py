@@ -1,7 +1,7 @@
 """The fee of a transaction by a schedule of fees: for the node, the network and the service.
 
 The node's fee has a base and extras for every transaction, the network's is a multiple of it, the service's
-depends on the type. What is used beyond the number that an entry includes is charged by the unit.
+depends on the type. Each unit of an extra beyond the number that an entry includes is charged.
 """
 
 from collections.abc import Iterable, Mapping
