@@ -5,7 +5,10 @@ import errno
 from django.db import Error, InterfaceError, OperationalError
 from psycopg import errors
 
-_NO_TABLES = "The database has no tables yet, or old ones: `manage.py up` and `manage.py ingest` make them."
+_NO_TABLES = (
+    "The database has no tables yet, or old ones: `manage.py up`, `manage.py ingest` and `manage.py upgrade` "
+    "make them."
+)
 
 
 def sentence(error: Error | OSError) -> str | None:
@@ -25,7 +28,8 @@ def sentence(error: Error | OSError) -> str | None:
         case errors.DuplicateTable() | errors.DuplicateObject():
             return (
                 f"The database has something of another program where the node makes its tables ({reason}): "
-                "name an empty database by DATABASE_URL."
+                "name an empty database by DATABASE_URL. If that is a mirror node, `manage.py migrate "
+                "--fake-initial` takes its tables over."
             )
         case errors.UndefinedTable() | errors.UndefinedColumn():
             return _NO_TABLES

@@ -22,6 +22,21 @@ def make_tables(say: Callable[[str], None]) -> None:
     call_command("migrate", interactive=False, verbosity=0)
 
 
+def check_current() -> None:
+    """Raise OperatorError if the database lacks tables of this release."""
+    if not (lacks := missing()):
+        return
+    applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
+    if "ledger" not in applied:
+        raise OperatorError(
+            "The database has no tables yet: `manage.py up` and `manage.py ingest` make them."
+        )
+    raise OperatorError(
+        f"The tables are those of an older release (without the migration {lacks[-1]}): `manage.py upgrade` "
+        "brings them up to date, and so do `manage.py up` and `manage.py ingest`."
+    )
+
+
 def are_current() -> bool:
     """Return whether every migration is applied."""
     return not missing()

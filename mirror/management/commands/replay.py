@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from ledger.ingest.verify.ranges import moment
 from mirror import config
 from mirror.db.sql import MAX_INT64
+from mirror.node.tables import check_current
 from mirror.processes.progress import time_left
 from mirror.values import entity_id, timestamp
 from web3sim.past.replay import run
@@ -57,6 +58,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
             raise CommandError("--processes has to be at least 1.", returncode=2)
+        check_current()
         try:
             self._replay(_range(options), options)
         except DatabaseUnavailable as error:

@@ -4,10 +4,9 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import ProgrammingError
 
-from mirror.config.errors import OperatorError
 from mirror.node import inventory, status
+from mirror.node.tables import check_current
 
 
 class Command(BaseCommand):
@@ -18,13 +17,8 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            now = status.read()
-        except ProgrammingError as error:
-            raise OperatorError(
-                "The database has no tables yet, or old ones: `manage.py up` and `manage.py ingest` make "
-                "them."
-            ) from error
+        check_current()
+        now = status.read()
         self.stdout.write(f"{now.sentence}\n\n")
         pairs = list(inventory.lines(now))
         width = max(len(heading) for heading, _ in pairs)

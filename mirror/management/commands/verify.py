@@ -16,6 +16,7 @@ from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
+from mirror.node.tables import check_current
 from mirror.processes.progress import shown
 from network import bundled
 
@@ -67,6 +68,7 @@ class Command(BaseCommand):
                 + (" of that range." if files else "."),
                 returncode=2,
             )
+        check_current()
         trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
         with shown("Verifying", len(chosen), self.stdout.write) as display:
             verification = Verification(

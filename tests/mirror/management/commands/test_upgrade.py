@@ -52,3 +52,23 @@ def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node) ->
     node.wait_for(lambda: "transaction indexes of contract results, 100 %" in node.said)
     assert "steps are left" not in node.run("status").stdout
     assert node.stop(signal.SIGTERM) == 0
+
+
+def test_what_reads_stored_data_names_the_command_that_brings_old_tables_up_to_date(node: Node) -> None:
+    assert node.run("migrate", "ledger", "0002", "--verbosity", "0").returncode == 0
+
+    for command in (("status",), ("replay",), ("verify", str(written(node)))):
+        said = node.run(*command)
+        assert said.returncode == 1
+        assert said.stderr.startswith("The tables are those of an older release"), said.stderr
+        assert said.stderr.count("\n") == 1
+
+    assert "Nothing to do" in node.run("upgrade").stdout
+    assert node.run("status").returncode == 0
+
+
+def written(node: Node) -> Path:
+    """Return a folder with the stream of a demo network of one block."""
+    folder = node.folder / "stream"
+    assert node.run("demo", "--out", str(folder), "--blocks", "1").returncode == 0
+    return folder
