@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from django.core import signals
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.test import Client
 
 from mirror.db.turns import Turns
 
@@ -50,11 +51,11 @@ def sent() -> Iterator[list[str]]:
 
 def test_a_request_to_the_api_is_answered_without_signals(sent: list[str]) -> None:
     status, headers, body = ask("/api/v1/blocks")
+    assert sent == []
 
-    assert (status, json.loads(body)) == ("200 OK", {"blocks": [], "links": {"next": None}})
+    assert (status, body) == ("200 OK", Client().get("/api/v1/blocks").content)
     assert headers["content-type"] == "application/json; charset=utf-8"
     assert headers["content-length"] == str(len(body))
-    assert sent == []
 
 
 def test_other_requests_are_answered_by_django_as_ever(sent: list[str]) -> None:
@@ -70,6 +71,7 @@ def test_an_error_of_the_api_is_answered_in_its_form() -> None:
 
 
 def test_a_connection_that_broke_is_gone_after_the_turn_that_broke_it() -> None:
+    own = connections[DEFAULT_DB_ALIAS]
     turns = Turns(1)
     with turns.taken():
         connection.ensure_connection()
@@ -80,5 +82,5 @@ def test_a_connection_that_broke_is_gone_after_the_turn_that_broke_it() -> None:
         connection.ensure_connection()
         assert connection.connection is not broken
         assert connection.is_usable()
-        # Turns keep their connections, and the tests' database can't be dropped before they are closed.
-        connection.close()
+    # Turns keep their connections; this one is that of all tests.
+    connections[DEFAULT_DB_ALIAS] = own
