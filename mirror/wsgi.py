@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+import django
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
@@ -32,8 +32,7 @@ class ApiHandler(WSGIHandler):
         return [response.content] if isinstance(response, HttpResponse) else response
 
 
-# Loads Django's applications, which the handler needs.
-get_wsgi_application()
+django.setup(set_prefix=False)
 application = ApiHandler()
 
 # A request makes thousands of objects, which die with it, and hardly a cycle. Looking for cycles as often as
