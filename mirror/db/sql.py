@@ -116,9 +116,7 @@ def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> li
         wrapper.ensure_connection()
     began = time.monotonic() if wrapper.queries_logged else 0.0
     try:
-        cursor = _cursor(wrapper, timeout)
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+        return _rows(wrapper, statement, values, timeout)
     except psycopg.OperationalError:
         wrapper.errors_occurred = True
         if wrapper.in_atomic_block or not wrapper.connection.closed:
@@ -126,24 +124,26 @@ def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> li
         # The server has closed an idle connection, for instance by a restart: try again on a new one.
         wrapper.close()
         wrapper.ensure_connection()
-        cursor = _cursor(wrapper, timeout)
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+        return _rows(wrapper, statement, values, timeout)
     except psycopg.errors.FeatureNotSupported:
         wrapper.errors_occurred = True
         if wrapper.in_atomic_block:
             raise
         # "Cached plan must not change result type": a migration has changed a table of a prepared statement.
         wrapper.connection.execute("deallocate all")
-        cursor = _cursor(wrapper, timeout)
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+        return _rows(wrapper, statement, values, timeout)
     except psycopg.Error:
         wrapper.errors_occurred = True
         raise
     finally:
         if began:
             wrapper.queries_log.append({"sql": statement, "time": f"{time.monotonic() - began:.3f}"})
+
+
+def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
+    cursor = _cursor(wrapper, timeout)
+    cursor.execute(statement, values)
+    return cursor.fetchall()
 
 
 def fetch_one(statement: str, values: Values = ()) -> Row | None:
