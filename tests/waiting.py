@@ -15,6 +15,7 @@ PATIENCE_SECONDS = 300.0
 PATIENT_SETTINGS: dict[str, Any] = {
     "importer.downloader.timeout": PATIENCE_SECONDS,
     "rest.db.statementTimeout": PATIENCE_SECONDS,
+    "rest.query.timeBudget": PATIENCE_SECONDS,
     "rest.redis.connectTimeout": 60.0,
     "rest.redis.commandTimeout": 60.0,
     "web3.db.statementTimeout": PATIENCE_SECONDS,

@@ -24,6 +24,7 @@ from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
+from mirror.db import budget
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
@@ -34,8 +35,9 @@ MIN_INT64 = -(1 << 63)
 # A statement is prepared when it is run for the second time on a connection.
 _PREPARE_AFTER = 1
 
-# The setting that limits a statement's time, unless its reader names another.
-_TIMEOUT = "rest.db.statementTimeout"
+#: The setting that limits a statement's time, unless its reader names another. The budget of a request may
+#: leave less.
+TIMEOUT = "rest.db.statementTimeout"
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
@@ -109,7 +111,7 @@ def _holds_for_all(operator: str, value: int) -> bool:
     return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
 
 
-def fetch(statement: str, values: Values = (), *, timeout: str = _TIMEOUT) -> list[Row]:
+def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
     wrapper = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if wrapper.connection is None:
@@ -155,7 +157,10 @@ def fetch_one(statement: str, values: Values = ()) -> Row | None:
 def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     """Return the connection's cursor for reading; making one costs as much as a small query."""
     connection = wrapper.connection
-    milliseconds = str(round(config.value(timeout) * 1000))
+    seconds: float = config.value(timeout)
+    if timeout is TIMEOUT:
+        seconds = budget.limit(seconds)
+    milliseconds = str(max(round(seconds * 1000), 1))
     cursor, current_milliseconds = wrapper.reading or (None, "")
     if cursor is None or cursor.connection is not connection:
         cursor = psycopg.Cursor(connection)

@@ -23,6 +23,8 @@ from mirror.rest.answers.rendering import render
 log = logging.getLogger("mirror.rest")
 
 NOT_FOUND = "Not found"
+# When a client may ask again what took too long, in seconds.
+_RETRY_AFTER = "10"
 
 
 class Problem(NamedTuple):
@@ -87,6 +89,19 @@ class Unavailable(Failure):
         super().__init__("Service unavailable")
 
 
+class TakesTooLong(Failure):
+    """503 for a request that can't be answered within its time budget, and can't be continued either.
+
+    `narrowed_by` is the parameter that leaves the database less to read; empty if there is none.
+    """
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, narrowed_by: str) -> None:
+        cure = f"narrow it by {narrowed_by}" if narrowed_by else "try again later"
+        super().__init__(f"The request takes too long: {cure}")
+
+
 class InternalError(Failure):
     """500 for everything that should not happen. The reason goes to the log."""
 
@@ -134,7 +149,7 @@ def classic_envelope(failure: Failure) -> dict[str, Any]:
 def newer_envelope(failure: Failure) -> dict[str, Any]:
     if isinstance(failure, InvalidParameter):
         return classic_envelope(failure)
-    hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(failure, TakesTooLong)
     return _envelope(
         {"detail": "" if hidden else problem.message, "message": failure.status.phrase}
         for problem in failure.problems
@@ -170,7 +185,17 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """Answer an exception: the exception handler of all views."""
-    response: Response = context["view"].failed(failure_of(error, context["request"]))
+    view, request = context["view"], context["request"]
+    if not isinstance(error, psycopg.errors.QueryCanceled):
+        return _failed(view, failure_of(error, request))
+    log.warning("event=request_took_too_long method=%s path=%s", request.method, request.get_full_path())
+    response = _failed(view, TakesTooLong(view.narrowed_by()))
+    response.headers["retry-after"] = _RETRY_AFTER
+    return response
+
+
+def _failed(view: Any, failure: Failure) -> Response:
+    response: Response = view.failed(failure)
     return response
 
 

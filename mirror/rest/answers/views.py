@@ -23,6 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from mirror.db import budget
 from mirror.db.query import Query
 from mirror.rest.answers.errors import (
     Failure,
@@ -100,12 +101,16 @@ class ReadView(GenericViewSet[Any]):
         return path
 
     def answer(self, request: Request, **path: str) -> Response:
-        """Answer GET and HEAD."""
-        values = self.resolve(**path) if self.path_first else None
-        self.query = self.filter_queryset(self.queryset)  # type: ignore[arg-type,assignment]
-        if values is None:
-            values = self.resolve(**path)
-        return self.success(self.read(request.parameters, **values))  # type: ignore[attr-defined]
+        """Answer GET and HEAD, within the time budget."""
+        budget.begin()
+        try:
+            values = self.resolve(**path) if self.path_first else None
+            self.query = self.filter_queryset(self.queryset)  # type: ignore[arg-type,assignment]
+            if values is None:
+                values = self.resolve(**path)
+            return self.success(self.read(request.parameters, **values))  # type: ignore[attr-defined]
+        finally:
+            budget.end()
 
     def success(self, body: Record | Response) -> Response:
         """Add the headers of a successful answer."""
@@ -122,6 +127,11 @@ class ReadView(GenericViewSet[Any]):
     def continue_after(self, **values: Any) -> None:
         """Link to the rows after these values, although the page is not full."""
         self.paginator.continue_after(self.request, values)
+
+    def narrowed_by(self) -> str:
+        """Return the parameter that leaves the database less to read: the time, or else the first key."""
+        names = [parameter.name for parameter in self.parameters.declared.values()]
+        return "timestamp" if "timestamp" in names else next(iter(self.paging), "")
 
     def failed(self, failure: Failure) -> Response:
         """Answer a request that failed."""
