@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 
 _MOST_LINES = 200
+# How long a process waits for others that write: one that was stopped may keep the file for ever.
+_LOCK_SECONDS, _LOOK_SECONDS = 1.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,26 @@ class Death:
 
 
 def record(process: str, why: str) -> None:
-    """Record a death; where the file can't be written, only the log has it."""
+    """Record a death; where the file can't be written, or not soon, only the log has it."""
     line = json.dumps(asdict(Death(time.time(), process, why)))
     with suppress(OSError), _file().open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        _lock(file)
         file.seek(0)
         lines = [*file.read().splitlines()[1 - _MOST_LINES :], line]
         file.truncate(0)
         file.write("".join(f"{line}\n" for line in lines))
+
+
+def _lock(file: IO[str]) -> None:
+    """Errors: BlockingIOError where others keep it."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_LOOK_SECONDS)
 
 
 def recent(seconds: float) -> Iterator[Death]:

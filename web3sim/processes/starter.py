@@ -188,6 +188,8 @@ class Starter:
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
+        # One that was stopped reads nothing.
+        ours.settimeout(START_SECONDS)
         self._began = time.monotonic()
         with theirs:
             self._process = subprocess.Popen(
@@ -205,5 +207,10 @@ class Starter:
             self._control = None
         if self._process is not None:
             self._process.terminate()
-            self._process.wait()
+            try:
+                self._process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                # One that was stopped takes no other signal.
+                self._process.kill()
+                self._process.wait()
             self._process = None

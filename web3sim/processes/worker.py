@@ -14,6 +14,7 @@ import logging
 import os
 import pickle
 import resource
+import select
 import signal
 import socket
 import sys
@@ -22,7 +23,7 @@ import time
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
@@ -46,20 +47,65 @@ _HELD_BYTES = 256 * 1024
 def main(descriptor: int) -> None:
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, lambda *_: _collect())
-    with socket.socket(fileno=descriptor) as control:
+    with socket.socket(fileno=descriptor) as control, _Ends() as ends:
         _prepare(*pickle.loads(receive(control)))
-        while (given := _receive_descriptor(control)) is not None:
+        while True:
+            readable, _, _ = select.select([control.fileno(), ends.fileno()], [], [])
+            if ends.fileno() in readable:
+                ends.seen()
+                _collect()
+            if control.fileno() not in readable:
+                continue
+            given = _receive_descriptor(control)
+            if given is None:
+                return
             pid = os.fork()
             if pid == 0:
                 try:
                     control.close()
+                    ends.close()
                     _Worker(socket.socket(fileno=given)).run()
                 except Exception as error:
                     log.error("event=worker_failed", exc_info=error)
                 finally:
                     os._exit(0)
             os.close(given)
+
+
+class _Ends:
+    """Is readable when a copy has ended.
+
+    Nothing is done in the signal's handler: it runs between any two operations of the main thread, and
+    another signal would run it again in the middle of itself, while it holds the lock of a file.
+    """
+
+    def __init__(self) -> None:
+        self._woken, self._waker = socket.socketpair()
+        for end in (self._woken, self._waker):
+            end.setblocking(False)
+        # A full buffer says enough.
+        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def fileno(self) -> int:
+        return self._woken.fileno()
+
+    def seen(self) -> None:
+        with suppress(BlockingIOError):
+            while self._woken.recv(_PAGE_BYTES):
+                pass
+
+    def close(self) -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        self._woken.close()
+        self._waker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _collect() -> None:

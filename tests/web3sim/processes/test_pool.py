@@ -1,5 +1,6 @@
 """The processes that run calls: what a call may take of them, and that none of it reaches the others."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ from web3sim.processes import pool as workers
 from web3sim.processes import starter
 from web3sim.processes.channel import send
 from web3sim.processes.pool import Pieces, Pool, Unanswered
-from web3sim.processes.starter import WorkerProcess
+from web3sim.processes.starter import Starter, WorkerProcess
 
 WORD_42 = (42).to_bytes(32, "big")
 FEW, LOOPS, DEEP = 5001, 5002, 5003
@@ -269,6 +270,54 @@ def test_the_first_process_is_started_again_when_it_was_killed(pool):
     # Those it made end with it.
     wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in before))
     assert ask(pool).result == WORD_42
+
+
+def test_of_processes_that_die_at_once_each_death_is_recorded(ledger, settings_of, tmp_path):
+    settings_of({"data": tmp_path})
+    starter = Starter()
+    recorded = tmp_path / "deaths.jsonl"
+    expected = 0
+    try:
+        for _ in range(20):
+            dying = [starter.worker() for _ in range(8)]
+            for worker in dying:
+                os.kill(worker.pid, signal.SIGKILL)
+            expected += len(dying)
+            wait_until(lambda expected=expected: _lines(recorded) >= expected, lambda: recorded.read_text())
+            for worker in dying:
+                worker.close()
+        assert _lines(recorded) == expected
+    finally:
+        starter.close()
+
+
+def _lines(file: Path) -> int:
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+def test_processes_are_started_while_another_program_keeps_the_file_of_deaths(ledger, settings_of, tmp_path):
+    settings_of({"data": tmp_path})
+    pool = Pool(1, 1)
+    try:
+        ask(pool)
+        (first,) = running(pool)
+        with (tmp_path / "deaths.jsonl").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            os.kill(first, signal.SIGKILL)
+            wait_until(lambda: not running(pool))
+            assert ask(pool).result == WORD_42
+    finally:
+        pool.close()
+
+
+def test_a_stopped_first_process_is_ended_with_its_pool(ledger):
+    pool = Pool(1, 1)
+    ask(pool)
+    assert pool._starter._process
+    first = pool._starter._process.pid
+    stop(first)
+    pool.close()
+    wait_until(lambda: not Path("/proc", str(first)).exists())
 
 
 def test_nothing_is_left_when_a_pool_is_closed(ledger):
