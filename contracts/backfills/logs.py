@@ -50,3 +50,12 @@ SYNTHETIC_INDEX = IndexBuild(
     statement="create index concurrently contract_log__synthetic_timestamp "
     "on contract_log (consensus_timestamp desc, index desc) where synthetic",
 )
+TOPIC_INDEXES = [
+    IndexBuild(
+        name=f"{topic}_index",
+        index=f"contract_log__{topic}_timestamp",
+        statement=f"create index concurrently contract_log__{topic}_timestamp on contract_log "
+        f"(substring({topic}, 1, 8), consensus_timestamp, index) where {topic} is not null",
+    )
+    for topic in ("topic0", "topic1", "topic2", "topic3")
+]

@@ -1,10 +1,24 @@
 """Contract logs."""
 
 from django.db import models
+from django.db.models.functions import Substr
 
 from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import Compared
+
+#: The first bytes of a topic that its index holds: enough to tell topics apart, and a third of the room.
+TOPIC_PREFIX = 8
+
+
+def _topic_index(topic: str) -> Index:
+    return Index(
+        Substr(topic, 1, TOPIC_PREFIX),
+        models.F("consensus_timestamp"),
+        models.F("index"),
+        condition=models.Q((f"{topic}__isnull", False)),
+        name=f"contract_log__{topic}_timestamp",
+    )
 
 
 class ContractLog(models.Model):
@@ -44,4 +58,5 @@ class ContractLog(models.Model):
                 condition=models.Q(synthetic=True),
                 name="contract_log__synthetic_timestamp",
             ),
+            *(_topic_index(topic) for topic in ("topic0", "topic1", "topic2", "topic3")),
         ]

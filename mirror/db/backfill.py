@@ -14,6 +14,10 @@ from django.db.backends.utils import CursorWrapper
 #: that readers need most.
 TITLES = {
     "synthetic_index": "the index of synthetic logs",
+    "topic0_index": "the index of logs by their first topic",
+    "topic1_index": "the index of logs by their second topic",
+    "topic2_index": "the index of logs by their third topic",
+    "topic3_index": "the index of logs by their fourth topic",
     "ethereum_weibars": "weibars of Ethereum transactions",
     "block_times": "times of blocks",
     "duplicate_logs": "transfers logged twice",

@@ -103,6 +103,29 @@ class AddIndexIfEmpty(migrations.AddIndex):
         schema_editor.execute(f"DROP INDEX IF EXISTS {schema_editor.quote_name(self.index.name)}")
 
 
+class AddIndexOrBackfill(AddIndexIfEmpty):
+    """AddIndexIfEmpty with the row of the backfill that builds the index on a table with rows."""
+
+    def __init__(self, model_name: str, index: Any, *, backfill: str) -> None:
+        super().__init__(model_name, index)
+        self.backfill = backfill
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        super().database_forwards(app_label, schema_editor, from_state, to_state)
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO backfill (name, newest, rows, seconds, finished) SELECT %s, "
+                "(SELECT max(newest) FROM backfill), 0, 0, "
+                "CASE WHEN to_regclass(%s) IS NOT NULL THEN now() END ON CONFLICT DO NOTHING",
+                [self.backfill, self.index.name],
+            )
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        super().database_backwards(app_label, schema_editor, from_state, to_state)
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute("DELETE FROM backfill WHERE name = %s", [self.backfill])
+
+
 class RenameEnumValue(Operation):
     """ALTER TYPE ... RENAME VALUE, unless the type has the new value."""
 

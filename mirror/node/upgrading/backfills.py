@@ -6,6 +6,7 @@ from mirror.db.backfill import TITLES, Backfill, IndexBuild
 
 _ALL: tuple[Backfill | IndexBuild, ...] = (
     logs.SYNTHETIC_INDEX,
+    *logs.TOPIC_INDEXES,
     logs.DUPLICATES,
     logs.SYNTHETIC,
     weibars.WEIBARS,

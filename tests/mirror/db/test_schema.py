@@ -10,6 +10,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from mirror.db.backfill import IndexBuild
+from mirror.node.upgrading.backfills import BACKFILLS
 from tests.mirror.db.describe import column_text, describe, index_text
 
 STATEMENT = Path(__file__).with_name("schema.json")
@@ -84,6 +86,11 @@ SYNTHETIC_INDEX = {
     "where": "synthetic",
 }
 
+# Indexes that lists need at any size, beside those of the reference.
+OWN_INDEXES = {build.index for build in BACKFILLS.values() if isinstance(build, IndexBuild)} - {
+    SYNTHETIC_INDEX["name"]
+}
+
 
 def test_the_migrations_make_the_committed_schema(migrated: dict[str, Any]) -> None:
     assert migrated == json.loads(STATEMENT.read_text())
@@ -102,7 +109,10 @@ def test_every_table_is_as_in_the_reference(migrated: dict[str, Any], reference:
         if "partitioning" in table:
             wanted[name]["partition_key"] = table["partitioning"]["key"]
 
-    assert {name: migrated["tables"].get(name) for name in wanted} == wanted
+    tables = migrated["tables"]
+    for table in tables.values():
+        table["indexes"] = [text for text in table["indexes"] if text.partition(":")[0] not in OWN_INDEXES]
+    assert {name: tables.get(name) for name in wanted} == wanted
 
 
 def test_everything_else_is_as_in_the_reference(migrated: dict[str, Any], reference: dict[str, Any]) -> None:

@@ -1,0 +1,27 @@
+from django.db import migrations, models
+from django.db.models.functions import Substr
+
+import mirror.db.indexes
+from mirror.db.operations import AddIndexOrBackfill
+
+
+class Migration(migrations.Migration):
+    """Indexes of logs by the first bytes of each topic, which a search for a rare topic needs."""
+
+    atomic = False
+    dependencies = [("contracts", "0002_release_0_160"), ("mirror", "0005_backfill_newest")]
+
+    operations = [
+        AddIndexOrBackfill(
+            model_name="contractlog",
+            index=mirror.db.indexes.Index(
+                Substr(topic, 1, 8),
+                models.F("consensus_timestamp"),
+                models.F("index"),
+                condition=models.Q((f"{topic}__isnull", False)),
+                name=f"contract_log__{topic}_timestamp",
+            ),
+            backfill=f"{topic}_index",
+        )
+        for topic in ("topic0", "topic1", "topic2", "topic3")
+    ]
