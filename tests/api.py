@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from django.core.signals import request_finished, request_started
-from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, resolve
 
 from mirror import config
+from mirror.wsgi import ApiHandler
 from tests.contract import budgets, description
 
 
@@ -73,7 +73,7 @@ class Api:
     def _application(self) -> Any:
         restore = config.overridden({"rest.cache.response.enabled": self.cached})
         try:
-            return get_wsgi_application()
+            return ApiHandler()
         finally:
             restore()
 
@@ -103,7 +103,8 @@ class Api:
         with _one_connection(), CaptureQueriesContext(connection) as statements:
             response = self._application(environ, lambda status, sent: began.extend((status, sent)))
             received = b"".join(response)
-            response.close()
+            if not isinstance(response, list):
+                response.close()
         status, sent = began
         answer = Answer(
             int(status.split()[0]),

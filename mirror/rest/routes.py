@@ -6,9 +6,10 @@ part of the path to a pattern, and all other texts make it an unknown route.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, re_path
 from django.urls.resolvers import RegexPattern
 from django.utils.datastructures import MultiValueDict
@@ -46,15 +47,26 @@ class Routes(URLResolver):
         super().__init__(RegexPattern(""), self.routes)
         #: Documented path, below /api/v1/ -> view.
         self.views: Mapping[str, type[ReadView]] = {str(each.name): each.callback.cls for each in self.routes}
-        self._beginning: dict[str, list[URLPattern]] = defaultdict(list)
+        self._beginning: dict[str, list[tuple[URLPattern, Any]]] = defaultdict(list)
         for each in self.routes:
-            self._beginning[str(each.name).partition("/")[0]].append(each)
+            self._beginning[str(each.name).partition("/")[0]].append((each, each.pattern.regex.match))
 
     def resolve(self, path: str) -> ResolverMatch:
+        pattern, _ = self._match(path)
+        match = pattern.resolve(path)
+        assert match is not None
+        return match
+
+    def find(self, path: str) -> tuple[Callable[..., HttpResponseBase], dict[str, str]]:
+        """Return the view of a path that begins with a slash, and its arguments. Errors: Resolver404."""
+        pattern, arguments = self._match(path[1:])
+        return pattern.callback, arguments
+
+    def _match(self, path: str) -> tuple[URLPattern, dict[str, str]]:
         parts = path.split("/", 3)
-        for each in self._beginning.get(parts[2].lower(), ()) if len(parts) > 2 else ():
-            if match := each.resolve(path):
-                return match
+        for pattern, matched in self._beginning.get(parts[2].lower(), ()) if len(parts) > 2 else ():
+            if found := matched(path):
+                return pattern, found.groupdict()
         raise Resolver404({"path": path, "tried": []})
 
     def _populate(self) -> None:

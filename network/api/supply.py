@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from mirror.db.sql import MAX_INT64
 from mirror.rest.answers.errors import BadRequest, NotFound
 from mirror.rest.answers.rendering import PlainTextRenderer
+from mirror.rest.answers.response import ApiResponse
 from mirror.rest.answers.views import NewerReadView
 from mirror.rest.parameters.newer import (
     NewerChoiceParameter,
@@ -93,4 +94,4 @@ class Supply(NewerReadView):
         if not parameters.q:
             return supply_json(found)
         self.renderer = PlainTextRenderer()
-        return Response(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - found.balance))
+        return ApiResponse(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - found.balance))

@@ -1,5 +1,6 @@
 """The WSGI application, which sends none of Django's signals around a request to the API."""
 
+import gc
 import json
 from collections.abc import Iterator
 from io import BytesIO
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.core import signals
+from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.test import Client
 
@@ -15,15 +17,18 @@ from mirror.db.turns import Turns
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def ask(path: str) -> tuple[str, dict[str, str], Any]:
-    """Return status, headers and body of a GET."""
-    from mirror.wsgi import application
+def ask(
+    path: str, method: str = "GET", query: str = "", application: Any = None
+) -> tuple[str, dict[str, str], Any]:
+    """Return status, headers and body."""
+    if application is None:
+        from mirror.wsgi import application
 
     started: list[Any] = []
     environ = {
-        "REQUEST_METHOD": "GET",
+        "REQUEST_METHOD": method,
         "PATH_INFO": path,
-        "QUERY_STRING": "",
+        "QUERY_STRING": query,
         "SERVER_NAME": "127.0.0.1",
         "SERVER_PORT": "8000",
         "SERVER_PROTOCOL": "HTTP/1.1",
@@ -68,6 +73,51 @@ def test_an_error_of_the_api_is_answered_in_its_form() -> None:
 
     assert status == "400 Bad Request"
     assert json.loads(body)["_status"]["messages"] == [{"message": "Invalid parameter: hashOrNumber"}]
+
+
+REQUESTS = [
+    ("GET", "/api/v1/blocks", "limit=1"),
+    ("HEAD", "/api/v1/blocks", ""),
+    ("GET", "/API/v1/Blocks/", ""),
+    ("GET", "/api/v1/blocks", "limit=x&nothing=1"),
+    ("POST", "/api/v1/blocks", ""),
+    ("GET", "/api/v1/blocks/1", ""),
+    ("GET", "/api/v1/accounts/0.0.98/hooks", ""),
+    ("PUT", "/api/v1/accounts/0.0.98/hooks", ""),
+    ("GET", "/api/v1/network/supply", "q=totalcoins"),
+    ("GET", "/api/v1/nothing", ""),
+    ("GET", "/api/v1/accounts/0.0.98/hooks/x/y", ""),
+    ("GET", "/api/v1/tokens/\u00e2\u0080\u00a6", ""),
+    ("GET", "/api/", ""),
+    ("OPTIONS", "/api/v1/blocks", ""),
+    ("GET", "/api/v1/docs/openapi.yaml", ""),
+    ("POST", "/api/v1/contracts/call", ""),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "query"), REQUESTS)
+def test_every_answer_is_as_through_all_of_django(method: str, path: str, query: str) -> None:
+    whole = get_wsgi_application()
+
+    assert ask(path, method, query) == ask(path, method, query, whole)
+
+
+@pytest.mark.parametrize(("method", "path", "query"), REQUESTS)
+def test_a_request_leaves_nothing_for_the_garbage_collector(method: str, path: str, query: str) -> None:
+    # It would find them only after thousands of requests, and then stop all of them for long.
+    for _ in range(2):
+        ask(path, method, query)
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        ask(path, method, query)
+        gc.collect()
+        left = [type(each).__name__ for each in gc.garbage]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+
+    assert left == []
 
 
 def test_a_connection_that_broke_is_gone_after_the_turn_that_broke_it() -> None:

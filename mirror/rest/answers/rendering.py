@@ -17,6 +17,11 @@ class JsonRenderer(BaseRenderer):
     media_type = "application/json"
     charset: str | None = "utf-8"
 
+    @property
+    def content_type(self) -> str:
+        """The header of the answer."""
+        return self.media_type if self.charset is None else f"{self.media_type}; charset={self.charset}"
+
     def render(
         self,
         data: Any,

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from mirror.rest.answers.response import ApiResponse
 from mirror.rest.paging import links
 from mirror.rest.parameters.parameter_set import ParameterSet
 
@@ -45,7 +46,7 @@ class KeysetPagination(BasePagination):
         return links.base(request)
 
     def get_paginated_response(self, data: Any) -> Response:
-        return Response({**data, "links": {"next": self.next_link}})
+        return ApiResponse({**data, "links": {"next": self.next_link}})
 
 
 class NewerPagination(KeysetPagination):

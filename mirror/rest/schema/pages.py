@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from mirror.rest.answers.errors import Failure, WrongMethod, classic_envelope
 from mirror.rest.answers.rendering import JsonRenderer
+from mirror.rest.answers.response import ApiResponse
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.parameter_set import NoParameters
 
@@ -45,12 +46,12 @@ class Document(ReadView):
     form: ClassVar[str] = "as_json"
 
     def read(self, parameters: NoParameters) -> Response:
-        return Response(_document(self.form))
+        return ApiResponse(_document(self.form))
 
     def failed(self, failure: Failure) -> Response:
         """Answer as classic endpoints do, except that another method is a 405."""
         self.renderer = JsonRenderer()
-        response = Response(classic_envelope(failure), failure.status)
+        response = ApiResponse(classic_envelope(failure), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = "GET, HEAD"
         return response
