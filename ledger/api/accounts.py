@@ -18,6 +18,7 @@ from ledger.api.transactions import (
 )
 from ledger.queries import accounts as queries
 from ledger.queries import balances
+from ledger.queries.account_pages import Filters
 from ledger.queries.accounts import Account, Holdings
 from ledger.queries.moments import Moment
 from mirror import config
@@ -227,11 +228,12 @@ class Accounts(ReadView):
 
     def read(self, parameters: AccountsParameters) -> Response:
         most: int = config.value("rest.response.limit.tokenBalance.multipleAccounts")
-        accounts = queries.accounts(
-            self.query,
-            by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
-            tokens=most if parameters.balance else 0,
+        filters = Filters(parameters.account_id, parameters.account_balance, parameters.account_publickey)
+        accounts, continue_at = queries.accounts(
+            self.query, filters, tokens=most if parameters.balance else 0
         )
+        if continue_at is not None:
+            self.continue_after(**{"account.id": entity_id.bound(continue_at)})
         return self.page("accounts", [self._json(account, parameters.balance) for account in accounts])
 
     @staticmethod

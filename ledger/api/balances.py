@@ -14,6 +14,7 @@ from ledger.api.accounts import TokenHoldingJson, tokens_json
 from ledger.api.names.accounts import find_account
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
+from ledger.queries.account_pages import Filters
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.config.clock import now_ns
@@ -103,33 +104,33 @@ def account_names(parameters: BalanceParameters) -> list[Comparison]:
 
 def balances_now(
     parameters: BalanceParameters, query: Query, accounts: list[Comparison]
-) -> "tuple[int | None, list[AccountBalanceJson]]":
-    """Return the time of the page's latest balance, and the page."""
-    rows = current.balances(
-        query.filter(compare("id", accounts)),
-        by_key=any(operator == "eq" for operator, _ in parameters.account_publickey),
-        tokens=_most_tokens(),
+) -> "tuple[int | None, list[AccountBalanceJson], int | None]":
+    """Return the time of the page's latest balance, the page, and where it continues if time ran out."""
+    filters = Filters(accounts, parameters.account_balance, parameters.account_publickey)
+    rows, continue_at = current.balances(
+        query.filter(compare("id", accounts)), filters, tokens=_most_tokens()
     )
     changed = [row.balance_timestamp for row in rows if row.balance_timestamp is not None]
-    return max(changed, default=None), [balance_json(row.account_id, row.balance, row.tokens) for row in rows]
+    page = [balance_json(row.account_id, row.balance, row.tokens) for row in rows]
+    return max(changed, default=None), page, continue_at
 
 
 def balances_at(
     parameters: BalanceParameters, query: Query, accounts: list[Comparison]
-) -> "tuple[int | None, list[AccountBalanceJson]]":
-    """Return the time of the snapshot, and a page of it. Operators of the public key are ignored here."""
+) -> "tuple[int | None, list[AccountBalanceJson], int | None]":
+    """Return the same of a snapshot. Operators of the public key are ignored here."""
     window = snapshots.window(parameters.timestamp, now=now_ns())
     public_keys = {key for _, key in parameters.account_publickey}
     if window is None or len(public_keys) > 1:
-        return None, []
+        return None, [], None
     public_key = public_keys.pop() if public_keys else None
-    rows = snapshots.balances_at(
+    rows, continue_at = snapshots.balances_at(
         snapshots.Selection(accounts, parameters.account_balance, public_key),
         window,
         query,
         tokens=_most_tokens(),
     )
-    return window.snapshot if rows else None, [balance_json(*row) for row in rows]
+    return window.snapshot if rows else None, [balance_json(*row) for row in rows], continue_at
 
 
 def _most_tokens() -> int:
@@ -162,5 +163,8 @@ class Balances(ReadView):
 
     def read(self, parameters: BalanceParameters) -> Response:
         accounts = account_ids(parameters)
-        at, rows = (balances_at if parameters.timestamp else balances_now)(parameters, self.query, accounts)
+        read = balances_at if parameters.timestamp else balances_now
+        at, rows, continue_at = read(parameters, self.query, accounts)
+        if continue_at is not None:
+            self.continue_after(**{_ACCOUNT: entity_id.bound(continue_at)})
         return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

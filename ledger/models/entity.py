@@ -145,6 +145,11 @@ class Entity(EntityColumns):
                 condition=models.Q(public_key__isnull=False),
             ),
             Index(fields=["type", "id"], name="entity__type_id"),
+            Index(
+                fields=["balance", "id"],
+                name="entity__balance",
+                condition=models.Q(type__in=["ACCOUNT", "CONTRACT"]),
+            ),
         ]
 
 

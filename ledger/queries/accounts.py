@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.queries.account_pages import IS_ACCOUNT, Filters, page
 from ledger.queries.moments import Moment
 from mirror.db.query import Query
-from mirror.db.sql import Where, fetch, fetch_one
+from mirror.db.sql import Where, fetch_one
 
 Holdings = list[list[int]]  # pairs of token and balance
 
-_IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 # A stand-in that older databases hold where the network's first balances lack the treasury.
 NOT_SYNTHETIC = Where(("not (num = 2 and memo = 'Mirror node created synthetic treasury account')",))
 
@@ -57,25 +57,22 @@ class AccountBalance(NamedTuple):
     tokens: Holdings | None
 
 
-def accounts(query: Query, *, by_key: bool, tokens: int) -> list[Account]:
-    """Return a page of accounts by id, each with up to `tokens` tokens."""
+def accounts(query: Query, filters: Filters, *, tokens: int) -> tuple[list[Account], int | None]:
+    """Return a page of accounts by id, each with up to `tokens` tokens.
+
+    With it comes the id after which the next page continues if there was no time to fill this one.
+    """
     # Index of the stake: the primary key (id).
-    page = _page(query, by_key=by_key)
     held = f", {_held(tokens, query.direction)}" if tokens else ""
-    statement = f"""
-        select {_COLUMNS} {held} from ({page.sql}) e left join entity_stake s on s.id = e.id {page.order}
-    """
-    return [Account(*row) for row in fetch(statement, page.values)]
+    rows, continue_at = page(f"{_COLUMNS}{held}", "left join entity_stake s on s.id = e.id", query, filters)
+    return [Account(*row) for row in rows], continue_at
 
 
-def balances(query: Query, *, by_key: bool, tokens: int) -> list[AccountBalance]:
+def balances(query: Query, filters: Filters, *, tokens: int) -> tuple[list[AccountBalance], int | None]:
     """Return the same page with balances alone."""
-    page = _page(query, by_key=by_key)
-    statement = f"""
-        select e.id, e.balance, e.balance_timestamp, {_held(tokens, query.direction)}
-        from ({page.sql}) e {page.order}
-    """
-    return [AccountBalance(*row) for row in fetch(statement, page.values)]
+    columns = f"e.id, e.balance, e.balance_timestamp, {_held(tokens, query.direction)}"
+    rows, continue_at = page(columns, "", query, filters)
+    return [AccountBalance(*row) for row in rows], continue_at
 
 
 def account(entity_id: int, *, tokens: int) -> Account | None:
@@ -84,7 +81,7 @@ def account(entity_id: int, *, tokens: int) -> Account | None:
     statement = f"""
         select {_COLUMNS}, {_held(tokens, "asc")}
         from entity e left join entity_stake s on s.id = e.id
-        where e.id = %s and {_IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}
+        where e.id = %s and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}
     """
     row = fetch_one(statement, (entity_id,))
     return None if row is None else Account(*row)
@@ -92,7 +89,7 @@ def account(entity_id: int, *, tokens: int) -> Account | None:
 
 def account_at(entity_id: int, moment: Moment) -> Account | None:
     """Return the version of the account at the moment, with the stake of that moment."""
-    state = _version("entity", _ENTITY, moment.where, f"and {_IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
+    state = _version("entity", _ENTITY, moment.where, f"and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}")
     stake = _version("entity_stake", _STAKE, moment.where)
     statement = f"select {_COLUMNS} from ({state}) e left join ({stake}) s on s.id = e.id"
     row = fetch_one(statement, (entity_id, *moment.where.values) * 4)
@@ -115,34 +112,6 @@ def _version(table: str, columns: Sequence[str], valid: Where, more: str = "") -
         ) version
         order by lower(timestamp_range) desc limit 1
     """
-
-
-class _Page(NamedTuple):
-    sql: str
-    values: tuple[object, ...]
-    order: str
-
-
-def _page(query: Query, *, by_key: bool) -> _Page:
-    """Return SQL of the entities of a page; `by_key` when the conditions have one public key."""
-    order = f"order by e.id {query.direction} limit {query.limit:d}"
-    if by_key:
-        # Index: entity__public_key_type (public_key, type). Few rows have the same key. Materialized, as the
-        # order and limit would otherwise lead PostgreSQL along the primary key, through the whole table.
-        keyed = f"select * from entity {query.where.sql} and {_IS_ACCOUNT}"
-        return _Page(
-            f"with keyed as materialized ({keyed}) select * from keyed e {order}", query.where.values, order
-        )
-    # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
-    # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
-    parts = (
-        f"""(
-            select * from entity where type = any('{{{kind}}}'::entity_type[]) {query.where.and_sql}
-            order by type {query.direction}, id {query.direction} limit {query.limit:d}
-        )"""
-        for kind in ("ACCOUNT", "CONTRACT")
-    )
-    return _Page(f"select * from ({' union all '.join(parts)}) e {order}", query.where.values * 2, order)
 
 
 def _held(most: int, direction: str) -> str:

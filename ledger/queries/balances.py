@@ -7,13 +7,18 @@ statements, so that PostgreSQL plans, opens and locks only this one partition.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
+from ledger.queries.account_pages import accounts_of_key, bounds_of, names_few
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.db.bounds import Bounds
+from mirror.db.few import page_of_few
+from mirror.db.pairs import Statement
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
+from mirror.db.walks import FIRST_IDS, walk
 from mirror.values import entity_id
 from mirror.values.timestamp import month_start
 
@@ -93,58 +98,74 @@ class Selection(NamedTuple):
     public_key: str | None = None
 
 
-def balances_at(selection: Selection, at: Window, query: Query, *, tokens: int) -> list[BalanceAt]:
-    """Return a page of the accounts in the window's snapshots, each with up to `tokens` tokens."""
-    rows = at.rows
-    balances = compare("balance", selection.balances, any_equal=False)
-    known = _known(selection, rows, balances, query)
+def balances_at(
+    selection: Selection, at: Window, query: Query, *, tokens: int
+) -> tuple[list[BalanceAt], int | None]:
+    """Return a page of the accounts in the window's snapshots, each with up to `tokens` tokens.
+
+    With it comes the id after which the next page continues if there was no time to fill this one.
+    """
+    page = partial(_page, at=at, balances=selection.balances, query=query, tokens=tokens)
+    if selection.public_key is not None:
+        where = compare("id", selection.accounts)
+        known = Statement(f"select id from few {where.sql}", where.values)
+        few = page_of_few(accounts_of_key(selection.public_key), page(known), query)
+        if few is not None:
+            return [BalanceAt(*row) for row in few], None
+
+    def read(window: Bounds) -> list[BalanceAt]:
+        statement = page(_known(selection, at.rows, Bounds(window.lower, window.upper), query))
+        return [BalanceAt(*row) for row in fetch(statement.sql, statement.values)]
+
+    ids = bounds_of(selection.accounts)
+    if names_few(ids) or (selection.public_key is None and not selection.balances):
+        return read(Bounds()), None
+    return walk(read, ids, query, ends=lambda: _ends(at), first=FIRST_IDS)
+
+
+def _page(
+    known: Statement, *, at: Window, balances: Sequence[Comparison], query: Query, tokens: int
+) -> Statement:
+    """Return SQL of the page; `known` selects at least the ids of its accounts."""
     # Index: the primary key (account_id, consensus_timestamp).
+    rows, narrowed = at.rows, compare("balance", balances, any_equal=False)
     statement = f"""
-        {known.sql}
         select a.id, latest.balance, {_held(rows, tokens, query.direction)}
-        from known a cross join lateral (
+        from ({known.sql}) a cross join lateral (
             select balance from account_balance
-            where account_id = a.id {rows.and_sql} {balances.and_sql}
+            where account_id = a.id {rows.and_sql} {narrowed.and_sql}
             order by consensus_timestamp desc limit 1
         ) latest
         order by a.id {query.direction} limit {query.limit:d}
     """
-    values = (*known.values, *rows.values, *rows.values, *balances.values)
-    return [BalanceAt(*row) for row in fetch(statement, values)]
+    return Statement(statement, (*rows.values, *known.values, *rows.values, *narrowed.values))
 
 
-class _Part(NamedTuple):
-    sql: str
-    values: tuple[object, ...]
-
-
-def _known(selection: Selection, rows: Where, balances: Where, query: Query) -> _Part:
-    """Return SQL of `with known (id)`: at least the accounts of the page, in its order."""
+def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
+    """Return SQL of at least the ids of the page that lie in the window."""
     if selection.public_key is not None:
-        # Index: entity__public_key_type (public_key, type).
-        where = compare("public_key", [Comparison("eq", selection.public_key)])
-        where += compare("id", selection.accounts)
-        return _Part(
-            f"""
-            with known as materialized (
-                select id from entity {where.sql} and type in ('ACCOUNT', 'CONTRACT')
-            )
-            """,
-            where.values,
+        # Index: entity__type_id (type, id). Too many accounts have the key to read them all, so its own
+        # index is not to be used.
+        where = compare("public_key || ''", [Comparison("eq", selection.public_key)])
+        where += compare("id", selection.accounts) + window.where("id")
+        parts = " union all ".join(
+            f"select id from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}"
+            for kind in ("ACCOUNT", "CONTRACT")
         )
+        ordered = f"select id from ({parts}) account order by id {query.direction} offset 0"
+        return Statement(ordered, where.values * 2)
     equal = {comparison.value for comparison in selection.accounts if comparison.operator == "eq"}
     if equal:
         others = [comparison for comparison in selection.accounts if comparison.operator != "eq"]
         where = compare("id", others)
         ids = sorted(value for value in equal if value is not None)
-        return _Part(
-            f"with known as (select id from unnest(%s::bigint[]) id {where.sql})", (ids, *where.values)
-        )
+        return Statement(f"select id from unnest(%s::bigint[]) id {where.sql}", (ids, *where.values))
     # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next, as a
     # busy account has a row per snapshot.
-    where = rows + compare("account_id", selection.accounts) + balances
+    where = rows + compare("account_id", selection.accounts) + window.where("account_id")
+    where += compare("balance", selection.balances, any_equal=False)
     next_row = f"order by account_id {query.direction} limit 1"
-    return _Part(
+    return Statement(
         f"""
         with recursive known (id, number) as (
             (select account_id, 1 from account_balance {where.sql} {next_row})
@@ -156,10 +177,18 @@ def _known(selection: Selection, rows: Where, balances: Where, query: Query) -> 
                 {next_row}
             ) following
             where known.number < {query.limit:d}
-        )
+        ) select id from known
         """,
         where.values * 2,
     )
+
+
+def _ends(at: Window) -> tuple[int, int] | None:
+    # Index: the primary key (account_id, consensus_timestamp), of one month.
+    row = fetch_one(
+        f"select min(account_id), max(account_id) from account_balance {at.rows.sql}", at.rows.values
+    )
+    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def _held(rows: Where, most: int, direction: str) -> str:

@@ -52,6 +52,11 @@ def text(encoded: int | None) -> str | None:
     return f"{shard}.{realm}.{num}" if num else None
 
 
+def bound(encoded: int) -> str:
+    """Return `shard.realm.num` of a number that need not be an entity's id, such as the end of a range."""
+    return "{}.{}.{}".format(*decode(encoded))
+
+
 def parse(text: str, shard: int = 0, realm: int = 0) -> int:
     """Return the encoded id of `num`, `realm.num` or `shard.realm.num`. Errors: InvalidEntityId.
 

@@ -42,6 +42,17 @@ class TokenAirdrop(KeylessTable, TokenAirdropColumns):
                 fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
                 name="token_airdrop__receiver_id",
             ),
+            # Most airdrops have been claimed or cancelled: the few pending ones would be searched among them.
+            Index(
+                fields=["sender_account_id", "receiver_account_id", "token_id", "serial_number"],
+                condition=models.Q(state="PENDING"),
+                name="token_airdrop__pending_of_sender",
+            ),
+            Index(
+                fields=["receiver_account_id", "sender_account_id", "token_id", "serial_number"],
+                condition=models.Q(state="PENDING"),
+                name="token_airdrop__pending_of_receiver",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

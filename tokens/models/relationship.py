@@ -83,6 +83,7 @@ class TokenAccount(TokenAccountColumns):
         db_table = "token_account"
         indexes = [
             Index(fields=["token_id", "account_id"], name="token_account__token_id_account_id"),
+            Index(fields=["token_id", "balance", "account_id"], name="token_account__token_balance_account"),
         ]
 
 

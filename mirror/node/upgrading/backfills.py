@@ -2,11 +2,17 @@
 
 from contracts.backfills import allowances, indexes, logs, messages, weibars
 from ledger.backfills import blocks, rewards
+from ledger.backfills import indexes as ledger_indexes
 from mirror.db.backfill import TITLES, Backfill, IndexBuild
+from tokens.backfills import indexes as token_indexes
 
 _ALL: tuple[Backfill | IndexBuild, ...] = (
     logs.SYNTHETIC_INDEX,
     *logs.TOPIC_INDEXES,
+    ledger_indexes.BALANCE,
+    token_indexes.HOLDINGS,
+    token_indexes.SENT_AIRDROPS,
+    token_indexes.RECEIVED_AIRDROPS,
     logs.DUPLICATES,
     logs.SYNTHETIC,
     weibars.WEIBARS,

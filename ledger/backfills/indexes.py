@@ -1,0 +1,10 @@
+"""Indexes of a database that an older release has filled."""
+
+from mirror.db.backfill import IndexBuild
+
+BALANCE = IndexBuild(
+    name="balance_index",
+    index="entity__balance",
+    statement="create index concurrently entity__balance on entity (balance, id) "
+    "where type in ('ACCOUNT', 'CONTRACT')",
+)

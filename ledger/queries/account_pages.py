@@ -1,0 +1,115 @@
+"""Pages of accounts and contracts by id, whatever conditions they have to meet."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mirror.db.bounds import Bounds
+from mirror.db.few import MOST, page_of_few
+from mirror.db.pairs import Statement
+from mirror.db.query import Query
+from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.db.walks import FIRST_IDS, walk
+
+IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
+
+_BALANCE_INDEX = "entity__balance"
+
+
+class Filters(NamedTuple):
+    """Those conditions of a page's query that decide how the page is found."""
+
+    ids: Sequence[Comparison] = ()
+    balances: Sequence[Comparison] = ()
+    public_keys: Sequence[Comparison] = ()
+
+
+def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list[Row], int | None]:
+    """Return a page of the columns of entity e, the first of which is the id.
+
+    With it comes the id after which the next page continues if there was no time to fill this one.
+    """
+    ids = bounds_of(filters.ids)
+    if not filters.balances and not filters.public_keys or names_few(ids):
+        return _by_id(columns, joins, query), None
+    if candidates := _candidates(filters):
+        # The candidates in the order of ids, each looked up by the primary key of entity.
+        where = Where((IS_ACCOUNT,)) + query.where
+        few = f"""
+            select e.* from few
+            cross join lateral (select * from entity where id = few.id {where.and_sql} limit 1) e
+            order by few.id {query.direction} limit {query.limit:d}
+        """
+        statement = f"select {columns} from ({few}) e {joins}"
+        index = "" if _is_of_key(filters) else _BALANCE_INDEX
+        rows = page_of_few(candidates, Statement(statement, where.values), query, index=index)
+        if rows is not None:
+            return rows, None
+    return walk(
+        lambda window: _by_id(columns, joins, query.filter(Bounds(window.lower, window.upper).where("id"))),
+        ids,
+        query,
+        ends=_ends,
+        first=FIRST_IDS,
+    )
+
+
+def bounds_of(ids: Sequence[Comparison]) -> Bounds:
+    """Return the bounds of ids, which are empty where an id of nobody is compared with."""
+    if any(value is None for _, value in ids):
+        return Bounds(1, 0)
+    return Bounds.of(ids)
+
+
+def names_few(ids: Bounds) -> bool:
+    """Return whether the bounds leave so few ids that no other condition needs an index."""
+    if ids.equal or ids.empty:
+        return True
+    return ids.lower is not None and ids.upper is not None and ids.upper - ids.lower < MOST
+
+
+def accounts_of_key(public_key: str, types: str = IS_ACCOUNT) -> Statement:
+    """Return SQL of the ids of a public key."""
+    # Index: entity__public_key_type (public_key, type).
+    return Statement(f"select id from entity where public_key = %s and {types}", (public_key,))
+
+
+def _candidates(filters: Filters) -> Statement | None:
+    """Return the accounts that meet the condition which most likely few do."""
+    if _is_of_key(filters):
+        keys = [comparison for comparison in filters.public_keys if comparison.operator == "eq"]
+        return accounts_of_key(keys[0].value)
+    if is_selective(filters.balances):
+        # Index: entity__balance (balance, id), of accounts and contracts.
+        where = compare("balance", filters.balances, any_equal=False) + Where((IS_ACCOUNT,))
+        return Statement(f"select id from entity {where.sql} order by balance", where.values)
+    return None
+
+
+def is_selective(comparisons: Sequence[Comparison]) -> bool:
+    """Return whether comparisons leave a part of an index."""
+    return any(operator != "ne" for operator, _ in comparisons)
+
+
+def _is_of_key(filters: Filters) -> bool:
+    return any(operator == "eq" for operator, _ in filters.public_keys)
+
+
+def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
+    # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
+    # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
+    order = f"order by e.id {query.direction}"
+    parts = (
+        f"""(
+            select * from entity where type = any('{{{kind}}}'::entity_type[]) {query.where.and_sql}
+            order by type {query.direction}, id {query.direction} limit {query.limit:d}
+        )"""
+        for kind in ("ACCOUNT", "CONTRACT")
+    )
+    page = f"select * from ({' union all '.join(parts)}) e {order} limit {query.limit:d}"
+    return fetch(f"select {columns} from ({page}) e {joins} {order}", query.where.values * 2)
+
+
+def _ends() -> tuple[int, int] | None:
+    # Index: the primary key (id).
+    row = fetch_one("select min(id), max(id) from entity")
+    return None if row is None or row[0] is None else (row[0], row[1])

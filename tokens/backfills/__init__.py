@@ -1,0 +1,1 @@
+"""Changes of this app's rows that an older release has written."""
