@@ -4,9 +4,10 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.enums import EntityType
+from mirror.db.tables import GrowingTable
 
 
-class ContractAction(models.Model):
+class ContractAction(GrowingTable, models.Model):
     """One call or creation inside a contract transaction, in order of `index`.
 
     Written from action sidecars.

@@ -3,9 +3,10 @@
 from django.db import models
 
 from mirror.db import fields
+from mirror.db.tables import GrowingTable
 
 
-class EthereumTransaction(models.Model):
+class EthereumTransaction(GrowingTable, models.Model):
     """The decoded RLP of one Ethereum transaction. Written by ETHEREUMTRANSACTION.
 
     Prices and value are weibars as the RLP has them; value is signed. In a row of an older release, where

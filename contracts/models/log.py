@@ -5,7 +5,7 @@ from django.db.models.functions import Substr
 
 from mirror.db import fields
 from mirror.db.indexes import Index
-from mirror.db.tables import Compared
+from mirror.db.tables import Compared, GrowingTable
 
 #: The first bytes of a topic that its index holds: enough to tell topics apart, and a third of the room.
 TOPIC_PREFIX = 8
@@ -21,7 +21,7 @@ def _topic_index(topic: str) -> Index:
     )
 
 
-class ContractLog(models.Model):
+class ContractLog(GrowingTable, models.Model):
     """One log of a contract, or a synthetic one of a token transfer, for Ethereum tools.
 
     Written with contract_result; `index` counts within the block. Topics lack leading zero bytes.

@@ -5,10 +5,10 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import HashIndex, Index
-from mirror.db.tables import KeylessTable
+from mirror.db.tables import GrowingTable, KeylessTable
 
 
-class ContractResult(models.Model):
+class ContractResult(GrowingTable, models.Model):
     """The result of one contract call or creation.
 
     Written by CONTRACTCALL, CONTRACTCREATEINSTANCE, ETHEREUMTRANSACTION and any other transaction whose
@@ -47,7 +47,7 @@ class ContractResult(models.Model):
         ]
 
 
-class ContractTransaction(models.Model):
+class ContractTransaction(GrowingTable, models.Model):
     """One contract that took part in a contract transaction, or its payer. Written with contract_result."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "entity_id")

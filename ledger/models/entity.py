@@ -7,7 +7,7 @@ from django.db import models
 from mirror.db import fields
 from mirror.db.enums import EntityType
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.tables import KeylessTable
+from mirror.db.tables import GrowingTable, KeylessTable
 from mirror.db.writing.merge import Change, MergeRule, added_up
 
 
@@ -215,7 +215,7 @@ class EntityStakeHistory(KeylessTable, EntityStakeColumns):
         ]
 
 
-class EntityTransaction(models.Model):
+class EntityTransaction(GrowingTable, models.Model):
     """One entity's part in one transaction, whatever the part was.
 
     Written by every transaction, when the setting asks for it.

@@ -5,7 +5,7 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import GistIndex, Index
-from mirror.db.tables import KeylessTable
+from mirror.db.tables import GrowingTable, KeylessTable
 from mirror.db.writing.merge import MergeRule
 
 
@@ -52,7 +52,7 @@ class TopicHistory(KeylessTable, TopicColumns):
         ]
 
 
-class TopicMessage(KeylessTable, models.Model):
+class TopicMessage(KeylessTable, GrowingTable, models.Model):
     """One message, or one chunk of a longer one. Written by CONSENSUSSUBMITMESSAGE."""
 
     pk = models.CompositePrimaryKey("topic_id", "sequence_number")

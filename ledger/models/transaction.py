@@ -6,10 +6,10 @@ from django.db import models
 from mirror.db import fields
 from mirror.db.enums import ErrataType
 from mirror.db.indexes import HashIndex, Index
-from mirror.db.tables import Compared, HashPartitions, KeylessTable
+from mirror.db.tables import Compared, GrowingTable, HashPartitions, KeylessTable
 
 
-class Transaction(models.Model):
+class Transaction(GrowingTable, models.Model):
     """One transaction that reached consensus, successful or not. Written by every transaction."""
 
     compared = Compared(completed_column="nft_transfer", older=(("high_volume_pricing_multiplier", "0"),))

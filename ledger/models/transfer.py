@@ -5,10 +5,10 @@ from django.db import models
 from mirror.db import fields
 from mirror.db.enums import ErrataType
 from mirror.db.indexes import Index
-from mirror.db.tables import KeylessTable
+from mirror.db.tables import GrowingTable, KeylessTable
 
 
-class CryptoTransfer(KeylessTable, models.Model):
+class CryptoTransfer(KeylessTable, GrowingTable, models.Model):
     """One account's balance change in one transaction, fees included.
 
     Written by every transaction, from the transfer list of its record.
@@ -54,7 +54,7 @@ class NonFeeTransfer(KeylessTable, models.Model):
         ]
 
 
-class StakingRewardTransfer(models.Model):
+class StakingRewardTransfer(GrowingTable, models.Model):
     """One staking reward paid to an account. Written by any transaction whose record lists paid rewards."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "account_id")

@@ -1,4 +1,4 @@
-"""Kinds of table that Django's Meta has no option for: without a key, partitioned.
+"""Kinds of table that Django's Meta has no option for: without a key, partitioned, growing.
 
 A model names its kind as a base class, and `mirror.db.backend` creates the table accordingly.
 """
@@ -31,6 +31,14 @@ class MonthlyPartitions(PartitionedTable):
     """A table with one partition for each calendar month (UTC) of the consensus timestamp."""
 
     partition_by = "RANGE (consensus_timestamp)"
+
+
+class GrowingTable:
+    """A table that grows with the transactions of the network, and is divided by month where that is wanted.
+
+    `mirror.db.partitions` divides it after it was made: the setting db.partitions is the operator's. Each row
+    belongs to one moment, so that a month can be dropped as a whole.
+    """
 
 
 class HashPartitions(PartitionedTable):

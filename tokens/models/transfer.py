@@ -5,10 +5,10 @@ from django.db import models
 
 from mirror.db import fields
 from mirror.db.indexes import Index
-from mirror.db.tables import Compared, KeylessTable
+from mirror.db.tables import Compared, GrowingTable, KeylessTable
 
 
-class TokenTransfer(KeylessTable, models.Model):
+class TokenTransfer(KeylessTable, GrowingTable, models.Model):
     """One account's balance change of one token in one transaction, in the token's smallest unit.
 
     Written by every transaction whose record lists token transfers.
@@ -35,7 +35,7 @@ class TokenTransfer(KeylessTable, models.Model):
         ]
 
 
-class AssessedCustomFee(KeylessTable, models.Model):
+class AssessedCustomFee(KeylessTable, GrowingTable, models.Model):
     """One custom fee a transaction charged; without `token_id` it was paid in hbar.
 
     Written by every transaction whose record lists assessed fees.

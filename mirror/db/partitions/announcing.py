@@ -1,0 +1,40 @@
+"""The announcement that a table will be divided: a check of the times that its first partition will hold.
+
+Checking the rows reads the whole table, but nobody waits for that. Once it is done, attaching the table as a
+partition takes moments. Until then a loader that comes to a later month withdraws the announcement.
+"""
+
+import re
+
+from django.db.backends.utils import CursorWrapper
+
+from mirror.db.partitions.catalogue import TIME, growing_tables
+
+NAME = "times_of_partition"
+
+_CHECKS = """
+    select relname, pg_get_constraintdef(c.oid) from pg_constraint c
+    join pg_class on pg_class.oid = conrelid
+    where conname = %s and relname = any(%s) and relkind = 'r' and pg_table_is_visible(conrelid)"""
+
+
+def announcements(cursor: CursorWrapper) -> dict[str, tuple[int, int]]:
+    """Return the times, from the first to before the second, of each table that will be divided."""
+    cursor.execute(_CHECKS, [NAME, list(growing_tables())])
+    found = {}
+    for table, check in cursor.fetchall():
+        lower, upper = re.findall(r"-?\d{2,}", check)
+        found[table] = int(lower), int(upper)
+    return found
+
+
+def announce(cursor: CursorWrapper, table: str, lower: int, upper: int) -> None:
+    """Add the check; stored rows are not read."""
+    cursor.execute(
+        f"alter table {cursor.db.ops.quote_name(table)} add constraint {NAME} check ("
+        f"{TIME} is not null and {TIME} >= {lower} and {TIME} < {upper}) not valid"
+    )
+
+
+def withdraw(cursor: CursorWrapper, table: str) -> None:
+    cursor.execute(f"alter table {cursor.db.ops.quote_name(table)} drop constraint if exists {NAME}")
