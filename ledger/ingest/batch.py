@@ -14,6 +14,7 @@ from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.persist import Persist
 from ledger.models import Entity, RecordFile
 from ledger.stream.record.item import RecordItem
+from mirror.db.partitions.making import make_room
 from mirror.db.writing.rows import Rows
 
 log = logging.getLogger(__name__)
@@ -106,6 +107,7 @@ class Batch(Rows):
                 row["index"] += offset
 
     def write(self, cursor: CursorWrapper) -> None:
+        make_room(cursor, self.days)
         if self._block_offset:
             cursor.execute("update record_file set index = index + %s", [self._block_offset])
         self.complete(cursor)

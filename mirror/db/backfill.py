@@ -31,6 +31,7 @@ TITLES = {
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",
+    "monthly_partitions": "division of large tables by month",
 }
 
 
@@ -82,3 +83,10 @@ class IndexBuild:
     name: str
     index: str
     statement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Division:
+    """The division of the growing tables by month; `mirror.db.partitions` has its steps."""
+
+    name: str

@@ -60,6 +60,26 @@ BEGIN
 END $$;
 """
 
+# Balances have a year of months ahead. The months of other tables are made as they are loaded. A procedure
+# that another program has made stays.
+BALANCE_PARTITIONS = """
+DO $do$ BEGIN
+    IF EXISTS (
+        SELECT FROM pg_proc WHERE proname = 'create_mirror_node_time_partitions'
+            AND prosrc LIKE '%pg_partitioned_table WHERE partstrat%' AND pg_function_is_visible(oid)
+    ) THEN
+        CREATE OR REPLACE PROCEDURE create_mirror_node_time_partitions() LANGUAGE plpgsql AS $$
+        DECLARE
+            target regclass;
+        BEGIN
+            FOREACH target IN ARRAY ARRAY['account_balance', 'token_balance']::regclass[] LOOP
+                CALL create_time_partition_for_table(target);
+            END LOOP;
+        END $$;
+    END IF;
+END $do$;
+"""
+
 DROP_TIME_PARTITIONS = """
 DROP PROCEDURE create_mirror_node_time_partitions();
 DROP PROCEDURE create_time_partition_for_table(regclass);

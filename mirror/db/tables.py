@@ -6,7 +6,6 @@ A model names its kind as a base class, and `mirror.db.backend` creates the tabl
 from typing import Any, NamedTuple
 
 from django.core.checks import CheckMessage
-from django.db import connection
 
 
 class KeylessTable:
@@ -62,13 +61,3 @@ class Compared(NamedTuple):
     completed_column: str = ""
     completed_rows: bool = False
     older: tuple[tuple[str, str], ...] = ()
-
-
-def create_partitions_ahead() -> None:
-    """Create the missing monthly partitions until a year from now; call it at start and now and then.
-
-    A balance snapshot of a month without a partition can't be stored. The database's own procedure does it,
-    so that a database made by other software keeps its own plan.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("CALL create_mirror_node_time_partitions()")

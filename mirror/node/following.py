@@ -25,7 +25,7 @@ from mirror import config
 from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage
-from mirror.db.tables import create_partitions_ahead
+from mirror.db.partitions.making import create_partitions_ahead
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
 from mirror.processes import signals

@@ -10,7 +10,7 @@ from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.db import outage
-from mirror.db.tables import create_partitions_ahead
+from mirror.db.partitions.making import create_partitions_ahead
 from mirror.node.postgres.server import Server
 
 

@@ -8,18 +8,46 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
+from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.db.partitions.catalogue import divided_tables, growing_tables
+from mirror.db.partitions.dividing import divide
 
 _FOREIGN_TABLES_NAMED = 3
+# The step of an upgrade that divides tables with rows.
+_DIVISION = "monthly_partitions"
 
 
 def make_tables(say: Callable[[str], None]) -> None:
-    """Apply the migrations that the database lacks."""
-    if are_current():
-        return
-    _check_foreign_tables()
-    say("Creating or updating the tables.")
-    call_command("migrate", interactive=False, verbosity=0)
+    """Apply the migrations that the database lacks, and divide empty tables by month if that is wanted."""
+    if not are_current():
+        _check_foreign_tables()
+        say("Creating or updating the tables.")
+        call_command("migrate", interactive=False, verbosity=0)
+    arrange_partitions()
+
+
+def arrange_partitions() -> None:
+    """Divide empty tables by month if db.partitions asks for it; leave those with rows to `upgrade`."""
+    with connection.cursor() as cursor:
+        if not config.value("db.partitions"):
+            cursor.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
+            return
+        divided = divided_tables(cursor)
+        whole = [table for table in growing_tables() if table not in divided]
+        filled = []
+        for table in whole:
+            cursor.execute(f"select exists (select from {table})")
+            filled += [table] if cursor.fetchone() == (True,) else []
+        if filled:
+            cursor.execute(
+                "insert into backfill (name, rows, seconds) values (%s, 0, 0) "
+                "on conflict (name) do update set finished = null",
+                [_DIVISION],
+            )
+            return
+    for table in whole:
+        divide(table)
 
 
 def check_current() -> None:

@@ -151,7 +151,10 @@ def _upgrade_process(say: Say) -> None:
     from mirror.node.upgrading.display import lines
 
     signals.end_with_parent()
-    runner.run(lines(say), signals.stop_event())
+    try:
+        runner.run(lines(say), signals.stop_event())
+    except OperatorError as error:
+        say(str(error))
 
 
 def _wait_for_tables(say: Say) -> None:

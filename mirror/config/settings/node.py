@@ -9,6 +9,10 @@ SETTINGS = (
             "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
             "Without it the node starts its own.",
             environment="DATABASE_URL", secret=True),
+    Setting("db.partitions", False,
+            "Divide the tables that grow with transactions by month, so that old months can be dropped. A "
+            "new database begins so; tables with rows are divided by `upgrade` beside all other work. Tables "
+            "that are divided stay so."),
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
             "transactions each.", low=1, high=100_000),

@@ -4,8 +4,10 @@ A month is made as a table of its own and then attached. Unlike CREATE TABLE ...
 reader of the other months wait.
 """
 
+import time
 from collections.abc import Callable, Iterable
 
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from mirror.db.partitions import announcing
@@ -23,9 +25,19 @@ from mirror.values.timestamp import MAX, MIN, NANOS_PER_DAY
 #: The lock of who adds or drops partitions; the procedures of the database take it too.
 LOCK_KEY = "hashtextextended('create_time_partition_for_table', 0)"
 
-_ENDS = """
-    select relname, array_agg(lower), array_agg(upper)"""
 _OPTIONS = "select array_to_string(reloptions, ', ') from pg_class where oid = to_regclass(%s)"
+
+
+def create_partitions_ahead() -> None:
+    """Create the missing partitions of this month and the next, and those of balances for a year.
+
+    Call it at the start of loading. A balance snapshot of a month without a partition can't be stored. The
+    database's own procedure does it for them, so that a database made by other software keeps its own plan.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        make_room(cursor, lambda: [time.time_ns() // NANOS_PER_DAY])
+    with connection.cursor() as cursor:
+        cursor.execute("CALL create_mirror_node_time_partitions()")
 
 
 def make_room(cursor: CursorWrapper, days: Callable[[], Iterable[int]]) -> None:
@@ -73,7 +85,7 @@ def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[i
 
 def _make(cursor: CursorWrapper, table: str, lower: int, upper: int) -> None:
     quoted = cursor.db.ops.quote_name
-    name = _unused_name(cursor, name_of(table, lower, upper))
+    name = unused_name(cursor, name_of(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
     cursor.execute(f"lock table only {quoted(table)} in share update exclusive mode")
     cursor.execute(_OPTIONS, [quoted(partitions(cursor, table)[-1].name)])
@@ -86,7 +98,7 @@ def _make(cursor: CursorWrapper, table: str, lower: int, upper: int) -> None:
     )
 
 
-def _unused_name(cursor: CursorWrapper, name: str) -> str:
+def unused_name(cursor: CursorWrapper, name: str) -> str:
     """Return the name, or with a number behind it if another table has it."""
     number, candidate = 1, name
     while True:

@@ -12,9 +12,12 @@ from typing import Any
 from django.db import models
 from django.db.backends.utils import CursorWrapper
 
+from mirror.db.partitions.catalogue import TIME
+from mirror.db.tables import GrowingTable
 from mirror.db.writing.copy import Column, columns_of
 from mirror.db.writing.fitting import copy_fitting
 from mirror.db.writing.merge import Change, Merge, MergeRule, Pending
+from mirror.values.timestamp import NANOS_PER_DAY
 
 Work = Callable[[CursorWrapper, list[Any]], None]
 
@@ -108,6 +111,16 @@ class Rows:
         """Yield the rows that this batch inserts into the model's table so far, last first."""
         for segment in reversed(self._segments):
             yield from reversed(segment.inserted.get(model, ()))
+
+    def days(self) -> set[int]:
+        """Return the days (since the epoch) of the rows for tables that are divided by time on request."""
+        return {
+            row[TIME] // NANOS_PER_DAY
+            for segment in self._segments
+            for model, rows in segment.inserted.items()
+            if issubclass(model, GrowingTable)
+            for row in rows
+        }
 
     def counts(self) -> Counter[str]:
         """Count the rows that this batch inserts, by table."""

@@ -3,10 +3,10 @@
 from contracts.backfills import allowances, indexes, logs, messages, weibars
 from ledger.backfills import blocks, rewards
 from ledger.backfills import indexes as ledger_indexes
-from mirror.db.backfill import TITLES, Backfill, IndexBuild
+from mirror.db.backfill import TITLES, Backfill, Division, IndexBuild
 from tokens.backfills import indexes as token_indexes
 
-_ALL: tuple[Backfill | IndexBuild, ...] = (
+_ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     logs.SYNTHETIC_INDEX,
     *logs.TOPIC_INDEXES,
     ledger_indexes.BALANCE,
@@ -22,5 +22,6 @@ _ALL: tuple[Backfill | IndexBuild, ...] = (
     allowances.SPENT_BY_CONTRACTS,
     rewards.LONG_STAKES,
     rewards.GONE_NODES,
+    Division(name="monthly_partitions"),
 )
 BACKFILLS = {name: next(each for each in _ALL if each.name == name) for name in TITLES}

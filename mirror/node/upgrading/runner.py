@@ -12,7 +12,9 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import errors
 
 from mirror.db import outage
-from mirror.db.backfill import Backfill, IndexBuild, Piece
+from mirror.db.backfill import Backfill, Division, IndexBuild, Piece
+from mirror.db.partitions.catalogue import growing_tables
+from mirror.db.partitions.dividing import divide
 from mirror.models import UPGRADE_LOCK
 from mirror.node.upgrading import remaining
 from mirror.node.upgrading.backfills import BACKFILLS
@@ -60,6 +62,10 @@ def _run_one(name: str, show: Show, stopping: threading.Event) -> bool:
         _note_start(name)
         show(remaining.of(name))
         if not _build(backfill, stopping):
+            return False
+        _finish(name, time.monotonic() - began)
+    elif isinstance(backfill, Division):
+        if not _divide(name, show, stopping):
             return False
         _finish(name, time.monotonic() - began)
     else:
@@ -162,6 +168,36 @@ def _build(build: IndexBuild, stopping: threading.Event) -> bool:
                 if stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled):
                     return False
                 raise
+    return True
+
+
+# PARTITIONS
+
+
+def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
+    """Divide the growing tables by month; return False if `stopping` interrupted that."""
+
+    def undisturbed(work: Callable[[], None]) -> bool:
+        with _interrupted_by(stopping):
+            try:
+                work()
+            except OperationalError as error:
+                if stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled):
+                    return False
+                raise
+        return not stopping.is_set()
+
+    _note_start(name)
+    tables = growing_tables()
+    for done, table in enumerate(tables):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
+                [len(tables), len(tables) - done, name],
+            )
+        show(remaining.of(name))
+        if stopping.is_set() or not divide(table, undisturbed=undisturbed):
+            return False
     return True
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from ledger.models import AccountBalance, TransactionHash
-from mirror.db.tables import create_partitions_ahead
+from mirror.db.partitions.making import create_partitions_ahead
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,95 @@
+"""Dropping old months of divided tables.
+
+A partition is detached concurrently, so that no reader waits, and then dropped. What was interrupted between
+the two is finished the next time.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from mirror.db.partitions.catalogue import Partition, divided_tables, partitions
+from mirror.db.partitions.making import LOCK_KEY
+
+_SIZE = "select pg_total_relation_size(to_regclass(%s))"
+# Partitions that are no longer read, as their detaching has begun.
+_PENDING = """
+    select relname from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = to_regclass(%s) and inhdetachpending"""
+_MARK = "detached from {table} to be dropped"
+# Partitions that were detached to be dropped.
+_LEFT = """
+    select relname from pg_class
+    where obj_description(oid, 'pg_class') = %s and relkind = 'r' and not relispartition
+        and pg_table_is_visible(oid)"""
+
+
+class Old(NamedTuple):
+    """A partition whose rows are all before some time; its bytes on the disk, with its indexes."""
+
+    table: str
+    partition: Partition
+    bytes: int
+
+
+def before(time: int) -> list[Old]:
+    """Return the partitions that end at or before a time (ns), the oldest first."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in divided_tables(cursor):
+            for partition in partitions(cursor, table):
+                if partition.upper <= time:
+                    cursor.execute(_SIZE, [_quoted(partition.name)])
+                    found.append(Old(table, partition, int(cursor.fetchone()[0])))
+    return sorted(found, key=lambda old: old.partition.upper)
+
+
+def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> None:
+    """Drop partitions, and what an interrupted drop has left; outside of transactions.
+
+    First those of a month are detached, the transactions before what belongs to them; then they are dropped.
+    """
+    with connection.cursor() as cursor, _alone(cursor):
+        _finish(cursor)
+        months = sorted({each.partition.upper for each in old})
+        for end in months:
+            of_month = [each for each in old if each.partition.upper == end]
+            for each in of_month:
+                _detach(cursor, each)
+            for each in of_month:
+                cursor.execute(f"drop table {_quoted(each.partition.name)}")
+                show(each)
+
+
+def _detach(cursor: CursorWrapper, old: Old) -> None:
+    name = _quoted(old.partition.name)
+    cursor.execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
+    cursor.execute(f"alter table {_quoted(old.table)} detach partition {name} concurrently")
+
+
+def _finish(cursor: CursorWrapper) -> None:
+    """Detach and drop what an interrupted drop has left."""
+    for table in divided_tables(cursor):
+        cursor.execute(_PENDING, [_quoted(table)])
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"alter table {_quoted(table)} detach partition {_quoted(name)} finalize")
+        cursor.execute(_LEFT, [_MARK.format(table=table)])
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"drop table {_quoted(name)}")
+
+
+@contextmanager
+def _alone(cursor: CursorWrapper) -> Iterator[None]:
+    """Keep others from adding or dropping partitions."""
+    cursor.execute(f"select pg_advisory_lock({LOCK_KEY})")
+    try:
+        yield
+    finally:
+        cursor.execute(f"select pg_advisory_unlock({LOCK_KEY})")
+
+
+def _quoted(name: str) -> str:
+    return str(connection.ops.quote_name(name))
