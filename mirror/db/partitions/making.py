@@ -68,7 +68,7 @@ def make_months(cursor: CursorWrapper, tables: Iterable[str], months: Iterable[t
     cursor.execute(f"select pg_advisory_xact_lock({LOCK_KEY})")
     for table in lacking:
         while missing := _missing(partitions(cursor, table), sought):
-            _make(cursor, table, *missing)
+            make(cursor, table, *missing)
 
 
 def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[int, int] | None:
@@ -83,7 +83,8 @@ def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[i
     return None
 
 
-def _make(cursor: CursorWrapper, table: str, lower: int, upper: int) -> None:
+def make(cursor: CursorWrapper, table: str, lower: int, upper: int) -> None:
+    """Make a partition of a divided table for these times, which none has."""
     quoted = cursor.db.ops.quote_name
     name = unused_name(cursor, name_of(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.

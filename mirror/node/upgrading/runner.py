@@ -11,6 +11,7 @@ from django.db import Error, OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import errors
 
+from mirror import config
 from mirror.db import outage
 from mirror.db.backfill import Backfill, Division, IndexBuild, Piece
 from mirror.db.partitions.catalogue import growing_tables
@@ -175,7 +176,7 @@ def _build(build: IndexBuild, stopping: threading.Event) -> bool:
 
 
 def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
-    """Divide the growing tables by month; return False if `stopping` interrupted that."""
+    """Divide the growing tables by month if that is wanted; return False if `stopping` interrupted it."""
 
     def undisturbed(work: Callable[[], None]) -> bool:
         with _interrupted_by(stopping):
@@ -188,7 +189,7 @@ def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
         return not stopping.is_set()
 
     _note_start(name)
-    tables = growing_tables()
+    tables = growing_tables() if config.value("db.partitions") else ()
     for done, table in enumerate(tables):
         with connection.cursor() as cursor:
             cursor.execute(

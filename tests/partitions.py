@@ -1,0 +1,57 @@
+"""Databases of a test's own, whose growing tables may be divided by month."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, transaction
+
+from mirror.db.partitions import making
+from mirror.db.partitions.catalogue import growing_tables, partitions
+from mirror.node import tables
+from tests.ledger.ingest.load import settings
+
+
+@contextmanager
+def own_database(*, divided: bool) -> Iterator[None]:
+    """A database like that of the tests, without rows; its growing tables are divided or not."""
+    name = connection.settings_dict["NAME"]
+    copy = f"{name}_own"
+    connection.close()
+    with connection._nodb_cursor() as cursor:
+        cursor.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
+        cursor.execute(f'drop database if exists "{copy}" with (force)')
+        cursor.execute(f'create database "{copy}" template "{name}"')
+    connection.settings_dict["NAME"] = copy
+    try:
+        if divided:
+            divide_all()
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = name
+        with connection._nodb_cursor() as cursor:
+            cursor.execute(f'drop database "{copy}" with (force)')
+
+
+def divide_all() -> None:
+    """Divide empty tables as a node's start does, and note tables with rows for `upgrade`."""
+    with settings(db__partitions=True):
+        tables.arrange_partitions()
+
+
+def cut(times: list[int]) -> None:
+    """Replace the months of divided tables without rows by partitions that end at each of these times."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for table in growing_tables():
+            for lower, upper in zip(times, times[1:], strict=False):
+                making.make(cursor, table, lower, upper)
+            for partition in partitions(cursor, table):
+                if partition.lower >= times[-1]:
+                    cursor.execute(f"drop table {partition.name}")
+
+
+def query(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
