@@ -14,6 +14,7 @@ from psycopg import errors
 from mirror import config
 from mirror.db import outage
 from mirror.db.backfill import Backfill, Division, IndexBuild, Piece
+from mirror.db.partitions import indexing
 from mirror.db.partitions.catalogue import growing_tables
 from mirror.db.partitions.dividing import divide
 from mirror.models import UPGRADE_LOCK
@@ -162,6 +163,9 @@ def _build(build: IndexBuild, stopping: threading.Event) -> bool:
             return True
         with _interrupted_by(stopping):
             try:
+                if indexing.is_divided(cursor, build.statement):
+                    indexing.build(cursor, build.statement)
+                    return True
                 if row:
                     cursor.execute(f"drop index concurrently {build.index}")
                 cursor.execute(build.statement)

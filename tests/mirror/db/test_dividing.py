@@ -16,7 +16,8 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.models import Transaction
 from ledger.stream.source.local import find_record_files
 from mirror.config.errors import OperatorError
-from mirror.db.partitions import announcing
+from mirror.db.backfill import IndexBuild
+from mirror.db.partitions import announcing, indexing
 from mirror.db.partitions.catalogue import divided_tables, growing_tables, partitions
 from mirror.db.partitions.dividing import divide
 from mirror.db.partitions.making import create_partitions_ahead
@@ -24,6 +25,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.node.tables import arrange_partitions
 from mirror.node.upgrading import remaining, runner
+from mirror.node.upgrading.backfills import BACKFILLS
 from mirror.values.timestamp import month_start, of_instant
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, settings
@@ -294,6 +296,25 @@ def test_a_view_of_a_table_is_named_and_the_table_stays_whole() -> None:
             divide("transaction")
 
         assert divided() == []
+
+
+def test_an_index_of_a_divided_table_is_built_for_each_partition_and_goes_on_where_it_stopped() -> None:
+    (build,) = [each for each in BACKFILLS.values() if each.name == "synthetic_index"]
+    assert isinstance(build, IndexBuild)
+    valid = "select indisvalid from pg_index where indexrelid = to_regclass(%s)"
+    with own_database(divided=True), connection.cursor() as cursor:
+        before = shape("contract_log")
+        query(f"drop index {build.index}")
+        indexing.build(cursor, build.statement)
+        query(f"drop index {build.index}")
+        query(f"create index {build.index} on only {build.statement.partition(' on ')[2]}")
+        assert query(valid, build.index) == [(False,)]
+
+        indexing.build(cursor, build.statement)
+
+        assert query(valid, build.index) == [(True,)]
+        assert query("select count(*) from pg_inherits where inhparent = %s::regclass", build.index) == [(2,)]
+        assert shape("contract_log") == before
 
 
 def test_without_the_setting_nothing_is_divided_or_left_to_do() -> None:
