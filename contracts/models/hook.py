@@ -119,6 +119,8 @@ class HookStorage(models.Model):
         },
         noted={"restarted": "bool"},
         history=False,
+        # What a write does depends on whether the slot was freed before.
+        regroups=False,
     )
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id", "key")

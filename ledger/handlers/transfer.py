@@ -122,7 +122,5 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
         if not account:
             continue
         batch.mention(account)
-        change = batch.latest(Entity, account)
-        started = change.columns.get("stake_period_start") if change and change.since == at else None
-        if started is None or started < yesterday:
+        if "stake_period_start" not in batch.given(Entity, account, at):
             batch.change_entity(item, id=account, stake_period_start=yesterday)

@@ -96,7 +96,10 @@ class Batch(Rows):
     def add_block(self, **columns: Any) -> None:
         """Add the row of the block that was read (columns of `record_file`)."""
         row = self.insert(RecordFile, **columns)
-        self._completions += [partial(work, row) for work in self._of_block]
+        self._complete_later(row)
+
+    def _complete_later(self, block: dict[str, Any]) -> None:
+        self._completions += [partial(work, block) for work in self._of_block]
         self._of_block = []
 
     def shift_blocks(self, offset: int) -> None:
@@ -151,14 +154,21 @@ class Batch(Rows):
 
     def warning(self, item: RecordItem, problem: str) -> None:
         """Log something odd about an item that is no problem to anyone."""
-        log.warning("event=odd consensus_timestamp=%d problem=%r", item.consensus_timestamp, problem)
+        self.note(item.consensus_timestamp, problem, recoverable=False)
 
     def recoverable(self, item: RecordItem, problem: str) -> None:
         """Count and log a problem of one item that does not stop the stream.
 
         Errors: RecoverableError when the operator wants it to stop.
         """
-        self.recoverable_errors += 1
         if self.persist.halt_on_error:
             raise RecoverableError(problem)
-        log.error("event=recoverable consensus_timestamp=%d problem=%r", item.consensus_timestamp, problem)
+        self.note(item.consensus_timestamp, problem, recoverable=True)
+
+    def note(self, at: int, problem: str, *, recoverable: bool) -> None:
+        """Log what is odd about the item of a time (ns); count it if it is a problem."""
+        if recoverable:
+            self.recoverable_errors += 1
+            log.error("event=recoverable consensus_timestamp=%d problem=%r", at, problem)
+        else:
+            log.warning("event=odd consensus_timestamp=%d problem=%r", at, problem)

@@ -17,6 +17,10 @@ from dataclasses import dataclass, replace
 from django.db import connection, transaction
 
 from ledger.ingest import stored_network
+from ledger.ingest.ahead.questions import Touched
+from ledger.ingest.ahead.readers import Arrival, Readers
+from ledger.ingest.ahead.reading import Asked, ReadFile
+from ledger.ingest.ahead.taking import EntitiesInTurn, FilesInTurn, take
 from ledger.ingest.batch import Batch
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.computed.balance_snapshots import Snapshots
@@ -46,6 +50,8 @@ class Progress:
     # Files that a quorum signed, and all nodes that signed one.
     verified: int = 0
     signed_by: frozenset[int] = frozenset()
+    # Files that were taken as another process had read them ahead.
+    ahead: int = 0
     last: Position | None = None
     # The time of the last balance snapshot, or what stands for it (ns).
     snapshot: int | None = None
@@ -56,7 +62,8 @@ class Pipeline:
 
     `report` is called after every file and every commit. With `trust`, published files have to be signed by a
     quorum. With `start` (ns), a gap that ends there is allowed. `progress` is that of an earlier run, to be
-    added to; `committed` is the part of it that is stored for certain, however the run ends.
+    added to; `committed` is the part of it that is stored for certain, however the run ends. `readers` read
+    files on disk ahead.
     """
 
     def __init__(
@@ -68,6 +75,7 @@ class Pipeline:
         report: Callable[[Progress], None] | None = None,
         progress: Progress | None = None,
         stopping: threading.Event | None = None,
+        readers: Readers | None = None,
     ) -> None:
         self.progress = progress or Progress()
         self.committed = self._submitted = replace(self.progress)
@@ -75,8 +83,10 @@ class Pipeline:
         self._trust = trust
         self._start = start
         self._report = report or (lambda progress: None)
-        self._lookup = EntityLookup()
-        self._files = FileContents()
+        self._readers = readers
+        self._touched = Touched()
+        self._lookup = EntitiesInTurn(self._touched) if readers else EntityLookup()
+        self._files = FilesInTurn(self._touched) if readers else FileContents()
         self._loaded = LoadedFiles()
         self._persist = Persist()
         self._rows = FileRows()
@@ -111,11 +121,11 @@ class Pipeline:
                 self._writer.shutdown()
         return self.progress
 
-    def _load(self, files: Iterable[StreamFile | None]) -> None:
+    def _load(self, files: Iterable[StreamFile | None], *, ahead: bool = True) -> None:
         batch, loaded, start = self._new_batch(), list[StreamFile](), replace(self.progress)
         items = 0
         try:
-            for file in files:
+            for file, asked, read in self._arrivals(files, ahead=ahead):
                 if self._stopping.is_set():
                     break
                 if file is None:
@@ -123,7 +133,7 @@ class Pipeline:
                     self._submit(batch)
                     batch, loaded, start, items = self._new_batch(), [], replace(self.progress), 0
                     continue
-                taken = self._add_file(batch, file)
+                taken = self._add_file(batch, file, self._usable(asked, read))
                 if taken is None:
                     continue
                 loaded.append(file)
@@ -143,16 +153,41 @@ class Pipeline:
             self._finish_writing()
             self.progress = start
             if loaded:
-                self._load(loaded)
+                self._load(loaded, ahead=False)
             raise
         self._submit(batch)
         self._finish_writing()
 
+    def _arrivals(self, files: Iterable[StreamFile | None], *, ahead: bool) -> Iterator[Arrival]:
+        if self._readers and ahead:
+            return self._readers.arrivals(files, self._asked)
+        return map(Arrival, files)
+
+    def _asked(self, source: StreamFile) -> Asked | None:
+        """Return by what a file is to be read ahead, None for one that the stream has passed."""
+        if self.progress.last and self.progress.last.reaches(source):
+            return None
+        try:
+            return Asked(self._touched.committed, self._trust.quorum() if self._trust else None)
+        except IngestError:
+            # The file in its turn says so.
+            return None
+
+    def _usable(self, asked: Asked | None, read: ReadFile | None) -> ReadFile | None:
+        """Return the file as it was read ahead, unless the files before it have changed what it relied on."""
+        if asked is None or read is None:
+            return None
+        if self._trust and asked.quorum is not self._trust.quorum():
+            return None
+        self._touched.forget(asked.committed)
+        return None if self._touched.since(asked.committed, read.questions) else read
+
     def _new_batch(self) -> Batch:
         return Batch(self._lookup, self._persist, self._files)
 
-    def _add_file(self, batch: Batch, source: StreamFile) -> int | None:
-        """Add the rows of a file. Return the number of its transactions, None when it is loaded already.
+    def _add_file(self, batch: Batch, source: StreamFile, read: ReadFile | None) -> int | None:
+        """Add the rows of a file, which may have been read ahead. Return the number of its transactions, None
+        when it is loaded already.
 
         A file that lies before the last one loaded is refused. Only the next file of the chain may begin
         before the last one ends: in blocks, transactions need not be in the order of their times.
@@ -162,9 +197,9 @@ class Pipeline:
             self.progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
-        if self._trust:
+        if self._trust and not read:
             source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
-        file = source.record_file()
+        file = read.file if read else source.record_file()
         if last:
             if file.consensus_start <= last.consensus_end or last.reaches(source):
                 if self._loaded.has_content(file, last):
@@ -176,18 +211,24 @@ class Pipeline:
                 last.require_next(file)
             batch.shift_blocks(provisional_offset(file, last))
         index = block_number(file, last)
-        items = self._rows.add(batch, source, file, index=index, load_start=load_start)
+        if read:
+            take(batch, read, index=index)
+            self.progress.ahead += 1
+            self._nodes_change = self._trust is not None and read.changes_nodes
+        else:
+            items = self._rows.add(batch, source, file, index=index, load_start=load_start)
+            self._nodes_change = self._trust is not None and any(map(changes_nodes, items))
         self.progress.snapshot = self._snapshots.after(batch, file.consensus_end, self.progress.snapshot)
         batch.end_file()
+        count, signed_by = (read.count, read.signed_by) if read else (file.count, source.signed_by)
         self.progress.last = Position.after(file, index)
         self.progress.files += 1
-        self.progress.transactions += file.count
+        self.progress.transactions += count
         self.progress.bytes += file.size
-        if source.signed_by:
+        if signed_by:
             self.progress.verified += 1
-            self.progress.signed_by |= frozenset(source.signed_by)
-        self._nodes_change = self._trust is not None and any(map(changes_nodes, items))
-        return file.count
+            self.progress.signed_by |= frozenset(signed_by)
+        return count
 
     def _starts_anew(self, last: Position, source: StreamFile) -> bool:
         return self._start is not None and last.consensus_end < self._start <= source.instant
@@ -196,6 +237,7 @@ class Pipeline:
         """Hand a batch to the writer once the one before is committed."""
         self._finish_writing()
         self._files.submitted()
+        self._touched.submit()
         if len(batch) and self._writer:
             self._submitted = replace(self.progress)
             self._writing = self._writer.submit(_write, batch)
@@ -204,6 +246,7 @@ class Pipeline:
         if self._writing:
             writing, self._writing = self._writing, None
             writing.result()
+            self._touched.commit()
             self.committed = self._submitted
             self._report(self.progress)
 

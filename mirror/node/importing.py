@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ledger.ingest.ahead.readers import Readers
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
@@ -23,6 +24,7 @@ def import_files(
     server: Server | None,
     *,
     allow_gap: bool,
+    readers: Readers | None = None,
 ) -> Progress:
     """Load the files that are not loaded yet, until `stopping` is set; status names them by `source`.
 
@@ -30,6 +32,8 @@ def import_files(
     StreamFileError.
     """
     done = Progress()
+    if readers:
+        source = f"{source} (read by {len(readers.processes)} processes)"
 
     def load() -> None:
         nonlocal done
@@ -47,6 +51,7 @@ def import_files(
                 # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),
                 stopping=stopping,
+                readers=readers,
             )
             try:
                 done = pipeline.run(files)

@@ -70,8 +70,9 @@ def main() -> None:
             print(f"  {whole:.1f} s with the start of the process and the migration's check")
             parsing = _parse(folder / "stream")
             copying = _copy(folder / "data", folder / "rows")
-        print(f"reference loads: parsing {parsing:.2f} s, COPY {copying:.2f} s, sum {parsing + copying:.2f} s")
-        print(f"loading takes {loaded / (parsing + copying):.2f} times the sum")
+        total = parsing + copying
+        print(f"reference loads: parsing {parsing:.2f} s, COPY {copying:.2f} s, sum {total:.2f} s")
+        print(f"loading takes {loaded / total:.2f} times the sum")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -33,10 +33,14 @@ class EvmAddresses:
         """Fill in the stored addresses, before anything of the batch is written."""
         if not self._wanted:
             return
-        accounts = list({account for _, _, account in self._wanted})
-        cursor.execute(
-            "select id, evm_address from entity where id = any(%s) and evm_address is not null", [accounts]
-        )
-        addresses = {entity: bytes(address).lstrip(b"\0") for entity, address in cursor.fetchall()}
+        addresses = self._addresses(cursor, {account for _, _, account in self._wanted})
         for row, column, account in self._wanted:
             row[column] = addresses.get(account, row[column])
+
+    def _addresses(self, cursor: CursorWrapper, accounts: set[int]) -> dict[int, bytes]:
+        """Return the stored addresses of those accounts that have one."""
+        cursor.execute(
+            "select id, evm_address from entity where id = any(%s) and evm_address is not null",
+            [list(accounts)],
+        )
+        return {entity: bytes(address).lstrip(b"\0") for entity, address in cursor.fetchall()}

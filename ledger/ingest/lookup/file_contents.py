@@ -75,11 +75,14 @@ class FileContents:
         starts = [index for index, chunk in enumerate(chunks) if chunk.starts]
         if starts:
             return b"".join(chunk.data for chunk in chunks[starts[-1] :])
-        with connection.cursor() as cursor:
-            before = chunks[0].consensus_timestamp if chunks else at
-            cursor.execute(_STORED, [file, before, file, before])
-            stored = [bytes(row[0]) for row in cursor.fetchall()]
+        stored = self._stored(file, chunks[0].consensus_timestamp if chunks else at)
         return b"".join([*stored, *(chunk.data for chunk in chunks)]) if stored else None
+
+    def _stored(self, file: int, before: int) -> list[bytes]:
+        """Return the stored parts of the content before a time (ns)."""
+        with connection.cursor() as cursor:
+            cursor.execute(_STORED, [file, before, file, before])
+            return [bytes(row[0]) for row in cursor.fetchall()]
 
 
 def _of_user(file: int) -> bool:

@@ -36,6 +36,10 @@ class LocalBlockFile(StreamFile):
         """The time of the block (ns), for which it has to be read."""
         return read_block_time(self.path.as_posix(), self._read())
 
+    @property
+    def stored_bytes(self) -> int:
+        return 0 if self.file else stored_bytes(self.path)
+
     def record_file(self) -> RecordFile:
         return self.file or read_block_file(self.path.as_posix(), self._read())
 
@@ -55,6 +59,14 @@ class LocalBlockFile(StreamFile):
             return self.path.read_bytes()
         except OSError as error:
             raise StreamFileError(self.name, 0, f"cannot be read: {error.strerror}") from error
+
+
+def stored_bytes(path: Path) -> int:
+    """Return the size of a file; 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def block_file(path: Path) -> LocalBlockFile:

@@ -21,7 +21,7 @@ from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, Votes
-from ledger.stream.source.blocks import LocalBlockFile, block_file, blocks_below
+from ledger.stream.source.blocks import LocalBlockFile, block_file, blocks_below, stored_bytes
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, read_verified
 
 _ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
@@ -54,6 +54,10 @@ class LocalRecordFile(StreamFile):
 
     number = None
     signed_by = ()
+
+    @property
+    def stored_bytes(self) -> int:
+        return stored_bytes(self.path)
 
     def read(self) -> bytes:
         return _content(self.path)

@@ -34,6 +34,11 @@ class StreamFile(ABC):
         """The time of the first transaction (ns)."""
         return names.parse(self.name).instant
 
+    @property
+    def stored_bytes(self) -> int:
+        """The size of a file on disk, which any process can read; 0 for one that is in memory."""
+        return 0
+
     @abstractmethod
     def record_file(self) -> RecordFile:
         """Read the file. Errors: StreamFileError."""

@@ -69,6 +69,9 @@ SETTINGS = (
             "Consensus timestamps, such as 1700000000.000000001, of transactions that stop the stream "
             "because of a defect of this node. Only the transaction and its hbar transfers are stored, and "
             "`manage.py status` keeps saying so."),
+    Setting("importer.parser.processes", 0,
+            "Processes that read, verify and turn into rows the files of `manage.py ingest PATH` ahead of "
+            "their turn; 1 leaves it all to the loader, 0 is one for each core.", low=0, high=64),
     Setting("importer.parser.record.batch.maxItems", 20_000,
             "Transactions of consecutive files that are committed together while catching up.", low=1,
             high=1_000_000),

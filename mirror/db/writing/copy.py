@@ -1,13 +1,21 @@
 """Binary COPY of rows into tables, the fastest way into PostgreSQL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.db import models
+from django.db.backends.postgresql.psycopg_any import get_adapters_template
 from django.db.backends.utils import CursorWrapper
+
+# The public way to write a row needs a connection in the middle of a COPY; processes that have none encode
+# rows, too.
+from psycopg._copy_base import format_row_binary
+from psycopg.adapt import Transformer
+from psycopg.pq import Format
 
 # The types that COPY sends, by column type: domains and enums as their base type.
 _WIRE_TYPES = {
@@ -28,6 +36,10 @@ _WIRE_TYPES = {
     "timestamp with time zone": "timestamptz",
 }
 
+# What binary COPY begins and ends with.
+_SIGNATURE, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+_PIECE_BYTES = 1 << 17
+
 
 @dataclass(frozen=True)
 class Column:
@@ -37,6 +49,22 @@ class Column:
     type: str
     default: Any
     length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRows:
+    """So many rows of a table as binary COPY sends them, in one piece.
+
+    `days` are those of the rows (since the epoch), where the table is divided by time on request.
+    """
+
+    count: int
+    data: bytes
+    days: frozenset[int] = frozenset()
+
+
+# A row's values in the order of the columns; or rows that are encoded.
+Row = Sequence[Any] | EncodedRows
 
 
 @cache
@@ -56,16 +84,37 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def copy_rows(
-    cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]]
-) -> None:
-    """Append `rows`, whose values are in the order of `columns`, to `table`."""
+def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]) -> None:
+    """Append `rows` to `table`."""
     names = psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(c.name) for c in columns)
     statement = psycopg.sql.SQL("copy {} ({}) from stdin (format binary)").format(
         psycopg.sql.Identifier(table), names
     )
     with cursor.copy(statement) as copy:
-        copy.set_types([c.type for c in columns])
-        write = copy.write_row
-        for row in rows:
-            write(row)
+        copy.write(_SIGNATURE)
+        for piece in _pieces(columns, rows):
+            copy.write(piece)
+        copy.write(_END)
+
+
+def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | bytearray]:
+    transformer, out = row_transformer(columns), bytearray()
+    for row in rows:
+        if row.__class__ is EncodedRows:
+            yield out
+            yield row.data
+            out = bytearray()
+            continue
+        format_row_binary(row, transformer, out)
+        if len(out) > _PIECE_BYTES:
+            yield out
+            out = bytearray()
+    yield out
+
+
+def row_transformer(columns: Sequence[Column]) -> Any:
+    """Return what turns the values of these columns into bytes, without a connection."""
+    transformer = Transformer(get_adapters_template(settings.USE_TZ, None))
+    types = psycopg.adapters.types
+    transformer.set_dumper_types([types.get_oid(column.type) for column in columns], Format.BINARY)
+    return transformer

@@ -6,14 +6,16 @@ others cost a savepoint per table.
 """
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import psycopg
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
+from psycopg._copy_base import format_row_binary
 
-from mirror.db.writing.copy import Column, copy_rows
+from mirror.db.writing.copy import Column, EncodedRows, Row, copy_rows, row_transformer
 
 log = logging.getLogger(__name__)
 
@@ -21,8 +23,6 @@ log = logging.getLogger(__name__)
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 _REFUSED = (psycopg.DataError, psycopg.errors.UniqueViolation, OverflowError)
 _KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass"
-
-Row = Sequence[Any]
 
 
 def copy_fitting(
@@ -41,7 +41,7 @@ def copy_fitting(
     except _REFUSED as error:
         _raise_if_loaded_twice(cursor, error)
         log.warning("event=fit table=%s problem=%r", table, str(error).partition("\n")[0])
-    fitting = [fit(row, columns) for row in rows()]
+    fitting = [row if isinstance(row, EncodedRows) else fit(row, columns) for row in rows()]
     try:
         with transaction.atomic(using=cursor.db.alias):
             copy_rows(cursor, table, columns, fitting)
@@ -63,17 +63,55 @@ def _insert_first_of_each(
 ) -> None:
     names = ", ".join(f'"{column.name}"' for column in columns)
     cursor.execute(
-        f"create temporary table fitting on commit drop as select {names}, 0 as row from {table} with no data"
+        f"create temporary table fitting on commit drop as select {names} from {table} with no data; "
+        "alter table fitting add row bigint generated always as identity"
     )
-    numbered = ([*row, number] for number, row in enumerate(rows))
-    copy_rows(cursor, "fitting", [*columns, Column("row", "int4", 0)], numbered)
+    copy_rows(cursor, "fitting", columns, rows)
     cursor.execute(
         f"insert into {table} ({names}) select {names} from fitting order by row on conflict do nothing"
     )
     cursor.execute("drop table fitting")
 
 
-def fit(row: Row, columns: Sequence[Column]) -> list[Any]:
+class Encoder:
+    """Encodes rows of one table, each as its columns can hold it."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._transformer = row_transformer(columns)
+        self._texts = [
+            (index, column.length or sys.maxsize)
+            for index, column in enumerate(columns)
+            if column.type == "text"
+        ]
+        self._json = [index for index, column in enumerate(columns) if column.type == "jsonb"]
+
+    def encode(self, rows: Iterable[Any]) -> EncodedRows:
+        """Encode rows, whose values are in the order of the columns."""
+        out, transformer = bytearray(), self._transformer
+        count = 0
+        for row in rows:
+            count += 1
+            if self._may_not_fit(row):
+                row = fit(row, self._columns)
+            end = len(out)
+            try:
+                format_row_binary(row, transformer, out)
+            except _REFUSED:
+                del out[end:]
+                format_row_binary(fit(row, self._columns), transformer, out)
+        return EncodedRows(count, bytes(out))
+
+    def _may_not_fit(self, row: Sequence[Any]) -> bool:
+        """Tell if only the server would refuse a value: text that is too long or has a NUL character."""
+        for index, length in self._texts:
+            value = row[index]
+            if isinstance(value, str) and (len(value) > length or "\0" in value):
+                return True
+        return any(row[index] is not None for index in self._json)
+
+
+def fit(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:
     """Return the row with every value as its column can hold it."""
     return [
         _fit(value, column.type)[: column.length] if isinstance(value, str) else _fit(value, column.type)

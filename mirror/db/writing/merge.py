@@ -9,7 +9,7 @@ version of a row in a batch are applied to the stored row before it is closed. I
 only those in the file of its first version count.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -57,6 +57,7 @@ class MergeRule:
     its file; each with its name in `noted`.
     noted: columns of the staging table alone, with types, that `fold` or `carried` fill for `expressions`.
     history: whether there are versions; if not, every change is silent and creates what is not stored.
+    regroups: whether silent changes may be folded into each other first, and then into those before them.
     """
 
     key: tuple[str, ...]
@@ -70,6 +71,7 @@ class MergeRule:
     carried: Mapping[str, str] = field(default_factory=dict)
     noted: Mapping[str, str] = field(default_factory=dict)
     history: bool = True
+    regroups: bool = True
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         """Apply a silent change to the change before it."""
@@ -134,9 +136,10 @@ class Pending:
         # Changes of objects whose stored row decides whether the first of them takes effect.
         self.undecided: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
 
-    def latest(self, key: Any) -> Change | None:
-        """Return the last version in this batch, else the silent changes so far."""
-        return self._latest.get(key) or self._of_file.get(key) or self.silent.get(key)
+    def given(self, key: Any, at: int) -> Collection[str]:
+        """Return the columns that versions from `at` on gave the object; none without such a version."""
+        latest = self._latest.get(key)
+        return latest.given if latest and latest.since == at else ()
 
     def __len__(self) -> int:
         own = len(self._of_file) if self._rule.carried else 0

@@ -5,7 +5,8 @@ COPY into a staging table and at most two statements. No statement is run per ro
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 
 from mirror.db.partitions.catalogue import TIME
 from mirror.db.tables import GrowingTable
-from mirror.db.writing.copy import Column, columns_of
+from mirror.db.writing.copy import Column, EncodedRows, Row, columns_of
 from mirror.db.writing.fitting import copy_fitting
 from mirror.db.writing.merge import Change, Merge, MergeRule, Pending
 from mirror.values.timestamp import NANOS_PER_DAY
@@ -22,24 +23,38 @@ from mirror.values.timestamp import NANOS_PER_DAY
 Work = Callable[[CursorWrapper, list[Any]], None]
 
 
+# The columns of a change and since when they hold; the last says that it establishes the object.
+Recorded = tuple[int | None, dict[str, Any], bool]
+
+
+@dataclass(slots=True)
+class Part:
+    """The rows and changes of a file between two barriers, and the barrier at their end."""
+
+    rows: dict[type[models.Model], EncodedRows] = field(default_factory=dict)
+    changes: dict[type[models.Model], list[Recorded]] = field(default_factory=dict)
+    afterwards: dict[Work, list[Any]] = field(default_factory=dict)
+    barrier: Callable[[CursorWrapper], None] | None = None
+
+
 class _Segment:
-    """Rows between two barriers."""
+    """Rows between two barriers. Those of files that were read elsewhere are encoded."""
 
     def __init__(self) -> None:
-        self.inserted: dict[type[models.Model], list[dict[str, Any]]] = {}
+        self.inserted: dict[type[models.Model], list[dict[str, Any] | EncodedRows]] = {}
         self.pending: dict[type[models.Model], Pending] = {}
         self.afterwards: dict[Work, list[Any]] = {}
         self.barrier: Callable[[CursorWrapper], None] | None = None
 
     def __len__(self) -> int:
-        return sum(map(len, self.inserted.values())) + sum(map(len, self.pending.values()))
+        return sum(map(_count, self.inserted.values())) + sum(map(len, self.pending.values()))
 
     def write(self, cursor: CursorWrapper) -> None:
         for model, pending in self.pending.items():
             _write_changes(cursor, model, pending)
         for model, rows in self.inserted.items():
             columns = columns_of(model)
-            copy_fitting(cursor, model._meta.db_table, columns, partial(_values, columns, rows))
+            copy_fitting(cursor, model._meta.db_table, columns, partial(row_values, columns, rows))
         for work, noted in self.afterwards.items():
             work(cursor, noted)
         if self.barrier:
@@ -73,12 +88,39 @@ class Rows:
         try:
             pending = self._pending[model]
         except KeyError:
-            pending = self._pending[model] = Pending(_rule(model), self._of_file.get(model))
+            pending = self._start_changes(model)
         pending.add(columns, since)
 
     def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
         """Start a version of an object unless it exists (the rule's `present`)."""
-        self._pending.setdefault(model, Pending(_rule(model))).establish(columns, since)
+        self._changes_of(model).establish(columns, since)
+
+    def _changes_of(self, model: type[models.Model]) -> Pending:
+        pending = self._pending.get(model)
+        return self._start_changes(model) if pending is None else pending
+
+    def _start_changes(self, model: type[models.Model]) -> Pending:
+        changes = self._pending[model] = self._new_changes(_rule(model), self._of_file.get(model))
+        return changes
+
+    def _new_changes(self, rule: MergeRule, earlier: dict[Any, Change] | None) -> Pending:
+        return Pending(rule, earlier)
+
+    def add_part(self, part: Part) -> None:
+        """Add rows and changes of the file being read, which were recorded elsewhere."""
+        for model, changes in part.changes.items():
+            pending = self._changes_of(model)
+            for since, columns, establishes in changes:
+                if establishes and since is not None:
+                    pending.establish(columns, since)
+                else:
+                    pending.add(columns, since)
+        for model, rows in part.rows.items():
+            self._inserted.setdefault(model, []).append(rows)
+        for work, noted in part.afterwards.items():
+            self._segments[-1].afterwards.setdefault(work, []).extend(noted)
+        if part.barrier:
+            self.barrier(part.barrier)
 
     def afterwards(self, work: Work, noted: Any) -> None:
         """Do `work` once, with everything noted for it, when all up to the next barrier is written.
@@ -102,24 +144,27 @@ class Rows:
         for pending in self._pending.values():
             pending.end_file()
 
-    def latest(self, model: type[models.Model], key: Any) -> Change | None:
-        """Return the last change to the object `key` since the last barrier, or None."""
+    def given(self, model: type[models.Model], key: Any, at: int) -> Collection[str]:
+        """Return the columns that versions from `at` on gave the object `key` since the last barrier."""
         pending = self._pending.get(model)
-        return pending.latest(key) if pending else None
+        return () if pending is None else pending.given(key, at)
 
     def inserted(self, model: type[models.Model]) -> Iterator[dict[str, Any]]:
         """Yield the rows that this batch inserts into the model's table so far, last first."""
         for segment in reversed(self._segments):
-            yield from reversed(segment.inserted.get(model, ()))
+            for row in reversed(segment.inserted.get(model, ())):
+                if isinstance(row, dict):
+                    yield row
 
     def days(self) -> set[int]:
         """Return the days (since the epoch) of the rows for tables that are divided by time on request."""
         return {
-            row[TIME] // NANOS_PER_DAY
+            day
             for segment in self._segments
             for model, rows in segment.inserted.items()
             if issubclass(model, GrowingTable)
             for row in rows
+            for day in (row.days if isinstance(row, EncodedRows) else (row[TIME] // NANOS_PER_DAY,))
         }
 
     def counts(self) -> Counter[str]:
@@ -127,7 +172,7 @@ class Rows:
         counts = Counter[str]()
         for segment in self._segments:
             for model, rows in segment.inserted.items():
-                counts[model._meta.db_table] += len(rows)
+                counts[model._meta.db_table] += _count(rows)
         return counts
 
     def noted(self) -> Iterator[Any]:
@@ -145,9 +190,17 @@ class Rows:
             segment.write(cursor)
 
 
-def _values(columns: Iterable[Column], rows: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
+def _count(rows: Iterable[dict[str, Any] | EncodedRows]) -> int:
+    return sum(row.count if isinstance(row, EncodedRows) else 1 for row in rows)
+
+
+def row_values(columns: Iterable[Column], rows: Iterable[dict[str, Any] | EncodedRows]) -> Iterator[Row]:
+    """Yield the values of each row in the order of the columns; encoded rows as they are."""
     defaults = [(column.name, column.default) for column in columns]
-    return ([row.get(name, default) for name, default in defaults] for row in rows)
+    return (
+        row if isinstance(row, EncodedRows) else [row.get(name, default) for name, default in defaults]
+        for row in rows
+    )
 
 
 def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from ledger.ingest import filters, pipeline
+from ledger.ingest.ahead.readers import readers_for
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.trust import Trust
@@ -116,6 +117,8 @@ class Command(BaseCommand):
         began = time.monotonic()
         try:
             with (
+                # Before anything starts a thread: the readers are copies of this process.
+                readers_for(sum(file.stored_bytes for file in files)) as readers,
                 database.ready(self.stdout.write) as server,
                 shown("Loading", len(files), self.stdout.write) as display,
             ):
@@ -130,6 +133,7 @@ class Command(BaseCommand):
                     signals.stop_event(),
                     server,
                     allow_gap=options["allow_gap"],
+                    readers=readers,
                 )
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error

@@ -1,0 +1,59 @@
+"""Files that were read ahead, taken in their turn."""
+
+from ledger.ingest.ahead.questions import Question, Touched, about_file
+from ledger.ingest.ahead.reading import ReadFile
+from ledger.ingest.batch import Batch
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.file_contents import Chunk, FileContents
+from ledger.models import RecordFile
+
+
+class EntitiesInTurn(EntityLookup):
+    """Entities at the item being read; notes what readers that are ahead may not know."""
+
+    def __init__(self, touched: Touched) -> None:
+        super().__init__()
+        self._touched = touched
+
+    def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
+        questions: list[Question] = [name for name in (alias, evm_address) if name]
+        if evm_address or entity in self._deleted:
+            questions.append(entity)
+        self._touched.add(questions)
+        super().remember(entity, alias=alias, evm_address=evm_address)
+
+    def delete(self, entity: int) -> None:
+        self._touched.add((entity,))
+        super().delete(entity)
+
+
+class FilesInTurn(FileContents):
+    """Contents of files at the item being read; notes what readers that are ahead may not know."""
+
+    def __init__(self, touched: Touched) -> None:
+        super().__init__()
+        self._touched = touched
+
+    def add(self, file: int, chunk: Chunk) -> None:
+        self._touched.add((about_file(file),))
+        super().add(file, chunk)
+
+
+def take(batch: Batch, read: ReadFile, *, index: int) -> None:
+    """Add a file to a batch as the block `index`."""
+    for entity, alias, evm_address, deleted in read.entities:
+        if deleted:
+            batch.lookup.delete(entity)
+            continue
+        batch.lookup.remember(entity, alias=alias, evm_address=evm_address)
+        if evm_address:
+            batch.evm_addresses.created(entity, evm_address)
+    for file, chunk in read.chunks:
+        batch.files.add(file, chunk)
+    for recoverable, at, problem in read.problems:
+        batch.note(at, problem, recoverable=recoverable)
+    for part in read.parts:
+        batch.add_part(part)
+    for work in read.after_file:
+        batch.after_file(work)
+    batch.insert(RecordFile, **(read.block | {"index": index}))
