@@ -72,7 +72,10 @@ class HookStorageParameters(NewerParameterSet):
 
 
 # QUERY
-def slots(parameters: HookStorageParameters, query: Query, owner_id: int, hook_id: int) -> list[Slot]:
+def slots(
+    parameters: HookStorageParameters, query: Query, owner_id: int, hook_id: int
+) -> tuple[list[Slot], bytes | None]:
+    """Return a page of slots, and the key after which it continues if it came to no end."""
     found = Bounds.of(parameters.key)
     if not parameters.timestamp:
         return queries.storage_now(
@@ -207,10 +210,13 @@ class HookStorage(NewerOfAccount):
 
     def read(self, parameters: HookStorageParameters, account: AccountName, hook_id: int) -> Response:
         owner_id = newer_account_id(account)
-        rows = [slot_json(slot) for slot in slots(parameters, self.query, owner_id, hook_id)]
+        found, seen_until = slots(parameters, self.query, owner_id, hook_id)
+        rows = [slot_json(slot) for slot in found]
         # The link always has the limit, as often as the request.
         if not any(text.strip() for text in parameters.texts.get("limit", ())):
             parameters.texts["limit"] = [str(parameters.limit)]
+        if seen_until is not None:
+            self.continue_after(key=_hex_word(seen_until))
         # `page` fills in the links, which stand before the owner here.
         before = {"hook_id": hook_id, "links": None, "owner_id": entity_id.text(owner_id)}
         return self.page("storage", rows, before=before)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
-from contracts.queries.logs import Log
+from contracts.queries.logs import Log, Selection
 from ledger.api.names.contracts import OfContract, known_contract
 from ledger.api.timestamp_ranges import bound, check_closed, nanoseconds
 from mirror.db.bounds import Bounds
@@ -31,6 +31,8 @@ from mirror.rest.parameters.types import (
 from mirror.values import entity_id, timestamp
 from mirror.values.shapes import EntityId, Hex, Int32, Int64, Page, Timestamp
 
+# The largest index that a log can have.
+_LAST_INDEX = (1 << 31) - 1
 _TOPICS = ("topic0", "topic1", "topic2", "topic3")
 
 
@@ -78,12 +80,12 @@ def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
 # QUERY
 def log_rows(
     parameters: LogsOfContractParameters, bounds: PairBounds, query: Query, contract_id: int | None = None
-) -> list[Log]:
+) -> tuple[list[Log], int | None]:
+    """Return a page of logs, and the time after which it continues if it came to no end."""
     return queries.logs(
         bounds,
         query,
-        contract_id=contract_id,
-        topics=topics_of(parameters),
+        Selection(contract_id, topics_of(parameters)),
         longest_block=nanoseconds("rest.query.maxRecordFileCloseInterval"),
     )
 
@@ -124,7 +126,18 @@ def paging_of(parameters: LogsOfContractParameters) -> dict[str, str]:
     return {"index": "index"}
 
 
-class Logs(ReadView):
+class LogsView(ReadView):
+    """A list of logs."""
+
+    def logs(self, rows: list[Log], seen_until: int | None) -> Response:
+        """Answer a page; if it came to no end, the next one has what is after all logs of a time."""
+        if seen_until is not None:
+            last_index = 0 if self.query.descending else _LAST_INDEX
+            self.continue_after(timestamp=timestamp.text(seen_until), index=last_index)
+        return self.page("logs", [full_log_json(row) for row in rows])
+
+
+class Logs(LogsView):
     """List the logs of all contracts."""
 
     parameters, max_age, answers = LogsParameters, 10, LogsJson
@@ -140,10 +153,10 @@ class Logs(ReadView):
         timestamps, continue_at = bound(bounds.first, descending=self.query.descending)
         if continue_at is not None:
             bounds = _up_to(timestamps, bounds, descending=self.query.descending)
-        rows = log_rows(parameters, bounds, self.query)
-        if continue_at is not None and len(rows) < self.query.limit:
+        rows, seen_until = log_rows(parameters, bounds, self.query)
+        if seen_until is None and continue_at is not None and len(rows) < self.query.limit:
             self.continue_after(timestamp=timestamp.text(continue_at), index=0)
-        return self.page("logs", [full_log_json(row) for row in rows])
+        return self.logs(rows, seen_until)
 
     def _of_transaction(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:
         digest = bytes.fromhex(parameters.transaction_hash[0].value)
@@ -158,7 +171,7 @@ def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairB
     return PairBounds(timestamps, cut)
 
 
-class LogsOfContract(OfContract):
+class LogsOfContract(LogsView, OfContract):
     """List the logs of one contract."""
 
     parameters, answers = LogsOfContractParameters, LogsJson
@@ -167,5 +180,6 @@ class LogsOfContract(OfContract):
         bounds = log_bounds(parameters)
         self.paging = paging_of(parameters)
         contract_id = known_contract(contract)
-        rows = [] if contract_id is None else log_rows(parameters, bounds, self.query, contract_id)
-        return self.page("logs", [full_log_json(row) for row in rows])
+        if contract_id is None:
+            return self.logs([], None)
+        return self.logs(*log_rows(parameters, bounds, self.query, contract_id))

@@ -38,6 +38,7 @@ from mirror import config
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
+from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
 from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
@@ -207,16 +208,24 @@ def _at(timestamps: Bounds) -> Where:
     )
 
 
-def senders_of(parameters: ResultsParameters) -> list[Comparison]:
-    """Return the senders with encoded ids in place of addresses. Errors: NotFound for an unknown address."""
+def senders_of(parameters: ResultsParameters) -> Bounds | None:
+    """Return the senders, None if any will do. Errors: NotFound for an unknown address."""
+    if not parameters.sender:
+        return None
     addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
     ids = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in ids for address in addresses):
         raise NotFound
-    return [
+    return Bounds.of(
         Comparison(operator, only(ids[bytes(name)]) if isinstance(name, EvmAddress) else name)
         for operator, name in parameters.sender
-    ]
+    )
+
+
+def part_at_once(senders: queries.Senders) -> float:
+    """Return the part of the time budget that a list may take before it is read in windows."""
+    # Only calls of other contracts, or senders that are hard to find, let a list take long.
+    return WHOLE if senders is None else AT_ONCE
 
 
 class ResultsOfContractJson(shapes.Page):
@@ -282,10 +291,21 @@ class ResultsOfContract(OfContract):
             return self.page("results", [])
         senders = senders_of(parameters)
         timestamps = timestamps_of(parameters)
-        rows = []
-        if timestamps is not None and not timestamps.empty:
-            # The id 0 names no contract, so the list is of all results.
-            rows = queries.results(narrowed(self.query, timestamps, contract_id or None), senders)
+        if timestamps is None or timestamps.empty:
+            return self.page("results", [])
+        # The id 0 names no contract, so the list is of all results.
+        of_contract = contract_id or None
+        chosen = queries.existing(senders, of_contract)
+        rows, seen_until = walk(
+            lambda times: queries.results(narrowed(self.query, times, of_contract), chosen),
+            timestamps,
+            self.query,
+            ends=queries.first_and_last,
+            first=FIRST_NANOS,
+            at_once=part_at_once(chosen),
+        )
+        if seen_until is not None:
+            self.continue_after(timestamp=timestamp.text(seen_until))
         return self.page("results", [base_json(row) for row in rows])
 
 
@@ -303,11 +323,25 @@ class Results(ReadView):
             return self.page("results", [])
         timestamps, continue_at = bound(timestamps, descending=self.query.descending)
         longest_block = nanoseconds("rest.query.maxRecordFileCloseInterval")
-        query = narrowed(self.query, timestamps)
-        synthetic = synthetic_of(parameters, query, timestamps)
-        rows = queries.full_results(query, senders, synthetic=synthetic, longest_block=longest_block)
-        if continue_at is not None and len(rows) < self.query.limit:
-            self.continue_after(timestamp=timestamp.text(continue_at))
+        chosen = queries.existing(senders)
+
+        def read(times: Bounds) -> list[Result]:
+            query = narrowed(self.query, times)
+            synthetic = synthetic_of(parameters, query, times)
+            return queries.full_results(query, chosen, synthetic=synthetic, longest_block=longest_block)
+
+        rows, seen_until = walk(
+            read,
+            timestamps,
+            self.query,
+            ends=queries.first_and_last,
+            first=FIRST_NANOS,
+            at_once=part_at_once(chosen),
+        )
+        if seen_until is None and len(rows) < self.query.limit:
+            seen_until = continue_at
+        if seen_until is not None:
+            self.continue_after(timestamp=timestamp.text(seen_until))
         form = form_of(rows, parameters.hbar)
         return self.page("results", [full_json(row, form) for row in rows])
 

@@ -34,12 +34,15 @@ class StateParameters(ParameterSet):
 
 
 # QUERY
-def state_rows(contract_id: int, parameters: StateParameters, query: Query) -> list[Slot]:
+def state_rows(
+    contract_id: int, parameters: StateParameters, query: Query
+) -> tuple[list[Slot], bytes | None]:
+    """Return a page of slots, and the slot after which it continues if it came to no end."""
     if not parameters.timestamp:
         padded = [
             Comparison(operator, slot.to_bytes(_WORD_LENGTH, "big")) for operator, slot in parameters.slot
         ]
-        return queries.slots(contract_id, query.filter(compare("slot", padded)))
+        return queries.slots(contract_id, query.filter(compare("slot", padded))), None
     stripped = [Comparison(operator, formats.stripped(slot)) for operator, slot in parameters.slot]
     # The state at an equal time is what was written by then.
     times = [Comparison("lte" if operator == "eq" else operator, at) for operator, at in parameters.timestamp]
@@ -91,5 +94,7 @@ class State(OfContract):
             return self.page("state", [])
         if parameters.timestamp:
             self.pagination_class = ChangesPagination
-        rows = state_rows(contract_id, parameters, self.query)
+        rows, seen_until = state_rows(contract_id, parameters, self.query)
+        if seen_until is not None:
+            self.continue_after(slot=formats.word(seen_until))
         return self.page("state", [slot_json(slot, contract_id) for slot in rows])

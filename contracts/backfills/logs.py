@@ -55,7 +55,8 @@ TOPIC_INDEXES = [
         name=f"{topic}_index",
         index=f"contract_log__{topic}_timestamp",
         statement=f"create index concurrently contract_log__{topic}_timestamp on contract_log "
-        f"(substring({topic}, 1, 8), consensus_timestamp, index) where {topic} is not null",
+        f"(substring({topic}, 1, 8), consensus_timestamp, index) "
+        f"where substring({topic}, 1, 8) is not null",
     )
     for topic in ("topic0", "topic1", "topic2", "topic3")
 ]

@@ -1,5 +1,6 @@
 from django.db import migrations, models
 from django.db.models.functions import Substr
+from django.db.models.lookups import IsNull
 
 import mirror.db.indexes
 from mirror.db.operations import AddIndexOrBackfill
@@ -18,7 +19,7 @@ class Migration(migrations.Migration):
                 Substr(topic, 1, 8),
                 models.F("consensus_timestamp"),
                 models.F("index"),
-                condition=models.Q((f"{topic}__isnull", False)),
+                condition=models.Q(IsNull(Substr(topic, 1, 8), False)),
                 name=f"contract_log__{topic}_timestamp",
             ),
             backfill=f"{topic}_index",

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Substr
+from django.db.models.lookups import IsNull
 
 from mirror.db import fields
 from mirror.db.indexes import Index
@@ -12,11 +13,13 @@ TOPIC_PREFIX = 8
 
 
 def _topic_index(topic: str) -> Index:
+    # The condition names the same bytes: PostgreSQL takes no comparison of the whole topic for it.
+    prefix = Substr(topic, 1, TOPIC_PREFIX)
     return Index(
-        Substr(topic, 1, TOPIC_PREFIX),
+        prefix,
         models.F("consensus_timestamp"),
         models.F("index"),
-        condition=models.Q((f"{topic}__isnull", False)),
+        condition=models.Q(IsNull(prefix, False)),
         name=f"contract_log__{topic}_timestamp",
     )
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
+from mirror.db.steps import STEPS, step_by_step
 
 
 class Hook(NamedTuple):
@@ -57,23 +58,41 @@ def hooks(owner_id: int, hook_ids: Bounds, query: Query) -> list[Hook]:
     return [Hook(*row) for row in fetch(statement, where.values)]
 
 
-def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> list[Slot]:
-    """Return a page of the slots in use."""
-    # Index: the primary key (owner_id, hook_id, key).
+def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[list[Slot], bytes | None]:
+    """Return a page of the slots in use, and the key after which it continues if it came to no end."""
+    # Index: the primary key (owner_id, hook_id, key). The last slot of a statement's steps is returned even
+    # if it is deleted.
     where = _of_hook(owner_id, hook_id)
     if keys.equal is None:
         where += keys.where
     else:
         where += Where(("key = any(%s)",), (list(keys.equal),))
-    statement = f"""
-        select key, modified_timestamp, value from hook_storage {where.sql} and not deleted
-        order by key {query.direction} limit {query.limit:d}
+    following = "<" if query.descending else ">"
+
+    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
+        within = where if after is None else where + Where((f"key {following} %s",), (after,))
+        statement = f"""
+            select key, modified_timestamp, value, deleted, number from (
+                select *, row_number() over (order by key {query.direction}) as number
+                from hook_storage {within.sql} order by key {query.direction} limit {STEPS:d}
+            ) slot
+            where not deleted or number = {STEPS:d}
+            order by key {query.direction} limit {query.limit:d}
+        """
+        rows = fetch(statement, within.values)
+        more = bool(rows) and rows[-1][4] == STEPS
+        return _slots([row[:3] for row in rows if not row[3]]), rows[-1][0] if more else None
+
+    return step_by_step(read, query.limit)
+
+
+def storage_at(
+    owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Query
+) -> tuple[list[Slot], bytes | None]:
+    """Return a page of the slots that were read or written within the times, with their last value then.
+
+    Also return the key after which to continue if time ran out before the page was full.
     """
-    return _slots(fetch(statement, where.values))
-
-
-def storage_at(owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Query) -> list[Slot]:
-    """Return a page of the slots that were read or written within the times, with their last value then."""
     hook = _of_hook(owner_id, hook_id)
     following = "<" if query.descending else ">"
     # Index: the primary key (owner_id, hook_id, key, consensus_timestamp), straight to the last change of
@@ -91,29 +110,37 @@ def storage_at(owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Qu
             cross join lateral ({last_change}) change
             order by slot.key {query.direction} limit {query.limit:d}
         """
-        return _slots(fetch(statement, (list(keys.equal), *last_values)))
-    where = hook + keys.where
+        return _slots(fetch(statement, (list(keys.equal), *last_values))), None
     next_key = f"order by key {query.direction} limit 1"
-    statement = f"""
-        with recursive seen (key, consensus_timestamp, value_written, number) as (
-            select slot.key, change.consensus_timestamp, change.value_written,
-                (change.consensus_timestamp is not null)::int
-            from (select key from hook_storage_change {where.sql} {next_key}) slot
-            left join lateral ({last_change}) change on true
-            union all
-            select slot.key, change.consensus_timestamp, change.value_written,
-                seen.number + (change.consensus_timestamp is not null)::int
-            from seen
-            cross join lateral (
-                select key from hook_storage_change {where.sql} and key {following} seen.key {next_key}
-            ) slot
-            left join lateral ({last_change}) change on true
-            where seen.number < {query.limit:d}
-        )
-        select key, consensus_timestamp, value_written from seen
-        where consensus_timestamp is not null order by key {query.direction}
-    """
-    return _slots(fetch(statement, (*where.values, *last_values) * 2))
+
+    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
+        where = hook + keys.where
+        if after is not None:
+            where += Where((f"key {following} %s",), (after,))
+        statement = f"""
+            with recursive seen (key, consensus_timestamp, value_written, number, steps) as (
+                select slot.key, change.consensus_timestamp, change.value_written,
+                    (change.consensus_timestamp is not null)::int, 1
+                from (select key from hook_storage_change {where.sql} {next_key}) slot
+                left join lateral ({last_change}) change on true
+                union all
+                select slot.key, change.consensus_timestamp, change.value_written,
+                    seen.number + (change.consensus_timestamp is not null)::int, seen.steps + 1
+                from seen
+                cross join lateral (
+                    select key from hook_storage_change {where.sql} and key {following} seen.key {next_key}
+                ) slot
+                left join lateral ({last_change}) change on true
+                where seen.number < {query.limit:d} and seen.steps < {STEPS:d}
+            )
+            select key, consensus_timestamp, value_written, steps from seen
+            where consensus_timestamp is not null or steps = {STEPS:d} order by key {query.direction}
+        """
+        rows = fetch(statement, (*where.values, *last_values) * 2)
+        more = bool(rows) and rows[-1][3] == STEPS
+        return _slots([row[:3] for row in rows if row[1] is not None]), rows[-1][0] if more else None
+
+    return step_by_step(read, query.limit)
 
 
 def _of_hook(owner_id: int, hook_id: int) -> Where:

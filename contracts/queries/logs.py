@@ -1,12 +1,20 @@
-"""Contract logs: pages of them, of one contract or of all; the time of a transaction hash."""
+"""Contract logs: pages of them, of one contract or of all; the time of a transaction hash.
+
+A search by topics, or by a contract and topics, is led by the condition that the fewest logs meet. How many
+meet each one is counted, but not beyond a few hundred.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from contracts.models.log import TOPIC_PREFIX
 from mirror.db.bounds import Bounds
-from mirror.db.pairs import PairBounds, page_of_pairs
+from mirror.db.built import built
+from mirror.db.pairs import PairBounds, Statement, page_of_pairs
 from mirror.db.query import Query
 from mirror.db.sql import Where, fetch, fetch_one
+from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
 
 PAIR = ("consensus_timestamp", "index")
 
@@ -29,31 +37,39 @@ class Log:
     transaction_index: int | None
 
 
+class Selection(NamedTuple):
+    """The conditions of a list: a contract, and for each topic its alternatives, or none."""
+
+    contract_id: int | None = None
+    topics: Sequence[Sequence[bytes]] = ()
+
+
 def logs(
-    bounds: PairBounds,
-    query: Query,
-    *,
-    contract_id: int | None,
-    topics: Sequence[Sequence[bytes]],
-    longest_block: int,
-) -> list[Log]:
-    """Return a page of logs by time and index; `topics` has the alternatives of each topic, or none.
+    bounds: PairBounds, query: Query, selection: Selection, *, longest_block: int
+) -> tuple[list[Log], int | None]:
+    """Return a page of logs by time and index, and the time after which to continue if it came to no end.
 
     A block that ends more than `longest_block` nanoseconds after the page's last log is not shown.
     """
-    # Indexes: of all contracts the primary key (consensus_timestamp, index). Of one contract
-    # contract_log__contract_id_timestamp_index (contract_id, consensus_timestamp desc, index), where only the
-    # logs of the same time are sorted. `any`, and an order that starts with the contract, as for `=`
-    # PostgreSQL may walk the primary key past all other contracts. Of the entity and the block the primary
-    # keys (id, consensus_end).
-    where, led_by = Where(), ""
-    if contract_id is not None:
-        where += Where(("contract_id = any(%s)",), ([contract_id],))
-        led_by = "contract_id asc" if query.descending else "contract_id desc"
-    for position, alternatives in enumerate(topics):
-        if alternatives:
-            where += Where((f"topic{position:d} = any(%s)",), (list(alternatives),))
-    page = page_of_pairs("select * from contract_log", query.filter(where), bounds, PAIR, led_by=led_by)
+    sides = _sides(selection)
+    if not any(selection.topics) or bounds.first.equal:
+        return _read(bounds, query, sides[0], sides, longest_block), None
+    leading, at_once = _leading(bounds, query, sides)
+    return walk(
+        lambda times: _read(bounds.within(times), query, leading, sides, longest_block),
+        bounds.first,
+        query,
+        ends=_ends,
+        first=FIRST_NANOS,
+        at_once=at_once,
+    )
+
+
+def _read(
+    bounds: PairBounds, query: Query, leading: "_Side", sides: Sequence["_Side"], longest_block: int
+) -> list[Log]:
+    # Indexes: of the entity and the block the primary keys (id, consensus_end).
+    page = _page(bounds, query, leading, sides)
     statement = f"""
         select e.evm_address, l.bloom, l.contract_id, l.data, l.index,
             array[l.topic0, l.topic1, l.topic2, l.topic3], b.hash, b.index, l.root_contract_id,
@@ -67,6 +83,119 @@ def logs(
         order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
     return [Log(*row) for row in fetch(statement, (*page.values, longest_block))]
+
+
+# SIDES
+
+
+class _Side(NamedTuple):
+    """A column that a list is narrowed by, with its alternatives; it may lead along an index by time.
+
+    Without a column it is the side of all logs, along the primary key (consensus_timestamp, index).
+    """
+
+    column: str
+    alternatives: Sequence[Any]
+
+    @property
+    def is_topic(self) -> bool:
+        return self.column.startswith("topic")
+
+    @property
+    def index_name(self) -> str:
+        """The index of a topic."""
+        return f"contract_log__{self.column}_timestamp"
+
+    @property
+    def where(self) -> Where:
+        """The condition while another side leads, in a form that no index has."""
+        if self.is_topic:
+            return Where((f"{self.column} = any(%s)",), (list(self.alternatives),))
+        return Where((f"{self.column} + 0 = %s",), (self.alternatives[0],))
+
+
+_ALL = _Side("", ())
+# Reading this many logs takes no time to speak of.
+_FEW = 200
+
+
+def _sides(selection: Selection) -> list[_Side]:
+    """Return the sides that may lead; until their indexes are built, topics can't."""
+    sides = [
+        _Side(f"topic{position:d}", list(dict.fromkeys(alternatives)))
+        for position, alternatives in enumerate(selection.topics)
+        if alternatives
+    ]
+    if selection.contract_id is not None:
+        sides.insert(0, _Side("contract_id", (selection.contract_id,)))
+    return sides or [_ALL]
+
+
+def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> tuple[_Side, float]:
+    """Return the side with the fewest logs within the bounds, and what part of the time it may take."""
+    there = built([side.index_name for side in sides if side.is_topic])
+    able = [side for side in sides if not side.is_topic or side.index_name in there]
+    if not able:
+        return _ALL, AT_ONCE
+    if len(sides) == 1:
+        # Every row that the index has is one of the page.
+        return able[0], WHOLE
+    farthest = "min" if query.descending else "max"
+    probe = Query(descending=query.descending, limit=_FEW)
+    counts = [
+        Statement(f"select count(*), {farthest}(consensus_timestamp) from ({page.sql}) page", page.values)
+        for page in (_page(bounds, probe, side, [side]) for side in able)
+    ]
+    rows = fetch(
+        " union all ".join(f"select {place:d}, c.* from ({sql}) c" for place, (sql, _) in enumerate(counts)),
+        tuple(value for _, values in counts for value in values),
+    )
+    fewest = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))
+    return able[fewest[0]], WHOLE if fewest[1] < _FEW else AT_ONCE
+
+
+def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Side]) -> Statement:
+    """Return a page of the logs that meet all sides, read along the index of the leading one."""
+    # Indexes: of all contracts the primary key (consensus_timestamp, index). Of one contract
+    # contract_log__contract_id_timestamp_index (contract_id, consensus_timestamp desc, index), where only the
+    # logs of the same time are sorted. Of a topic contract_log__topic0_timestamp (substring(topic0, 1, 8),
+    # consensus_timestamp, index), and so on. `any`, and an order that starts with the first column, as for
+    # `=` PostgreSQL may walk the primary key past all other logs.
+    where = Where()
+    for side in sides:
+        if side is not leading and side is not _ALL:
+            where += side.where
+    query = query.filter(where)
+    select, column = "select * from contract_log", leading.column
+    if leading is _ALL:
+        return page_of_pairs(select, query, bounds, PAIR)
+    if not leading.is_topic:
+        query = query.filter(Where((f"{column} = any(%s)",), (list(leading.alternatives),)))
+        # The index has the time backwards.
+        led_by = f"{column} {'asc' if query.descending else 'desc'}"
+        return page_of_pairs(select, query, bounds, PAIR, led_by=led_by)
+    prefix = f"substring({column}, 1, {TOPIC_PREFIX:d})"
+    led_by = f"{prefix} {query.direction}"
+    prefixes = [topic[:TOPIC_PREFIX] for topic in leading.alternatives]
+    if len(prefixes) == 1:
+        of_topic = Where((f"{prefix} = any(%s)", f"{column} = %s"), (prefixes, leading.alternatives[0]))
+        return page_of_pairs(select, query.filter(of_topic), bounds, PAIR, led_by=led_by)
+    of_each = Where((f"{prefix} = any(array[wanted.prefix])", f"{column} = wanted.topic"))
+    page = page_of_pairs(select, query.filter(of_each), bounds, PAIR, led_by=led_by)
+    return Statement(
+        f"""
+        select l.* from unnest(%s::bytea[], %s::bytea[]) as wanted (prefix, topic)
+        cross join lateral ({page.sql}) l
+        order by consensus_timestamp {query.direction}, index {query.direction} limit {query.limit:d}
+        """,
+        (prefixes, list(leading.alternatives), *page.values),
+    )
+
+
+def _ends() -> tuple[int, int] | None:
+    # Index: the primary key (consensus_timestamp, index).
+    row = fetch_one("select min(consensus_timestamp), max(consensus_timestamp) from contract_log")
+    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def time_of_hash(digest: bytes, timestamps: Bounds, *, descending: bool) -> int | None:

@@ -1,12 +1,14 @@
 """Contract results: pages of them; one by hash, by transaction id, or by contract and time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from contracts.queries import ethereum
 from contracts.queries.ethereum import Ethereum
 from contracts.queries.searches import Search
+from mirror.db.bounds import Bounds
 from mirror.db.query import Query
+from mirror.db.skipping import different_values
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
 
 _RESULT = """
@@ -55,7 +57,42 @@ _RESULT_LENGTH = len(Result._fields) - 2
 _ETHEREUM = _RESULT_LENGTH + len(Block._fields)
 
 
-def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
+# The senders of a list: accounts, or what they have to meet if they are too many to name; None for all.
+Senders = Sequence[int] | Bounds | None
+# A page reads the first results of so many senders one by one.
+_MOST_SENDERS = 100
+
+
+def existing(senders: Bounds | None, contract_id: int | None = None) -> Senders:
+    """Return the senders one by one where a range has few, of a contract or of all."""
+    if senders is None:
+        return None
+    if senders.equal:
+        return sorted(senders.equal_within - senders.unequal)
+    if senders.lower is None and senders.upper is None:
+        return senders
+    # Indexes: contract_result__sender_timestamp (sender_id, consensus_timestamp), or
+    # contract_result__id_sender_timestamp with the contract before.
+    of_contract = Where() if contract_id is None else compare("contract_id", [Comparison("eq", contract_id)])
+    found = different_values("contract_result", "sender_id", senders, _MOST_SENDERS, where=of_contract)
+    return senders if found is None else found
+
+
+def first_and_last() -> tuple[int, int] | None:
+    """Return the time of the first and of the last result, synthetic ones included."""
+    # Indexes: the primary keys (consensus_timestamp) and (consensus_timestamp, index).
+    rows = fetch(
+        """
+        select min(consensus_timestamp), max(consensus_timestamp) from contract_result
+        union all
+        select min(consensus_timestamp), max(consensus_timestamp) from contract_log
+        """
+    )
+    ends = [row for row in rows if row[0] is not None]
+    return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
+
+
+def results(query: Query, senders: Senders) -> list[Result]:
     """Return a page of results by consensus timestamp; the query's conditions are on contract_result."""
     # Index of the entity: the primary key (id).
     part = _page(query, senders)
@@ -67,7 +104,7 @@ def results(query: Query, senders: Sequence[Comparison]) -> list[Result]:
 
 
 def full_results(
-    query: Query, senders: Sequence[Comparison], *, synthetic: Query | None, longest_block: int
+    query: Query, senders: Senders, *, synthetic: Query | None, longest_block: int
 ) -> list[Result]:
     """Return the same with their blocks and Ethereum transactions, and synthetic results among them.
 
@@ -105,17 +142,25 @@ class _Part(NamedTuple):
     values: tuple[Any, ...]
 
 
-def _page(query: Query, senders: Sequence[Comparison]) -> _Part:
+def _page(query: Query, senders: Senders) -> _Part:
     # Indexes: the primary key (consensus_timestamp); of one contract contract_result__id_timestamp
     # (contract_id, consensus_timestamp); of one sender contract_result__sender_timestamp (sender_id,
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
     end = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
-    parts = [query.where + compare("sender_id", each) for each in _alternatives(senders)]
-    if len(parts) == 1:
-        return _Part(f"select * from contract_result {parts[0].sql} {end}", parts[0].values)
-    union = " union all ".join(f"(select * from contract_result {part.sql} {end})" for part in parts)
-    values = tuple(value for part in parts for value in part.values)
-    return _Part(f"select * from ({union}) part {end}", values)
+    if senders is None or isinstance(senders, Bounds):
+        where = query.where if senders is None else query.where + senders.where("sender_id")
+        return _Part(f"select * from contract_result {where.sql} {end}", where.values)
+    if len(senders) == 1:
+        where = query.where + compare("sender_id", [Comparison("eq", senders[0])])
+        return _Part(f"select * from contract_result {where.sql} {end}", where.values)
+    sql = f"""
+        select of_sender.* from unnest(%s::bigint[]) as sender (id)
+        cross join lateral (
+            select * from contract_result where sender_id = sender.id {query.where.and_sql} {end}
+        ) of_sender
+        {end}
+    """
+    return _Part(sql, (list(senders), *query.where.values))
 
 
 # The columns of a synthetic result: a successful call of the token that was moved, by whoever paid.
@@ -173,14 +218,6 @@ def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
         order by consensus_timestamp {end}
     """
     return _Part(sql, (*part.values, *synthetic.where.values, *query.where.values))
-
-
-def _alternatives(senders: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:
-    """Return the senders one by one, as only the query of one can run along an index by time."""
-    distinct = list(dict.fromkeys(senders))
-    if len(distinct) > 1 and all(operator == "eq" for operator, _ in distinct):
-        return [(sender,) for sender in distinct]
-    return [distinct]
 
 
 def times_of_block(*, number: int | None = None, hash_start: str | None = None) -> tuple[int, int] | None:

@@ -35,16 +35,13 @@ _ORDERED_BY = {"block.number": "index", "timestamp": "consensus_end"}
 class BlockParameters(ParameterSet):
     block_number = BlockNumberParameter(
         "block.number",
-        column="index",
         operators=WITHOUT_NE,
         any_equal=False,
         help="Block number, decimal or with 0x hexadecimal.",
     )
     limit = LimitParameter()
     order = OrderParameter("desc")
-    timestamp = TimestampParameter(
-        "timestamp", column="consensus_end", any_equal=False, help="Consensus end of the block."
-    )
+    timestamp = TimestampParameter("timestamp", any_equal=False, help="Consensus end of the block.")
 
 
 # JSON
@@ -90,7 +87,9 @@ class Blocks(ReadView):
 
     def read(self, parameters: BlockParameters) -> Response:
         first = next((name for name in parameters.texts if name in _ORDERED_BY), "timestamp")
-        rows = queries.blocks(self.query, by=_ORDERED_BY[first])
+        rows = queries.blocks(
+            self.query, by=_ORDERED_BY[first], numbers=parameters.block_number, times=parameters.timestamp
+        )
         return self.page("blocks", [block_json(row) for row in rows])
 
 

@@ -11,6 +11,9 @@ from rest_framework.response import Response
 from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
 from mirror.config.clock import now_ns
+from mirror.db.bounds import Bounds
+from mirror.db.query import Query
+from mirror.db.walks import FIRST_IDS, walk
 from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import NotAnEntityId, read_numeric_id
@@ -31,17 +34,37 @@ _SIGNATURE_TYPES = {2: "CONTRACT", 3: "ED25519", 4: "RSA_3072", 5: "ECDSA_384", 
 
 # PARAMETERS
 class ScheduleParameters(ParameterSet):
-    account_id = EntityIdParameter(
-        "account.id", column="creator_account_id", any_equal=False, help="Creator of the schedule."
-    )
+    account_id = EntityIdParameter("account.id", any_equal=False, help="Creator of the schedule.")
     limit = LimitParameter()
     order = OrderParameter("asc")
-    schedule_id = EntityIdParameter(
-        "schedule.id", column="schedule_id", any_equal=False, help="Id of the schedule."
-    )
+    schedule_id = EntityIdParameter("schedule.id", any_equal=False, help="Id of the schedule.")
 
 
 # QUERY
+def schedule_rows(parameters: ScheduleParameters, query: Query) -> tuple[list[FullSchedule], int | None]:
+    """Return a page of schedules, and the id after which it continues if it came to no end."""
+    comparisons = [*parameters.account_id, *parameters.schedule_id]
+    if any(comparison.value is None for comparison in comparisons):
+        return [], None
+    accounts, ids = Bounds.of(parameters.account_id), Bounds.of(parameters.schedule_id)
+    creators = None
+    if accounts.equal:
+        # All comparisons have to hold.
+        creators = list(accounts.equal_within - accounts.unequal) if len(accounts.equal) == 1 else []
+    elif accounts.lower is not None or accounts.upper is not None:
+        creators = queries.creators_within(accounts)
+    if creators is not None or accounts == Bounds():
+        return queries.schedules(query, ids, creators), None
+    query = query.filter(accounts.where("creator_account_id"))
+    return walk(
+        lambda within: queries.schedules(query, within, None),
+        ids,
+        query,
+        ends=queries.first_and_last,
+        first=FIRST_IDS,
+    )
+
+
 def is_finished(schedule: FullSchedule, now: int) -> bool:
     """Return whether the schedule can no longer change."""
     if schedule.executed_timestamp is not None or schedule.deleted:
@@ -121,8 +144,9 @@ class Schedules(ReadView):
     paging = {"schedule.id": "schedule_id"}
 
     def read(self, parameters: ScheduleParameters) -> Response:
-        of_creator = any(comparison.operator == "eq" for comparison in parameters.account_id)
-        rows = queries.schedules(self.query, of_creator=of_creator)
+        rows, seen_until = schedule_rows(parameters, self.query)
+        if seen_until is not None:
+            self.continue_after(**{"schedule.id": entity_id.text(seen_until)})
         return self.page("schedules", [listed_schedule_json(row) for row in rows])
 
 

@@ -8,3 +8,10 @@ BALANCE = IndexBuild(
     statement="create index concurrently entity__balance on entity (balance, id) "
     "where type in ('ACCOUNT', 'CONTRACT')",
 )
+
+SCHEDULES = IndexBuild(
+    name="schedule_index",
+    index="schedule__creator_schedule",
+    statement="create index concurrently schedule__creator_schedule "
+    "on schedule (creator_account_id, schedule_id)",
+)

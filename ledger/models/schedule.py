@@ -43,4 +43,5 @@ class Schedule(models.Model):
         db_table = "schedule"
         indexes = [
             Index(fields=["-creator_account_id"], name="schedule__creator_account_id"),
+            Index(fields=["creator_account_id", "schedule_id"], name="schedule__creator_schedule"),
         ]

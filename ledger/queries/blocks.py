@@ -1,7 +1,9 @@
 """Blocks (record_file): pages of them, and one by number or hash."""
 
+from collections.abc import Sequence
+
 from mirror.db.query import Query
-from mirror.db.sql import Row, fetch
+from mirror.db.sql import Comparison, Row, Where, compare, fetch
 
 # The columns of a block, in the order ledger.api.blocks reads them.
 _COLUMNS = """
@@ -10,12 +12,35 @@ _COLUMNS = """
 """
 
 
-def blocks(query: Query, *, by: str) -> list[Row]:
+def blocks(
+    query: Query, *, by: str, numbers: Sequence[Comparison] = (), times: Sequence[Comparison] = ()
+) -> list[Row]:
     """Return a page of blocks in the order of the column `by`: index or consensus_end."""
     # Indexes: record_file__index (index), or the primary key (consensus_end).
+    other, others = ("consensus_end", times) if by == "index" else ("index", numbers)
+    query = query.filter(compare(by, numbers if by == "index" else times, any_equal=False))
+    for comparison in others:
+        query = query.filter(_of_other(by, other, comparison))
     page = f"order by {by} {query.direction} limit {query.limit:d}"
     statement = f"select {_COLUMNS} from record_file {query.where.sql} {page}"
     return fetch(statement, query.where.values)
+
+
+def _of_other(by: str, other: str, comparison: Comparison) -> Where:
+    """Return a condition on the column that is not that of the order.
+
+    Both rise from block to block. So a bound of one is an end of the range of the other, without which
+    PostgreSQL might read all blocks outside the bound.
+    """
+    bound = compare(other, [comparison], any_equal=False)
+    if comparison.operator in ("eq", "ne"):
+        return bound
+    at_least = comparison.operator in ("gt", "gte")
+    symbol, order = (">=", "asc") if at_least else ("<=", "desc")
+    return Where(
+        (f"{by} {symbol} (select {by} from record_file {bound.sql} order by {other} {order} limit 1)",),
+        bound.values,
+    )
 
 
 def block_of_number(number: int) -> Row | None:

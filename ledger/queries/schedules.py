@@ -1,9 +1,15 @@
 """Schedules with their entities and signatures."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.db.bounds import Bounds
 from mirror.db.query import Query
-from mirror.db.sql import Comparison, compare, fetch, fetch_one
+from mirror.db.skipping import different_values
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare, fetch, fetch_one
+
+# A page reads the first schedules of so many creators one by one.
+_MOST_CREATORS = 100
 
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
 # consensus_timestamp). PostgreSQL's base64 has a newline after every 76 characters, as the API has.
@@ -41,19 +47,48 @@ class FullSchedule(NamedTuple):
     signatures: list[tuple[int, str, str, int | None]] | None  # time, key prefix, signature, type
 
 
-def schedules(query: Query, *, of_creator: bool) -> list[FullSchedule]:
-    """Return a page of schedules by id; `of_creator` when the conditions name the creator."""
-    # Index: the primary key (schedule_id); for one creator schedule__creator_account_id, as the creator's
-    # schedules may be anywhere in the table. The expression keeps PostgreSQL from walking the primary key.
-    by = "schedule_id + 0" if of_creator else "schedule_id"
-    page = f"{query.where.sql} order by {by} {query.direction} limit {query.limit:d}"
+def schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list[FullSchedule]:
+    """Return a page of schedules by id, of these creators if they are given."""
+    # Indexes: the primary key (schedule_id); of creators schedule__creator_schedule (creator_account_id,
+    # schedule_id). `any`, and an order that starts with the creator, as for `=` PostgreSQL may walk the
+    # primary key; always both ends of the ids, as without them it may sort all schedules of the creator.
+    query = query.filter(ids.where("schedule_id"))
+    end = f"{query.direction} limit {query.limit:d}"
+    if creators is None:
+        page = f"select * from schedule {query.where.sql} order by schedule_id {end}"
+        values = query.where.values
+    else:
+        page = f"""
+            select of_creator.* from unnest(%s::bigint[]) as creator (id)
+            cross join lateral (
+                select * from schedule
+                where creator_account_id = any(array[creator.id]) {query.where.and_sql}
+                    and schedule_id between %s and %s
+                order by creator_account_id {query.direction}, schedule_id {end}
+            ) of_creator
+            order by schedule_id {end}
+        """
+        values = (list(creators), *query.where.values, MIN_INT64, MAX_INT64)
     statement = f"""
         select {_COLUMNS}
-        from (select * from schedule {page}) s
+        from ({page}) s
         left join entity e on e.id = s.schedule_id
         order by s.schedule_id {query.direction}
     """
-    return [FullSchedule(*row) for row in fetch(statement, query.where.values)]
+    return [FullSchedule(*row) for row in fetch(statement, values)]
+
+
+def creators_within(accounts: Bounds) -> list[int] | None:
+    """Return the accounts of a range that have created schedules; None if they are many."""
+    # Index: schedule__creator_schedule (creator_account_id, schedule_id).
+    return different_values("schedule", "creator_account_id", accounts, _MOST_CREATORS)
+
+
+def first_and_last() -> tuple[int, int] | None:
+    """Return the smallest and the largest id of a schedule."""
+    # Index: the primary key (schedule_id).
+    row = fetch_one("select min(schedule_id), max(schedule_id) from schedule")
+    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def schedule(schedule_id: int) -> FullSchedule | None:

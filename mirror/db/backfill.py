@@ -22,6 +22,7 @@ TITLES = {
     "holdings_index": "the index of a token's holders by balance",
     "sent_airdrops_index": "the index of pending airdrops by sender",
     "received_airdrops_index": "the index of pending airdrops by receiver",
+    "schedule_index": "the index of schedules by their creator",
     "ethereum_weibars": "weibars of Ethereum transactions",
     "block_times": "times of blocks",
     "duplicate_logs": "transfers logged twice",

@@ -31,6 +31,12 @@ class PairBounds:
     first: Bounds = Bounds()
     second: Bounds = Bounds()
 
+    def within(self, first: Bounds) -> "PairBounds":
+        """Return the pairs of a part of the first column's range, which may share its ends or not."""
+        lower = self.second.lower if first.lower == self.first.lower else None
+        upper = self.second.upper if first.upper == self.first.upper else None
+        return PairBounds(first, self.second.between(lower, upper))
+
     def parts(self, first_column: str, second_column: str) -> list[Where]:
         """Return conditions of which each pair in the range meets exactly one; none if the range is empty."""
         first, second = self.first, self.second

@@ -8,6 +8,7 @@ short, or empty, and the key up to which all rows have been seen: the next page 
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TypeVar
 
 import psycopg
@@ -20,8 +21,11 @@ from mirror.db.sql import TIMEOUT
 
 Found = TypeVar("Found")
 
-# The part of the budget that a list may take before it is read in windows.
-_AT_ONCE = 0.25
+#: The part of the budget that a list may take before it is read in windows.
+AT_ONCE = 0.25
+#: The same for a list that hardly ever takes long: as it shares the limit of other statements, it costs no
+#: change of that. Its windows have time on top of the budget.
+WHOLE = 1.0
 # A window that takes less than this part of the budget is followed by one twice as wide.
 _SHORT = 0.1
 
@@ -38,12 +42,14 @@ def walk(
     *,
     ends: Callable[[], tuple[int, int] | None],
     first: int,
+    at_once: float = AT_ONCE,
 ) -> tuple[list[Found], int | None]:
     """Return a page, and the key after which the next one continues if time ran out before this one was full.
 
     `read` returns the first rows within bounds, up to the query's limit, in its order. `ends` returns the
     smallest and the largest key there is, None if there is none. `first` is the width of the first window,
-    which is read without the budget's limit, so that each page comes further than the one before.
+    which is read without the budget's limit, so that each page comes further than the one before. `at_once`
+    is the part of the budget that the whole list may take before.
     Errors: psycopg.errors.QueryCanceled if that window takes longer than any statement may.
     """
     whole = budget.total()
@@ -51,10 +57,11 @@ def walk(
     if not whole or bounds.equal or bounds.unequal or bounds.empty:
         return list(read(bounds)), None
     try:
-        with budget.limited(whole * _AT_ONCE):
+        with nullcontext() if at_once == WHOLE else budget.limited(whole * at_once):
             return list(read(bounds)), None
     except psycopg.errors.QueryCanceled:
         pass
+    until = time.monotonic() + max(budget.left(), whole * AT_ONCE)
     found = ends()
     if found is None:
         return [], None
@@ -74,7 +81,7 @@ def walk(
         if len(rows) >= query.limit:
             return rows[: query.limit], None
         remaining, is_first = following, False
-        seconds = budget.left()
+        seconds = until - time.monotonic()
         if seconds <= 0:
             break
         if time.monotonic() - began < whole * _SHORT:

@@ -13,6 +13,7 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     token_indexes.HOLDINGS,
     token_indexes.SENT_AIRDROPS,
     token_indexes.RECEIVED_AIRDROPS,
+    ledger_indexes.SCHEDULES,
     logs.DUPLICATES,
     logs.SYNTHETIC,
     weibars.WEIBARS,
