@@ -474,7 +474,9 @@ _ROWS: list[tuple[str, dict[str, str]]] = [
 
 
 def fill() -> None:
-    """Insert the rows, and have PostgreSQL count them."""
+    """Insert the rows, and have PostgreSQL count them. Statements are planned as for a server afterwards."""
+    # The reader's settings of a test that was rolled back are gone with it.
+    connection.reading = None  # type: ignore[attr-defined]
     with connection.cursor() as cursor:
         for table, columns in _ROWS:
             names = ", ".join(f'"{name}"' for name in columns)
