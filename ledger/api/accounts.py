@@ -18,7 +18,7 @@ from ledger.api.transactions import (
 )
 from ledger.queries import accounts as queries
 from ledger.queries import balances
-from ledger.queries.account_pages import Filters
+from ledger.queries.account_pages import UNINDEXED_BALANCE, Filters
 from ledger.queries.accounts import Account, Holdings
 from ledger.queries.moments import Moment
 from mirror import config
@@ -60,7 +60,7 @@ class AccountsParameters(ParameterSet):
     strict = True
 
     account_balance = NumberParameter(
-        "account.balance", column="balance", any_equal=False, help="Balance in tinybars."
+        "account.balance", column=UNINDEXED_BALANCE, any_equal=False, help="Balance in tinybars."
     )
     account_id = EntityIdParameter("account.id", column="id", help="Account id, or long-zero EVM address.")
     account_publickey = PublicKeyParameter(

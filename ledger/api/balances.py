@@ -14,7 +14,7 @@ from ledger.api.accounts import TokenHoldingJson, tokens_json
 from ledger.api.names.accounts import find_account
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
-from ledger.queries.account_pages import Filters
+from ledger.queries.account_pages import UNINDEXED_BALANCE, Filters
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.config.clock import now_ns
@@ -57,7 +57,7 @@ class BalanceParameters(ParameterSet):
     strict = True
 
     account_balance = NumberParameter(
-        "account.balance", column="balance", any_equal=False, help="Balance in tinybars."
+        "account.balance", column=UNINDEXED_BALANCE, any_equal=False, help="Balance in tinybars."
     )
     account_id = AccountParameter(_ACCOUNT, help="Account id, or one alias or EVM address.")
     account_publickey = PublicKeyParameter(

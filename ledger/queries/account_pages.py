@@ -12,6 +12,9 @@ from mirror.db.walks import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 
+#: A balance for conditions in a walk by ids, for which PostgreSQL might sort what an index of balances has.
+UNINDEXED_BALANCE = "(balance + 0)"
+
 _BALANCE_INDEX = "entity__balance"
 
 
@@ -40,7 +43,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
             order by few.id {query.direction} limit {query.limit:d}
         """
         statement = f"select {columns} from ({few}) e {joins}"
-        index = "" if _is_of_key(filters) else _BALANCE_INDEX
+        index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
         rows = page_of_few(candidates, Statement(statement, where.values), query, index=index)
         if rows is not None:
             return rows, None
@@ -67,17 +70,24 @@ def names_few(ids: Bounds) -> bool:
     return ids.lower is not None and ids.upper is not None and ids.upper - ids.lower < MOST
 
 
-def accounts_of_key(public_key: str, types: str = IS_ACCOUNT) -> Statement:
-    """Return SQL of the ids of a public key."""
+def entities_of_keys(public_keys: Sequence[Comparison], types: str) -> Statement:
+    """Return SQL of the ids of public keys; those of a range of keys may have other types, too."""
     # Index: entity__public_key_type (public_key, type).
-    return Statement(f"select id from entity where public_key = %s and {types}", (public_key,))
+    where = compare("public_key", public_keys, any_equal=False)
+    if any(operator == "eq" for operator, _ in public_keys):
+        return Statement(f"select id from entity {where.sql} and {types}", where.values)
+    return Statement(f"select id from entity {where.sql} order by public_key", where.values)
+
+
+def accounts_of_key(public_key: str, types: str = IS_ACCOUNT) -> Statement:
+    """Return the same of one public key."""
+    return entities_of_keys([Comparison("eq", public_key)], types)
 
 
 def _candidates(filters: Filters) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do."""
-    if _is_of_key(filters):
-        keys = [comparison for comparison in filters.public_keys if comparison.operator == "eq"]
-        return accounts_of_key(keys[0].value)
+    if is_selective(filters.public_keys):
+        return entities_of_keys(filters.public_keys, IS_ACCOUNT)
     if is_selective(filters.balances):
         # Index: entity__balance (balance, id), of accounts and contracts.
         where = compare("balance", filters.balances, any_equal=False) + Where((IS_ACCOUNT,))
@@ -88,10 +98,6 @@ def _candidates(filters: Filters) -> Statement | None:
 def is_selective(comparisons: Sequence[Comparison]) -> bool:
     """Return whether comparisons leave a part of an index."""
     return any(operator != "ne" for operator, _ in comparisons)
-
-
-def _is_of_key(filters: Filters) -> bool:
-    return any(operator == "eq" for operator, _ in filters.public_keys)
 
 
 def _by_id(columns: str, joins: str, query: Query) -> list[Row]:

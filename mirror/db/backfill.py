@@ -20,6 +20,7 @@ TITLES = {
     "topic3_index": "the index of logs by their fourth topic",
     "balance_index": "the index of accounts by balance",
     "holdings_index": "the index of a token's holders by balance",
+    "token_type_index": "the index of tokens by type",
     "sent_airdrops_index": "the index of pending airdrops by sender",
     "received_airdrops_index": "the index of pending airdrops by receiver",
     "schedule_index": "the index of schedules by their creator",

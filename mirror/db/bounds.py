@@ -53,14 +53,20 @@ class Bounds:
         """Return the same values and exclusions with other ends."""
         return replace(self, lower=lower, upper=upper)
 
-    def where(self, column: str) -> Where:
-        comparisons = [Comparison("eq", value) for value in sorted(self.equal)]
-        comparisons += [Comparison("ne", value) for value in sorted(self.unequal)]
+    @property
+    def ends(self) -> list[Comparison]:
+        """The comparisons with the two ends."""
+        comparisons = []
         if self.lower is not None:
             comparisons.append(Comparison("gte", self.lower))
         if self.upper is not None and self.upper < MAX_INT64:
             comparisons.append(Comparison("lte", self.upper))
-        return compare(column, comparisons, any_equal=False)
+        return comparisons
+
+    def where(self, column: str) -> Where:
+        comparisons = [Comparison("eq", value) for value in sorted(self.equal)]
+        comparisons += [Comparison("ne", value) for value in sorted(self.unequal)]
+        return compare(column, comparisons + self.ends, any_equal=False)
 
 
 class Ends(NamedTuple):

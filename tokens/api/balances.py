@@ -43,21 +43,24 @@ class TokenBalanceParameters(ParameterSet):
 # QUERY
 def holders(
     token_id: int, parameters: TokenBalanceParameters, query: Query
-) -> tuple[int | None, list[Holding]]:
-    """Return the time of the page's latest balance, or of the snapshot, and the page."""
+) -> tuple[int | None, list[Holding], int | None]:
+    """Return the time of the page's latest balance, or of the snapshot, and the page.
+
+    With it comes the account after which the next page continues if there was no time to fill this one.
+    """
     keys = parameters.account_publickey
     selection = Holders(
         token_id, parameters.account_id, parameters.account_balance, keys[-1].value if keys else None
     )
     if not parameters.timestamp:
-        rows = holdings.holders_now(selection, query)
+        rows, continue_at = holdings.holders_now(selection, query)
         changed = [holding.balance_timestamp for holding in rows if holding.balance_timestamp is not None]
-        return max(changed, default=None), rows
+        return max(changed, default=None), rows, continue_at
     window = snapshots.window(parameters.timestamp, now=now_ns())
     if window is None:
-        return None, []
-    rows = holdings.holders_at(selection, window.rows, query)
-    return window.snapshot if rows else None, rows
+        return None, [], None
+    rows, continue_at = holdings.holders_at(selection, window.rows, query)
+    return window.snapshot if rows else None, rows, continue_at
 
 
 # JSON
@@ -88,6 +91,8 @@ class TokenBalances(OfToken):
     paging = {"account.id": "account"}
 
     def read(self, parameters: TokenBalanceParameters, token_id: int) -> Response:
-        at, holdings_page = holders(token_id, parameters, self.query)
+        at, holdings_page, continue_at = holders(token_id, parameters, self.query)
+        if continue_at is not None:
+            self.continue_after(**{"account.id": entity_id.bound(continue_at)})
         rows = [holding_json(holding) for holding in holdings_page]
         return self.page("balances", rows, before={"timestamp": timestamp.text(at)})

@@ -91,7 +91,11 @@ class Nfts(OfToken):
     paging = {"serialnumber": "serial_number"}
 
     def read(self, parameters: NftParameters, token_id: int) -> Response:
-        rows = queries.nfts(token_id, self.query)
+        rows, continue_at = queries.nfts(
+            token_id, self.query, owners=parameters.account_id, serials=parameters.serial_number
+        )
+        if continue_at is not None:
+            self.continue_after(serialnumber=continue_at)
         return self.page("nfts", [nft_json(row) for row in rows])
 
 

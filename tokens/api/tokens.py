@@ -123,14 +123,15 @@ class TokenAtParameters(ParameterSet):
 
 
 # QUERIES
-def tokens_of(parameters: TokenParameters, query: Query) -> list[ListedToken]:
+def tokens_of(parameters: TokenParameters, query: Query) -> tuple[list[ListedToken], int | None]:
+    """Return a page, and the id after which the next one continues if there was no time to fill this one."""
     account_id = None
     if texts := parameters.texts.get("account.id"):
         account_id = _account_id(texts)
         if account_id is None:
-            return []
+            return [], None
     if not parameters.type:
-        return []
+        return [], None
     selection = Selection(
         tokens=parameters.token_id,
         type=parameters.type[0] if len(parameters.type) == 1 else None,
@@ -358,10 +359,17 @@ class Tokens(ReadView):
     paging = {"token.id": "token_id"}
 
     def read(self, parameters: TokenParameters) -> Response | TokensJson:
-        rows = [listed_token_json(token) for token in tokens_of(parameters, self.query)]
+        tokens, continue_at = tokens_of(parameters, self.query)
+        if continue_at is not None:
+            self.continue_after(**{"token.id": entity_id.bound(continue_at)})
+        rows = [listed_token_json(token) for token in tokens]
         if parameters.name:
             return {"tokens": rows, "links": {"next": None}}
         return self.page("tokens", rows)
+
+    def narrowed_by(self) -> str:
+        parameters: TokenParameters = self.request.parameters  # type: ignore[attr-defined]
+        return "name" if parameters.name else super().narrowed_by()
 
 
 class Token(OfToken):

@@ -8,6 +8,11 @@ HOLDINGS = IndexBuild(
     statement="create index concurrently token_account__token_balance_account "
     "on token_account (token_id, balance, account_id)",
 )
+TYPE = IndexBuild(
+    name="token_type_index",
+    index="token__type_id",
+    statement="create index concurrently token__type_id on token (type, token_id)",
+)
 SENT_AIRDROPS = IndexBuild(
     name="sent_airdrops_index",
     index="token_airdrop__pending_of_sender",

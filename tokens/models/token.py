@@ -96,6 +96,7 @@ class Token(TokenColumns):
         db_table = "token"
         indexes = [
             GinIndex(fields=["name"], name="token__name", opclasses=["gin_trgm_ops"]),
+            Index(fields=["type", "token_id"], name="token__type_id"),
         ]
 
 

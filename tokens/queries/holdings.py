@@ -1,10 +1,26 @@
-"""The holders of a token, now and at the time of a snapshot."""
+"""The holders of a token, now and at the time of a snapshot.
+
+Each list returns a page, and the account after which the next page continues if there was no time to fill it.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.queries.account_pages import (
+    UNINDEXED_BALANCE,
+    accounts_of_key,
+    bounds_of,
+    is_selective,
+    names_few,
+)
+from mirror.db.bounds import Bounds
+from mirror.db.few import page_of_few
+from mirror.db.pairs import Statement
 from mirror.db.query import Query
-from mirror.db.sql import Comparison, Where, compare, fetch
+from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
+from mirror.db.walks import FIRST_IDS, walk
+
+_BALANCE_INDEX = "token_account__token_balance_account"
 
 
 class Holders(NamedTuple):
@@ -15,6 +31,19 @@ class Holders(NamedTuple):
     balances: Sequence[Comparison] = ()
     public_key: str | None = None
 
+    @property
+    def of_token(self) -> Where:
+        return compare("token_id", [Comparison("eq", self.token_id)])
+
+    @property
+    def with_balance(self) -> Where:
+        return compare("balance", self.balances, any_equal=False)
+
+    def among(self, column: str, window: Bounds | None = None) -> Where:
+        """Return the condition of the selected accounts within a window."""
+        where = compare(column, self.accounts, any_equal=False)
+        return where + Bounds(window.lower, window.upper).where(column) if window else where
+
 
 class Holding(NamedTuple):
     account_id: int
@@ -23,75 +52,147 @@ class Holding(NamedTuple):
     decimals: int | None
 
 
-def holders_now(selection: Holders, query: Query) -> list[Holding]:
+Holdings = tuple[list[Holding], int | None]
+
+
+# NOW
+
+
+def holders_now(selection: Holders, query: Query) -> Holdings:
     """Return a page of the accounts associated with the token, with the time of each balance."""
-    order = f"order by account_id {query.direction} limit {query.limit:d}"
-    keyed = _keyed(selection)
-    # Index: token_account__token_id_account_id (token_id, account_id); for the accounts of a key the primary
-    # key (account_id, token_id).
-    holdings = compare("token_id", [Comparison("eq", selection.token_id)]) + Where(("associated",))
-    balances = compare("balance", selection.balances, any_equal=False)
-    columns = "account_id, balance, balance_timestamp"
-    if keyed is None:
-        where = holdings + compare("account_id", selection.accounts, any_equal=False) + balances
-        page = f"select {columns} from token_account {where.sql} {order}"
-        return _with_decimals(page, where.values, selection, query)
-    where = holdings + balances
+    ids = bounds_of(selection.accounts)
+    if selection.public_key is None and (not selection.balances or names_few(ids)):
+        return _fetched(_holders(selection, None, query), selection, query), None
+    if candidates := _candidates(selection):
+        # Index: the primary key (account_id, token_id), for one account at a time.
+        where = selection.of_token + Where(("associated",)) + selection.with_balance
+        where += selection.among("account_id")
+        page = f"""
+            select holding.* from few cross join lateral (
+                select account_id, balance, balance_timestamp from token_account
+                where account_id = few.id {where.and_sql} limit 1
+            ) holding order by few.id {query.direction} limit {query.limit:d}
+        """
+        index = "" if selection.public_key else _BALANCE_INDEX
+        rows = page_of_few(
+            candidates, _with_decimals(Statement(page, where.values), selection, query), query, index=index
+        )
+        if rows is not None:
+            return [Holding(*row) for row in rows], None
+
+    def ends() -> tuple[int, int] | None:
+        # Index: token_account__token_id_account_id (token_id, account_id).
+        return _ends("token_account", selection.of_token)
+
+    return walk(
+        lambda window: _fetched(_holders(selection, window, query), selection, query),
+        ids,
+        query,
+        ends=ends,
+        first=FIRST_IDS,
+    )
+
+
+def _candidates(selection: Holders) -> Statement | None:
+    """Return the accounts that meet the condition which most likely few do."""
+    if selection.public_key is not None:
+        return accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+    if is_selective(selection.balances):
+        # Index: token_account__token_balance_account (token_id, balance, account_id).
+        where = selection.of_token + selection.with_balance
+        ordered = f"select account_id as id from token_account {where.sql} order by token_id, balance"
+        return Statement(ordered, where.values)
+    return None
+
+
+def _holders(selection: Holders, window: Bounds | None, query: Query) -> Statement:
+    # Index: token_account__token_id_account_id (token_id, account_id).
+    where = selection.of_token + Where(("associated",)) + selection.among("account_id", window)
+    where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False) + _having_key(selection)
     page = f"""
-        with keyed as materialized (select id from entity {keyed.sql})
-        select {columns} from keyed cross join lateral (
-            select {columns} from token_account where account_id = keyed.id {where.and_sql} limit 1
-        ) holding {order}
+        select account_id, balance, balance_timestamp from token_account {where.sql}
+        order by token_id {query.direction}, account_id {query.direction} limit {query.limit:d}
     """
-    return _with_decimals(page, (*keyed.values, *where.values), selection, query)
+    return Statement(page, where.values)
 
 
-def holders_at(selection: Holders, rows: Where, query: Query) -> list[Holding]:
+def _having_key(selection: Holders) -> Where:
+    """Return the condition that an account has the public key, asked for one account at a time."""
+    if selection.public_key is None:
+        return Where()
+    # Index: the primary key (id). A scalar, as PostgreSQL might answer `exists` by all accounts of the key.
+    key = "(select public_key from entity where id = account_id and type = 'ACCOUNT') = %s"
+    return Where((key,), (selection.public_key,))
+
+
+# AT A TIME
+
+
+def holders_at(selection: Holders, rows: Where, query: Query) -> Holdings:
     """Return a page of the accounts in the snapshots, each with the balance of its latest row.
 
     `rows` is the condition of the snapshots' rows in token_balance.
     """
-    rows = compare("token_id", [Comparison("eq", selection.token_id)]) + rows
-    balances = compare("balance", selection.balances, any_equal=False)
-    keyed = _keyed(selection)
-    if keyed is None and balances.conditions:
-        # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), in its
-        # order until the page is full: a balance is known only once the account's latest row is.
-        where = rows + compare("account_id", selection.accounts, any_equal=False)
-        page = f"""
-            select * from (
-                select distinct on (account_id) account_id, balance, null::bigint as balance_timestamp
-                from token_balance {where.sql}
-                order by account_id {query.direction}, consensus_timestamp desc
-            ) latest {balances.sql} order by account_id {query.direction} limit {query.limit:d}
-        """
-        return _with_decimals(page, where.values + balances.values, selection, query)
-    if keyed is None:
-        known, values = _known(selection, rows, query)
-    else:
-        known, values = f"with known as materialized (select id from entity {keyed.sql})", keyed.values
-    # Index: the same, for one account at a time.
+    rows = selection.of_token + rows
+    ids = bounds_of(selection.accounts)
+    if selection.public_key is None and not selection.balances:
+        return _fetched(_known_holders(selection, rows, query), selection, query), None
+    if selection.public_key is not None:
+        # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), for one
+        # account at a time.
+        among = selection.among("id")
+        page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
+        of_key = accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+        few = page_of_few(of_key, _with_decimals(page, selection, query), query)
+        if few is not None:
+            return [Holding(*row) for row in few], None
+
+    def read(window: Bounds | None) -> list[Holding]:
+        return _fetched(_latest_within(selection, rows, window, query), selection, query)
+
+    if names_few(ids):
+        return read(None), None
+    # Index: the same.
+    return walk(read, ids, query, ends=lambda: _ends("token_balance", rows), first=FIRST_IDS)
+
+
+def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query: Query) -> Statement:
+    # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), in its order
+    # until the page is full: a balance is known only once the account's latest row is.
+    where = rows + selection.among("account_id", window)
+    narrowed = selection.with_balance + _having_key(selection)
     page = f"""
-        {known}
+        select * from (
+            select distinct on (account_id) account_id, balance, null::bigint as balance_timestamp
+            from token_balance {where.sql}
+            order by account_id {query.direction}, consensus_timestamp desc
+        ) latest {narrowed.sql} order by account_id {query.direction} limit {query.limit:d}
+    """
+    return Statement(page, where.values + narrowed.values)
+
+
+def _latest_of(known: Statement, selection: Holders, rows: Where, query: Query) -> Statement:
+    """Return SQL of the page of the ids that `known` selects."""
+    narrowed = selection.with_balance
+    page = f"""
         select known.id as account_id, balance, null::bigint as balance_timestamp
-        from known cross join lateral (
+        from ({known.sql}) known cross join lateral (
             select balance from token_balance {rows.sql} and account_id = known.id
             order by consensus_timestamp desc limit 1
-        ) latest {balances.sql}
+        ) latest {narrowed.sql}
         order by known.id {query.direction} limit {query.limit:d}
     """
-    return _with_decimals(page, (*values, *rows.values, *balances.values), selection, query)
+    return Statement(page, (*known.values, *rows.values, *narrowed.values))
 
 
-def _known(selection: Holders, rows: Where, query: Query) -> tuple[str, tuple[object, ...]]:
-    """Return SQL of `with known (id)`, the accounts of the page.
+def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
+    """Return SQL of the page of all holders.
 
     It goes from each account straight to the next, as a busy account has a row per snapshot.
     """
-    where = rows + compare("account_id", selection.accounts, any_equal=False)
+    where = rows + selection.among("account_id")
     next_row = f"order by account_id {query.direction} limit 1"
-    return (
-        f"""
+    known = f"""
         with recursive known (id, number) as (
             (select account_id, 1 from token_balance {where.sql} {next_row})
             union all
@@ -101,25 +202,29 @@ def _known(selection: Holders, rows: Where, query: Query) -> tuple[str, tuple[ob
                 {where.sql} and account_id {"<" if query.descending else ">"} known.id {next_row}
             ) following
             where known.number < {query.limit:d}
-        )
-        """,
-        where.values * 2,
-    )
+        ) select id from known
+    """
+    return _latest_of(Statement(known, where.values * 2), selection, rows, query)
 
 
-def _keyed(selection: Holders) -> Where | None:
-    """Return the condition of the accounts with the public key, if one is selected."""
-    if selection.public_key is None:
-        return None
-    # Index: entity__public_key_type (public_key, type).
-    where = compare("public_key", [Comparison("eq", selection.public_key)]) + Where(("type = 'ACCOUNT'",))
-    return where + compare("id", selection.accounts, any_equal=False)
+# BOTH
 
 
-def _with_decimals(page: str, values: Sequence[object], selection: Holders, query: Query) -> list[Holding]:
+def _with_decimals(page: Statement, selection: Holders, query: Query) -> Statement:
     # Index: the primary key of token.
     statement = f"""
         select account_id, balance, balance_timestamp, (select decimals from token where token_id = %s)
-        from ({page}) page order by account_id {query.direction}
+        from ({page.sql}) page order by account_id {query.direction}
     """
-    return [Holding(*row) for row in fetch(statement, (selection.token_id, *values))]
+    return Statement(statement, (selection.token_id, *page.values))
+
+
+def _fetched(page: Statement, selection: Holders, query: Query) -> list[Holding]:
+    statement = _with_decimals(page, selection, query)
+    return [Holding(*row) for row in fetch(statement.sql, statement.values)]
+
+
+def _ends(table: str, where: Where) -> tuple[int, int] | None:
+    """Return the first and the last account of a token."""
+    row = fetch_one(f"select min(account_id), max(account_id) from {table} {where.sql}", where.values)
+    return None if row is None or row[0] is None else (row[0], row[1])

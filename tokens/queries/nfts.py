@@ -1,9 +1,12 @@
 """NFTs: pages of a token's serials, one serial, and its history of transactions."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.db.walks import FIRST_IDS, walk
 
 
 class Transaction(NamedTuple):
@@ -15,13 +18,31 @@ class Transaction(NamedTuple):
     nft_transfer: list[dict[str, Any]] | None
 
 
-def nfts(token_id: int, query: Query) -> list[Row]:
-    """Return a page of the token's serials by number, with the columns of `nft`."""
+def nfts(
+    token_id: int, query: Query, *, owners: Sequence[Comparison], serials: Sequence[Comparison]
+) -> tuple[list[Row], int | None]:
+    """Return a page of the token's serials by number, with the columns of `nft`.
+
+    The query has the conditions of owners and serials. With the page comes the serial after which the next
+    one continues if there was no time to fill this one.
+    """
     # Index: the primary key (token_id, serial_number); for the serials of one account
     # nft__account_token_serialnumber (account_id, token_id, serial_number).
-    where = compare("token_id", [Comparison("eq", token_id)]) + query.where
-    page = f"order by serial_number {query.direction} limit {query.limit:d}"
-    return fetch(f"{_NFT} {where.sql} {page}", (token_id, *where.values))
+    of_token = compare("token_id", [Comparison("eq", token_id)])
+    end = f"order by serial_number {query.direction} limit {query.limit:d}"
+
+    def read(window: Bounds) -> list[Row]:
+        where = of_token + query.where + Bounds(window.lower, window.upper).where("serial_number")
+        return fetch(f"{_NFT} {where.sql} {end}", (token_id, *where.values))
+
+    def ends() -> tuple[int, int] | None:
+        row = fetch_one(f"select min(serial_number), max(serial_number) from nft {of_token.sql}", (token_id,))
+        return None if row is None or row[0] is None else (row[0], row[1])
+
+    if all(operator == "eq" for operator, _ in owners):
+        return read(Bounds()), None
+    # The owners of a range may have few serials among many of others.
+    return walk(read, Bounds.of(serials), query, ends=ends, first=FIRST_IDS)
 
 
 def nft(token_id: int, serial_number: int) -> Row | None:

@@ -1,13 +1,21 @@
 """Tokens: pages of them, one now, one as it was at a time."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ledger.queries.account_pages import entities_of_keys, is_selective
+from mirror.db.bounds import Bounds
+from mirror.db.few import page_of_few
+from mirror.db.pairs import Statement
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
+from mirror.db.walks import FIRST_IDS, walk
 
 # The first tokens, in order of id, that are searched for a name before the index of names is.
 _SEARCHED_FIRST = 1000
+# A pattern without this part is no help to the index of names.
+_TRIGRAM = re.compile(r"\w{3}")
 
 
 class Selection(NamedTuple):
@@ -24,89 +32,126 @@ class Selection(NamedTuple):
 
 
 class ListedToken(NamedTuple):
+    token_id: int
     decimals: int
     admin_key: bytes | None
     metadata: bytes | None
     name: str
     symbol: str
-    token_id: int
     type: str
 
 
 class _Source(NamedTuple):
-    """A from clause of tokens t with their id, in the order of the column `order`."""
+    """A from clause of tokens t with their id, in the order of these columns."""
 
     sql: str
     values: tuple[Any, ...]
-    order: str = "chosen.id"
+    order: Sequence[str] = ("chosen.id",)
 
 
 # One id at a time, as a join with the whole table would start far below the first id.
 _TOKEN_OF_CHOSEN = """
     cross join lateral (select chosen.id, * from token where token_id = chosen.id limit 1) t
 """
+_FEW = _Source(f"from few chosen {_TOKEN_OF_CHOSEN}", ())
 
 
-def tokens(selection: Selection, query: Query) -> list[ListedToken]:
-    """Return a page of the tokens that have an entity, by id."""
-    if any(operator == "eq" for operator, _ in selection.public_keys):
-        # Index: entity__public_key_type (public_key, type).
-        where = _public_key("public_key", selection) + Where(("type = 'TOKEN'",))
-        where += compare("id", selection.tokens) + _associated("id", selection)
-        source = _chosen("select id from entity", where, query)
-    elif selection.account_id is not None:
+def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int | None]:
+    """Return a page of the tokens that have an entity, by id.
+
+    With it comes the id after which the next page continues if there was no time to fill this one.
+    """
+    if selection.names:
+        return _tokens_of_name(selection, query), None
+    if not selection.public_keys and (selection.type is None or selection.account_id is None):
+        return _by_id(selection, query), None
+    if is_selective(selection.public_keys):
+        rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
+        if rows is not None:
+            return rows, None
+
+    def read(window: Bounds) -> list[ListedToken]:
+        return _by_id(selection._replace(tokens=[*selection.tokens, *window.ends]), query)
+
+    return walk(read, Bounds.of(selection.tokens), query, ends=_ends, first=FIRST_IDS)
+
+
+def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
+    if selection.account_id is not None:
         # Index: the primary key (account_id, token_id).
         where = Where(("account_id = %s", "associated"), (selection.account_id,))
         where += compare("token_id", selection.tokens)
         ids = f"select token_id as id from token_account {where.sql}"
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", where.values)
-    elif selection.names:
-        return _tokens_of_name(selection, query)
+    elif selection.type is not None:
+        # Index: token__type_id (type, token_id).
+        where = _type("type", selection) + compare("token_id", selection.tokens)
+        typed = f"select token_id as id, * from token {where.sql}"
+        source = _Source(f"from ({typed}) t", where.values, ("t.type", "t.id"))
     else:
         # Index: the primary key (token_id).
         where = compare("token_id", selection.tokens)
-        source = _Source(f"from (select token_id as id, * from token {where.sql}) t", where.values, "t.id")
-    return _page(source, selection, query)
+        source = _Source(f"from (select token_id as id, * from token {where.sql}) t", where.values, ("t.id",))
+    return _fetched(_page(source, selection, query))
 
 
 def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     """Return a page of tokens by name: the first ids have common names, the index finds rare ones."""
     # Index: the primary key (token_id).
     first = f"select token_id as id, * from token order by token_id {query.direction} limit {_SEARCHED_FIRST}"
-    page = _page(_Source(f"from ({first}) t", (), "t.id"), selection, query)
+    page = _fetched(_page(_Source(f"from ({first}) t", (), ("t.id",)), selection, query))
     if len(page) == query.limit:
         return page
     # Index: token__name, trigrams of the name.
-    source = _chosen("select token_id as id from token", _like("name", selection), query)
-    return _page(source, selection, query)
+    if any(_TRIGRAM.search(name) for name in selection.names):
+        like = _like("name", selection)
+        candidates = Statement(f"select token_id as id from token {like.sql}", like.values)
+        rows = _page_of_few(candidates, selection, query)
+        if rows is not None:
+            return rows
+    return _by_id(selection, query)
 
 
-def _chosen(ids: str, where: Where, query: Query) -> _Source:
-    """Return the tokens of these ids; all ids are read first.
-
-    Materialized, as the order and limit would otherwise lead PostgreSQL along all tokens.
-    """
-    source = f"""
-        from (
-            with chosen as materialized ({ids} {where.sql})
-            select id from chosen order by id {query.direction} offset 0
-        ) chosen {_TOKEN_OF_CHOSEN}
-    """
-    return _Source(source, where.values)
+def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> list[ListedToken] | None:
+    among = compare("t.id", selection.tokens) + _associated("t.id", selection)
+    page = _page(_FEW, selection, query, among)
+    rows = page_of_few(candidates, page, query)
+    return None if rows is None else [ListedToken(*row) for row in rows]
 
 
-def _page(source: _Source, selection: Selection, query: Query) -> list[ListedToken]:
+def _page(source: _Source, selection: Selection, query: Query, among: Where | None = None) -> Statement:
     # Index: the primary key of entity (id).
-    where = Where() if selection.type is None else Where(("t.type = %s",), (selection.type,))
-    where += _like("t.name", selection) + _public_key("e.public_key", selection)
+    where = _type("t.type", selection) + _like("t.name", selection) + (among or Where())
+    where += _public_key("e.public_key", selection)
+    order = ", ".join(f"{column} {query.direction}" for column in source.order)
     statement = f"""
-        select t.decimals, e.key, t.metadata, t.name, t.symbol, t.token_id, t.type::text
+        select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
         {source.sql}
         cross join lateral (select key, public_key from entity where id = t.id limit 1) e
         {where.sql}
-        order by {source.order} {query.direction} limit {query.limit:d}
+        order by {order} limit {query.limit:d}
     """
-    return [ListedToken(*row) for row in fetch(statement, (*source.values, *where.values))]
+    return Statement(statement, (*source.values, *where.values))
+
+
+def _fetched(page: Statement) -> list[ListedToken]:
+    return [ListedToken(*row) for row in fetch(page.sql, page.values)]
+
+
+def _ends() -> tuple[int, int] | None:
+    # Index: the primary key (token_id).
+    row = fetch_one("select min(token_id), max(token_id) from token")
+    return None if row is None or row[0] is None else (row[0], row[1])
+
+
+def _type(column: str, selection: Selection) -> Where:
+    """Return the condition of the type, if one is selected.
+
+    `any`, as for `type = ...` PostgreSQL may walk the primary key past tokens of the other type.
+    """
+    if selection.type is None:
+        return Where()
+    return Where((f"{column} = any('{{{selection.type}}}'::token_type[])",))
 
 
 def _like(column: str, selection: Selection) -> Where:

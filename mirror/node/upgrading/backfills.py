@@ -11,6 +11,7 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     *logs.TOPIC_INDEXES,
     ledger_indexes.BALANCE,
     token_indexes.HOLDINGS,
+    token_indexes.TYPE,
     token_indexes.SENT_AIRDROPS,
     token_indexes.RECEIVED_AIRDROPS,
     ledger_indexes.SCHEDULES,
