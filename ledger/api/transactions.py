@@ -17,8 +17,10 @@ from rest_framework.response import Response
 
 from ledger.api.names.transactions import read_transaction_id
 from ledger.api.timestamp_ranges import bound, nanoseconds
+from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
-from ledger.queries.transactions import FullTransaction, Selection
+from ledger.queries.transaction_sides import Selection
+from ledger.queries.transactions import FullTransaction
 from mirror import config
 from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
@@ -117,7 +119,8 @@ def transaction_rows(
         preceding=[int(number) for number in preceding],
         entities=_has_nft_parties(),
     )
-    return queries.transactions(selection, query), continue_at
+    transactions, reached = transaction_lists.transactions(selection, query)
+    return transactions, continue_at if reached is None else reached
 
 
 def _has_nft_parties() -> bool:

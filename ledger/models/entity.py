@@ -230,3 +230,4 @@ class EntityTransaction(GrowingTable, models.Model):
 
     class Meta:
         db_table = "entity_transaction"
+        indexes = [Index(fields=["consensus_timestamp"], name="entity_transaction__consensus_timestamp")]

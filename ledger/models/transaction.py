@@ -7,6 +7,10 @@ from mirror.db import fields
 from mirror.db.enums import ErrataType
 from mirror.db.indexes import HashIndex, Index
 from mirror.db.tables import Compared, GrowingTable, HashPartitions, KeylessTable
+from mirror.values import result_codes
+
+# Few transactions fail, so these indexes are small, and find failures among any number of others.
+_FAILED = ~models.Q(result__in=sorted(result_codes.SUCCESS))
 
 
 class Transaction(GrowingTable, models.Model):
@@ -53,6 +57,8 @@ class Transaction(GrowingTable, models.Model):
             ),
             Index(fields=["valid_start_ns", "payer_account_id"], name="transaction__transaction_id"),
             Index(fields=["type", "consensus_timestamp"], name="transaction__type_consensus_timestamp"),
+            Index(fields=["consensus_timestamp"], condition=_FAILED, name="transaction__failed"),
+            Index(fields=["type", "consensus_timestamp"], condition=_FAILED, name="transaction__failed_type"),
         ]
 
 

@@ -31,6 +31,12 @@ class CryptoTransfer(KeylessTable, GrowingTable, models.Model):
                 name="crypto_transfer__entity_id_consensus_timestamp",
                 condition=models.Q(entity_id__ne=98),
             ),
+            # Nearly all that accounts pay, they pay in transactions of their own.
+            Index(
+                fields=["entity_id", "consensus_timestamp"],
+                name="crypto_transfer__debit_of_others",
+                condition=models.Q(amount__lt=0) & models.Q(entity_id__ne=models.F("payer_account_id")),
+            ),
         ]
 
 

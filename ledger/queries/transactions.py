@@ -1,21 +1,19 @@
-"""Transactions with their transfers: pages by account, type, result and time, and by id or hash.
+"""Transactions with their transfers, by id or hash; `transaction_lists` has the lists.
 
 Every statement returns transactions with their transfers, as arrays of numbers made by two correlated
 sub-selects. For a page this costs about a third of fetching the transfers with further statements.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
 from mirror.values import result_codes
 
 # Indexes: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp; both start with the
 # time.
-_COLUMNS = """
+COLUMNS = """
     t.consensus_timestamp, t.payer_account_id, t.valid_start_ns, t.type, t.result, t.scheduled, t.nonce,
     t.batch_key, t.transaction_bytes, t.charged_tx_fee, t.entity_id, t.max_fee, t.max_custom_fees, t.memo,
     t.high_volume, t.high_volume_pricing_multiplier, t.nft_transfer, t.node_account_id,
@@ -50,11 +48,6 @@ _MORE_COLUMNS = """,
     ),
     t.inner_transactions
 """
-
-# The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
-# it. The condition tells PostgreSQL that the index has all rows of another account.
-_FEE_COLLECTOR = 98
-_INDEXED = Where((f"c.entity_id::bigint <> {_FEE_COLLECTOR}",))
 
 _MOST_OF_A_HASH = 25
 
@@ -91,126 +84,6 @@ class FullTransaction(NamedTuple):
     @property
     def successful(self) -> bool:
         return self.result in result_codes.SUCCESS
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The transactions of a list.
-
-    `accounts` pay or take part in transfers, or with `entities` are named by a row of entity_transaction.
-    `credit`: with a transfer to (True) or from (False) the account. `succeeded`: by result. `preceding`:
-    types whose synthetic records count as their payer's own.
-    """
-
-    timestamps: Bounds = Bounds()
-    accounts: Sequence[Comparison] = ()
-    credit: bool | None = None
-    succeeded: bool | None = None
-    types: Sequence[int] = ()
-    preceding: Sequence[int] = ()
-    entities: bool = False
-
-
-def transactions(selection: Selection, query: Query) -> list[FullTransaction]:
-    """Return a page of transactions by consensus timestamp.
-
-    An ordered and limited sub-select per source of keys runs along its own index and stops early. The rows
-    are read for the keys of the page alone.
-    """
-    page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
-    parts = list(_keys(selection, page))
-    if not parts:
-        return []
-    values = [value for part in parts for value in part.values]
-    keys = " union ".join(f"({part.sql})" for part in parts)
-    statement = f"""
-        select {_COLUMNS}, null, null
-        from (select consensus_timestamp from ({keys}) part {page}) key
-        join transaction t on t.consensus_timestamp = key.consensus_timestamp
-        order by t.consensus_timestamp {query.direction}
-    """
-    return [FullTransaction._make(row) for row in fetch(statement, values)]
-
-
-class _Part(NamedTuple):
-    sql: str
-    values: tuple[object, ...]
-
-
-def _keys(selection: Selection, page: str) -> Iterable[_Part]:
-    """Yield the sub-selects whose union is the consensus timestamps of the page."""
-    if not selection.accounts and selection.credit is None:
-        yield from _keys_of_all(selection, page)
-        return
-    kind = _kind(selection)
-    join = "join transaction t on t.consensus_timestamp = {}.consensus_timestamp" if kind.conditions else ""
-    sign = Where() if selection.credit is None else Where((f"amount {'>' if selection.credit else '<'} 0",))
-    for accounts in _alternatives(selection.accounts):
-        if selection.credit is None:
-            # Index: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp).
-            own = Where(
-                ("(t.nonce = 0 or t.parent_consensus_timestamp is not null or t.type = any(%s))",),
-                (list(selection.preceding),),
-            )
-            payer = compare("t.payer_account_id", accounts)
-            where = payer + own + selection.timestamps.where("t.consensus_timestamp") + kind
-            yield _Part(f"select t.consensus_timestamp from transaction t {where.sql} {page}", where.values)
-            if selection.entities:
-                # Index: the primary key (entity_id, consensus_timestamp).
-                where = compare("t.entity_id", accounts) + selection.timestamps.where("t.consensus_timestamp")
-                yield _distinct("entity_transaction t", "t", where + kind, page)
-        # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
-        where = compare("c.entity_id", accounts) + (_INDEXED if _is_indexed(accounts) else Where())
-        where += selection.timestamps.where("c.consensus_timestamp") + sign + kind
-        yield _distinct(f"crypto_transfer c {join.format('c')}", "c", where, page)
-        # Index: token_transfer__account_timestamp (account_id, consensus_timestamp).
-        where = compare("k.account_id", accounts)
-        where += selection.timestamps.where("k.consensus_timestamp") + sign + kind
-        yield _distinct(f"token_transfer k {join.format('k')}", "k", where, page)
-
-
-def _keys_of_all(selection: Selection, page: str) -> Iterable[_Part]:
-    """Yield the same without accounts: one per type, or a single one.
-
-    Indexes: transaction__type_consensus_timestamp, or the primary key.
-    """
-    timestamps = selection.timestamps.where("t.consensus_timestamp")
-    result = _result(selection.succeeded)
-    of_types = [Where(("t.type = %s",), (number,)) for number in dict.fromkeys(selection.types)]
-    for of_type in of_types or [Where()]:
-        where = of_type + timestamps + result
-        yield _Part(f"select t.consensus_timestamp from transaction t {where.sql} {page}", where.values)
-
-
-def _distinct(tables: str, alias: str, where: Where, page: str) -> _Part:
-    return _Part(
-        f"select distinct {alias}.consensus_timestamp from {tables} {where.sql} {page}", where.values
-    )
-
-
-def _alternatives(accounts: Sequence[Comparison]) -> Iterable[Sequence[Comparison]]:
-    """Return the accounts one by one, as only the query of one can run along an index by time."""
-    if all(operator == "eq" for operator, _ in accounts):
-        distinct = dict.fromkeys(accounts)
-        return [(account,) for account in distinct if account.value is not None] if distinct else [()]
-    return [accounts]
-
-
-def _is_indexed(accounts: Sequence[Comparison]) -> bool:
-    return len(accounts) == 1 and accounts[0].operator == "eq" and accounts[0].value != _FEE_COLLECTOR
-
-
-def _kind(selection: Selection) -> Where:
-    types = Where(("t.type = any(%s)",), (list(selection.types),)) if selection.types else Where()
-    return types + _result(selection.succeeded)
-
-
-def _result(succeeded: bool | None) -> Where:
-    """Return the condition on the result. PostgreSQL knows how common codes in its text are."""
-    if succeeded is None:
-        return Where()
-    codes = ", ".join(str(code) for code in sorted(result_codes.SUCCESS))
-    return Where((f"t.result {'in' if succeeded else 'not in'} ({codes})",))
 
 
 def first_consensus_timestamp() -> int:
@@ -254,7 +127,7 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
         payer as materialized (
             select payer_account_id from found order by consensus_timestamp limit 1
         )
-        select {_COLUMNS} {_MORE_COLUMNS}
+        select {COLUMNS} {_MORE_COLUMNS}
         from transaction t
         where t.consensus_timestamp = any(array(select consensus_timestamp from found))
             and t.payer_account_id = coalesce((select payer_account_id from payer), t.payer_account_id)
@@ -267,7 +140,7 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
 
 def _all(where: Where) -> list[FullTransaction]:
     statement = f"""
-        select {_COLUMNS} {_MORE_COLUMNS} from transaction t {where.sql} order by t.consensus_timestamp
+        select {COLUMNS} {_MORE_COLUMNS} from transaction t {where.sql} order by t.consensus_timestamp
     """
     return [FullTransaction._make(row) for row in fetch(statement, where.values)]
 

@@ -32,6 +32,11 @@ class TokenTransfer(KeylessTable, GrowingTable, models.Model):
                 fields=["-consensus_timestamp", "-token_id", "-account_id"],
                 name="token_transfer__token_account_timestamp",
             ),
+            Index(
+                fields=["account_id", "consensus_timestamp"],
+                name="token_transfer__debit_of_others",
+                condition=models.Q(amount__lt=0) & models.Q(account_id__ne=models.F("payer_account_id")),
+            ),
         ]
 
 

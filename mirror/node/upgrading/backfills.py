@@ -15,6 +15,7 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     token_indexes.SENT_AIRDROPS,
     token_indexes.RECEIVED_AIRDROPS,
     ledger_indexes.SCHEDULES,
+    *ledger_indexes.TRANSACTIONS,
     logs.DUPLICATES,
     logs.SYNTHETIC,
     weibars.WEIBARS,

@@ -1,0 +1,297 @@
+"""The sides of a list of transactions: accounts on one, types and results on the other.
+
+Either side can drive: its rows are looked at one after another, and the conditions of the other one are
+probed for each. Which one finds a page soonest depends on the request: a rare type is found by its type, a
+quiet account by its transfers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
+from mirror.db.bounds import Bounds
+from mirror.db.sql import Comparison, Where, compare, fetch
+from mirror.values import result_codes
+
+# The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
+# it. The condition tells PostgreSQL that the index has all rows of another account.
+_FEE_COLLECTOR = 98
+_INDEXED = Where((f"c.entity_id::bigint <> {_FEE_COLLECTOR}",))
+
+# Of a condition for which rows are looked at, columns are not plain, such that no other index drives.
+_CODES = ", ".join(str(code) for code in sorted(result_codes.SUCCESS))
+_SUCCEEDED = Where((f"(t.result + 0) in ({_CODES})",))
+_FAILED = Where((f"(t.result + 0) not in ({_CODES})",))
+# The side of types and results calls its rows y, and conditions on t are probed.
+_KIND = "transaction y"
+_FAILED_BY_INDEX = Where((f"y.result not in ({_CODES})",))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The transactions of a list.
+
+    `accounts` pay or take part in transfers, or with `entities` are named by a row of entity_transaction.
+    `credit`: with a transfer to (True) or from (False) the account. `succeeded`: by result. `preceding`:
+    types whose synthetic records count as their payer's own.
+    """
+
+    timestamps: Bounds = Bounds()
+    accounts: Sequence[Comparison] = ()
+    credit: bool | None = None
+    succeeded: bool | None = None
+    types: Sequence[int] = ()
+    preceding: Sequence[int] = ()
+    entities: bool = False
+
+
+#: Accounts by their ids, or those within bounds; None for all.
+Accounts = tuple[int, ...] | Bounds | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The sides that can drive, and whether the only one reads no more rows than it finds."""
+
+    sides: tuple[Side, ...]
+    direct: bool
+
+
+def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
+    """Return the accounts that comparisons select: one equality has to hold, and all others."""
+    if not comparisons:
+        return None
+    others = [comparison for comparison in comparisons if comparison.operator != "eq"]
+    if any(value is None for _, value in others):
+        return ()
+    bounds = Bounds.of(others)
+    if len(others) == len(comparisons):
+        return () if bounds.empty else bounds
+    named = Bounds.of(comparison for comparison in comparisons if comparison.value is not None)
+    return tuple(sorted(named.equal_within - bounds.unequal))
+
+
+def sides_of(selection: Selection, accounts: Accounts) -> Sides:
+    """Return the sides of a selection with these accounts."""
+    kind, keep = _kind(selection), _kind_keep(selection)
+    succeeded = _SUCCEEDED if selection.succeeded else NOTHING
+    if accounts is None and selection.credit is None:
+        side = Side((kind,), succeeded) if kind else Side((Stream(TRANSACTION, "t", keep=succeeded),))
+        return Sides((side,), direct=not succeeded.conditions)
+    parties = Side(tuple(_parties(selection, accounts)), keep)
+    if kind is not None:
+        return Sides((parties, Side((kind,), succeeded + _is_party(selection, accounts))), direct=False)
+    simple = isinstance(accounts, tuple) and _FEE_COLLECTOR not in accounts and not keep.conditions
+    return Sides((parties,), simple and selection.credit is None)
+
+
+def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, ...] | None:
+    """Return the ids within bounds that any row names, at most so many; None if there are more."""
+    # Each account is one step in the index that begins with it. Indexes:
+    # crypto_transfer__entity_id_consensus_timestamp, transaction__payer_account_id_consensus_ns,
+    # token_transfer__account_timestamp, the primary key of entity_transaction.
+    tables = [
+        ("crypto_transfer c", "c.entity_id", _INDEXED),
+        ("transaction t", "t.payer_account_id", NOTHING),
+        ("token_transfer k", "k.account_id", NOTHING),
+    ]
+    if entities:
+        tables.append(("entity_transaction e", "e.entity_id", NOTHING))
+    within = bounds.between(bounds.lower or 0, bounds.upper)
+    collector = Bounds(within.lower, within.upper, frozenset({_FEE_COLLECTOR}))
+    found = set(collector.equal_within)
+    for table, column, where in tables:
+        statement = _distinct(table, column, within, where, most + 1)
+        found.update(number for (number,) in fetch(statement.text, statement.values))
+        if len(found) > most:
+            return None
+    return tuple(sorted(found - bounds.unequal))
+
+
+def _distinct(table: str, column: str, within: Bounds, extra: Where, most: int) -> Sql:
+    """Return a statement of the smallest values of a column, which is the first one of an index."""
+    first = extra + replace(within, unequal=frozenset()).where(column)
+    upper = Bounds(upper=within.upper).where(column)
+    following = extra + Where((f"{column} > found.id",)) + upper
+    text = f"""
+        with recursive found (id) as (
+            (select {column}::bigint from {table} {first.sql} order by {column} limit 1)
+            union all
+            select (select {column}::bigint from {table} {following.sql} order by {column} limit 1)
+            from found where found.id is not null
+        )
+        select id from found where id is not null limit {most:d}
+    """
+    return Sql(text, (*first.values, *following.values))
+
+
+# TYPES AND RESULTS
+
+
+def _kind(selection: Selection) -> Stream | None:
+    """Return the stream of the types, or of the failures; None if all times are as good."""
+    # Indexes: transaction__type_consensus_timestamp (type, consensus_timestamp); of failures
+    # transaction__failed_type (type, consensus_timestamp) and transaction__failed (consensus_timestamp).
+    types = tuple(dict.fromkeys(selection.types))
+    where = _FAILED_BY_INDEX if selection.succeeded is False else NOTHING
+    if not types:
+        return Stream(_KIND, "y", where) if where.conditions else None
+    if len(types) == 1:
+        return Stream(_KIND, "y", where, first="y.type", value=Where(("%s",), types))
+    return Stream(_KIND, "y", where, each=types, first="y.type", value=Where(("one.value",)))
+
+
+def _kind_keep(selection: Selection) -> Where:
+    types = Where(("(t.type + 0) = any(%s)",), (list(selection.types),)) if selection.types else NOTHING
+    if selection.succeeded is None:
+        return types
+    return types + (_SUCCEEDED if selection.succeeded else _FAILED)
+
+
+# ACCOUNTS
+
+
+def _parties(selection: Selection, accounts: Accounts) -> list[Stream]:
+    if isinstance(accounts, tuple):
+        return _streams_of(selection, accounts)
+    return _streams_by_time(selection, accounts)
+
+
+def _streams_of(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]:
+    if not accounts:
+        return []
+    if selection.credit is False:
+        return _debits_of(accounts)
+    streams = []
+    if selection.credit is None:
+        # Index: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp).
+        streams.append(_by_account(TRANSACTION, "t.payer_account_id", accounts, keep=_own(selection)))
+        if selection.entities:
+            # Index: the primary key (entity_id, consensus_timestamp). The table has types and results, too.
+            streams.append(_by_account("entity_transaction t", "t.entity_id", accounts))
+    others = tuple(account for account in accounts if account != _FEE_COLLECTOR)
+    if others:
+        # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
+        keep = _sign(selection.credit, "c")
+        streams.append(_by_account("crypto_transfer c", "c.entity_id", others, where=_INDEXED, keep=keep))
+    if len(others) < len(accounts):
+        # Index: crypto_transfer__consensus_timestamp.
+        keep = Where((f"c.entity_id = {_FEE_COLLECTOR}",)) + _sign(selection.credit, "c")
+        streams.append(Stream("crypto_transfer c", "c", keep=keep))
+    # Index: token_transfer__account_timestamp (account_id, consensus_timestamp).
+    keep = _sign(selection.credit, "k")
+    streams.append(_by_account("token_transfer k", "k.account_id", accounts, keep=keep))
+    return streams
+
+
+def _debits_of(accounts: tuple[int, ...]) -> list[Stream]:
+    """Return the streams of what accounts pay: nearly all they pay for, and what others take from them.
+
+    Nodes and those who collect fees hardly ever pay; their other transfers are not looked at.
+    """
+    # Indexes: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp),
+    # crypto_transfer__debit_of_others (entity_id, consensus_timestamp), token_transfer__debit_of_others
+    # (account_id, consensus_timestamp).
+    own = Where(
+        (
+            f"({_exists('crypto_transfer c', 'c.entity_id = t.payer_account_id and c.amount < 0')} "
+            f"or {_exists('token_transfer k', 'k.account_id = t.payer_account_id and k.amount < 0')})",
+        )
+    )
+    of_others = "{0}.amount < 0 and {1} <> {0}.payer_account_id"
+    return [
+        _by_account(TRANSACTION, "t.payer_account_id", accounts, keep=own),
+        _by_account(
+            "crypto_transfer c",
+            "c.entity_id",
+            accounts,
+            where=Where((of_others.format("c", "c.entity_id"),)),
+        ),
+        _by_account(
+            "token_transfer k",
+            "k.account_id",
+            accounts,
+            where=Where((of_others.format("k", "k.account_id"),)),
+        ),
+    ]
+
+
+def _by_account(
+    table: str,
+    column: str,
+    accounts: tuple[int, ...],
+    *,
+    where: Where = NOTHING,
+    keep: Where = NOTHING,
+) -> Stream:
+    alias = column.partition(".")[0]
+    if len(accounts) == 1:
+        return Stream(table, alias, Where((f"{column} = %s",), accounts) + where, keep)
+    return Stream(table, alias, Where((f"{column} = one.value",)) + where, keep, accounts)
+
+
+def _streams_by_time(selection: Selection, accounts: Bounds | None) -> list[Stream]:
+    """Return the streams of all times, whose accounts are looked at. Indexes: those by time alone."""
+    streams = []
+    if selection.credit is None:
+        keep = _within(accounts, "t.payer_account_id") + _own(selection)
+        streams.append(Stream(TRANSACTION, "t", keep=keep))
+        if selection.entities:
+            # Index: entity_transaction__consensus_timestamp.
+            streams.append(Stream("entity_transaction t", "t", keep=_within(accounts, "t.entity_id")))
+    for table, column in (("crypto_transfer c", "c.entity_id"), ("token_transfer k", "k.account_id")):
+        alias = column[0]
+        keep = _within(accounts, column) + _sign(selection.credit, alias)
+        streams.append(Stream(table, alias, keep=keep))
+    return streams
+
+
+def _within(accounts: Bounds | None, column: str) -> Where:
+    """Return the condition on an account, such that no index by account is used for it."""
+    return NOTHING if accounts is None else accounts.where(f"({column} + 0)")
+
+
+def _own(selection: Selection) -> Where:
+    return Where(
+        ("(t.nonce = 0 or t.parent_consensus_timestamp is not null or t.type = any(%s))",),
+        (list(selection.preceding),),
+    )
+
+
+def _sign(credit: bool | None, alias: str) -> Where:
+    return NOTHING if credit is None else Where((f"{alias}.amount {'>' if credit else '<'} 0",))
+
+
+def _is_party(selection: Selection, accounts: Accounts) -> Where:
+    """Return the condition that accounts take part in transaction t, the cheapest of its probes first.
+
+    Scalar sub-selects with a limit: PostgreSQL might hash the whole table for `exists` within `or`.
+    """
+    parts: list[Where] = []
+    if selection.credit is None:
+        payer = _among(accounts, "(t.payer_account_id + 0)") + _own(selection)
+        parts.append(Where((" and ".join(payer.conditions),), payer.values))
+    for table, column in (("crypto_transfer c", "c.entity_id"), ("token_transfer k", "k.account_id")):
+        condition = _among(accounts, column) + _sign(selection.credit, column[0])
+        parts.append(Where((_exists(table, " and ".join(condition.conditions)),), condition.values))
+    if selection.credit is None and selection.entities:
+        condition = _among(accounts, "e.entity_id")
+        parts.append(
+            Where((_exists("entity_transaction e", " and ".join(condition.conditions)),), condition.values)
+        )
+    text = " or ".join(f"({part.conditions[0]})" for part in parts)
+    return Where((f"({text})",), tuple(value for part in parts for value in part.values))
+
+
+def _among(accounts: Accounts, column: str) -> Where:
+    if isinstance(accounts, tuple):
+        return compare(column, [Comparison("eq", account) for account in accounts])
+    return _within(accounts, column)
+
+
+def _exists(tables: str, condition: str) -> str:
+    alias = tables.partition(" ")[2]
+    return (
+        f"coalesce((select true from {tables} where {alias}.consensus_timestamp = t.consensus_timestamp "
+        f"and {condition} limit 1), false)"
+    )

@@ -1,0 +1,148 @@
+"""Streams of transactions: rows of a table that an index holds in the order of time, as SQL.
+
+One, or several together, drive a list (`transaction_sides`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from mirror.db.bounds import Bounds
+from mirror.db.sql import MAX_INT64, Where
+
+TRANSACTION = "transaction t"
+
+NOTHING = Where()
+
+# Before all times.
+_FIRST = 0
+
+
+class Sql(NamedTuple):
+    text: str
+    values: tuple[object, ...]
+
+
+class Window(NamedTuple):
+    """A part of the time, read from one end: the condition for a column of it, and the order."""
+
+    bounds: Bounds
+    direction: str
+    edge: bool = False
+
+    def where(self, column: str) -> Where:
+        """Return the conditions; with `edge` the time also ends where the statement's `edge` says."""
+        where = self.bounds.where(column)
+        if self.edge:
+            operator, otherwise = (">=", _FIRST) if self.direction == "desc" else ("<=", MAX_INT64)
+            where += Where((f"{column} {operator} coalesce((select at from edge), {otherwise})",))
+        return where
+
+    def rows(self, first: str, value: Where, column: str) -> Where:
+        """Return the same as comparisons of pairs, the first of which has one value.
+
+        Only an index that begins with both columns has rows in their order. Of a plain equality PostgreSQL
+        may think that so many rows have the value that all rows in the order of time are as good.
+        """
+        lower = _FIRST if self.bounds.lower is None else self.bounds.lower
+        upper = MAX_INT64 if self.bounds.upper is None else self.bounds.upper
+        ends = ["%s", "%s"]
+        if self.edge:
+            end = 0 if self.direction == "desc" else 1
+            ends[end] = f"coalesce((select at from edge), {ends[end]})"
+        pairs = tuple(
+            f"({first}, {column}) {operator} ({value.conditions[0]}, {end})"
+            for operator, end in zip((">=", "<="), ends, strict=True)
+        )
+        where = Where(pairs, (*value.values, lower, *value.values, min(upper, MAX_INT64)))
+        return where + replace(self.bounds, lower=None, upper=None).where(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Rows of a table in the order of time, as one index holds them.
+
+    `where`: conditions that the index has; `keep`: those for which each of its rows is looked at. With `each`
+    there is one stream for each value, which the conditions call `one.value`. `first`: a column with few
+    values, which an index has before the time, and its `value`.
+    """
+
+    table: str
+    alias: str
+    where: Where = NOTHING
+    keep: Where = NOTHING
+    each: tuple[int, ...] | None = None
+    first: str = ""
+    value: Where = NOTHING
+
+    @property
+    def time(self) -> str:
+        return f"{self.alias}.consensus_timestamp"
+
+    def keys(self, window: Window, keep: Where, limit: int) -> Sql:
+        """Return a statement of the first times of rows that also fulfil conditions on transaction t."""
+        if keep.conditions and self.alias != "t":
+            # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
+            probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
+            keep = Where((f"({probe}{keep.and_sql} limit 1)",), keep.values)
+        where = self.where + self._within(window) + self.keep + keep
+        distinct = "" if self.table.startswith("transaction ") else "distinct"
+        text = f"""
+            select {distinct} {self.time} from {self.table} {where.sql}
+            order by {self._order(window)} limit {limit:d}
+        """
+        if self.each is None:
+            return Sql(text, where.values)
+        text = f"""
+            select distinct part.consensus_timestamp from {self._lateral(text)}
+            order by consensus_timestamp {window.direction} limit {limit:d}
+        """
+        return Sql(text, (list(self.each), *where.values))
+
+    def nth(self, window: Window, number: int) -> Sql:
+        """Return a statement of the time of the row after so many, of each stream that has one."""
+        where = self.where + self._within(window)
+        if self.each is not None:
+            number = max(1, number >> (len(self.each) - 1).bit_length())
+        text = f"""
+            select {self.time} as at from {self.table} {where.sql}
+            order by {self._order(window)} offset {number:d} limit 1
+        """
+        if self.each is None:
+            return Sql(f"({text})", where.values)
+        return Sql(f"(select at from {self._lateral(text)})", (list(self.each), *where.values))
+
+    def _within(self, window: Window) -> Where:
+        return window.rows(self.first, self.value, self.time) if self.first else window.where(self.time)
+
+    def _order(self, window: Window) -> str:
+        first = f"{self.first} {window.direction}, " if self.first else ""
+        return f"{first}{self.time} {window.direction}"
+
+    @staticmethod
+    def _lateral(text: str) -> str:
+        return f"unnest(%s::bigint[]) one (value) cross join lateral ({text}) part"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Streams that drive, and the conditions of the other side on their transactions t."""
+
+    streams: tuple[Stream, ...]
+    keep: Where = NOTHING
+
+    def keys(self, window: Window, limit: int) -> Sql:
+        """Return a statement of the first times of the side's transactions that are in the list."""
+        parts = [stream.keys(window, self.keep, limit) for stream in self.streams]
+        return joined(" union ", [Sql(f"({part.text})", part.values) for part in parts])
+
+    def edge(self, window: Window, number: int) -> Sql:
+        """Return a statement of the time that is reached by looking at so many rows of a stream, or null."""
+        rows = joined(" union all ", [stream.nth(window, number) for stream in self.streams])
+        nearest = "max" if window.direction == "desc" else "min"
+        return Sql(f"select {nearest}(at) as at from ({rows.text}) nth", rows.values)
+
+
+def joined(separator: str, parts: Sequence[Sql]) -> Sql:
+    text = separator.join(part.text for part in parts)
+    return Sql(text, tuple(value for part in parts for value in part.values))
