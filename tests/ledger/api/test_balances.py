@@ -1,11 +1,12 @@
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.build import SECOND, START, insert
+from tests.contract.plans import prepared
 
 BALANCES = "/api/v1/balances"
 ADDRESS = bytes.fromhex("ac384c53f03855fa1b3616052f8ba32c6c2a2fec")
@@ -395,3 +396,30 @@ def test_paging_gives_every_account_once(api, build, numbers, limit, order):
         transaction.set_rollback(True)
     expected = sorted((number for number in numbers if number % 3 < 2), reverse=order == "desc")
     assert [row["account"] for row in found] == [f"0.0.{number}" for number in expected]
+
+
+@pytest.mark.usefixtures("two_months")
+def test_tokens_of_a_snapshot_are_found_by_account_in_one_month(api):
+    # Times that are part of the search of an index, after any token, are looked up for each token there is.
+    token(MAY + 1, 11, 5, 1)
+    token(JUNE + 1, 11, 5, 2)
+    with connection.cursor() as cursor:
+        cursor.execute("set local enable_seqscan = off; set local enable_bitmapscan = off")
+    for path in ("balances", "accounts/11"):
+        for _ in range(2):
+            assert api.get(f"/api/v1/{path}?timestamp={JUNE + 2000}").status in (200, 404)
+    scans = [
+        scan
+        for statement in prepared(set())
+        if f">= {JUNE * SECOND} " in statement.text and ") held" in statement.text
+        for scan in scans_of("token_balance", statement.plan)
+    ]
+    assert {scan["Relation Name"] for scan in scans} == {"token_balance_p2023_06"}
+    assert all("consensus_timestamp" not in scan["Index Cond"] for scan in scans)
+
+
+def scans_of(table, plan):
+    if plan.get("Relation Name", "").startswith(f"{table}_p"):
+        yield plan
+    for part in plan.get("Plans", ()):
+        yield from scans_of(table, part)
