@@ -42,6 +42,11 @@ def end() -> None:
     _local.total = 0.0
 
 
+def postpone(seconds: float) -> None:
+    """Leave time out that the request has only waited."""
+    _local.began += seconds
+
+
 def total() -> float:
     """Return the seconds of the whole budget; 0 without one."""
     return _local.total

@@ -24,7 +24,7 @@ from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
-from mirror.db import budget
+from mirror.db import budget, turns
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
@@ -114,12 +114,23 @@ def _holds_for_all(operator: str, value: int) -> bool:
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
     wrapper = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+    turn = wrapper.turn
+    if turn is not None and turn.interrupted:
+        turns.go_on(turn)
+        return fetch(statement, values, timeout=timeout)
     if wrapper.connection is None:
         wrapper.ensure_connection()
     began = time.monotonic() if wrapper.queries_logged else 0.0
     try:
         return _rows(wrapper, statement, values, timeout)
     except psycopg.OperationalError:
+        if (
+            turn is not None
+            and turn.interrupted
+            and not (wrapper.in_atomic_block or wrapper.connection.closed)
+        ):
+            turns.go_on(turn)
+            return fetch(statement, values, timeout=timeout)
         wrapper.errors_occurred = True
         if wrapper.in_atomic_block or not wrapper.connection.closed:
             raise
@@ -144,7 +155,15 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
 
 def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
     cursor = _cursor(wrapper, timeout)
-    cursor.execute(statement, values)
+    turn = wrapper.turn
+    if turn is None:
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+    turn.reading = True
+    try:
+        cursor.execute(statement, values)
+    finally:
+        turn.reading = False
     return cursor.fetchall()
 
 

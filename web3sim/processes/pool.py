@@ -10,10 +10,12 @@ import pickle
 import threading
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from mirror import config
+from mirror.db import turns
 from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
 
 __all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_up_soon"]
@@ -21,6 +23,8 @@ __all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_u
 log = logging.getLogger("mirror.web3")
 
 _WARM_UP_SECONDS = 3.0
+# Threads of each pool that leave their turn to other requests while they wait.
+_MOST_LEAVING = 32
 
 
 class Pool:
@@ -36,12 +40,14 @@ class Pool:
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
         self._starting = 0
+        self._leaving = threading.BoundedSemaphore(_MOST_LEAVING)
         # Those who wait, each by what wakes it, the first to come first.
         self._turns: deque[threading.Condition] = deque()
 
     def run(self, request: Any, deadline: float) -> Any:
         """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
-        worker, answer, last = self._ask(request, deadline)
+        with self._others_served():
+            worker, answer, last = self._ask(request, deadline)
         self.release(worker, usable=not last)
         return answer
 
@@ -50,11 +56,24 @@ class Pool:
 
         They have to be read to their end, or closed. Errors: Unanswered.
         """
-        worker, answer, ends = self._ask(request, deadline)
+        with self._others_served():
+            worker, answer, ends = self._ask(request, deadline)
         if answer is None:
             return None, Pieces(self, worker, time.monotonic() + seconds)
         self.release(worker, usable=not ends)
         return answer, None
+
+    @contextmanager
+    def _others_served(self) -> Iterator[None]:
+        """Leave this thread's turn to other requests, unless that many have done so."""
+        if not self._leaving.acquire(blocking=False):
+            yield
+            return
+        try:
+            with turns.left():
+                yield
+        finally:
+            self._leaving.release()
 
     def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
@@ -144,7 +163,7 @@ class Pool:
         left = deadline - time.monotonic()
         if left <= 0:
             raise Unanswered("no process was free in time")
-        # Threads that wait for long calls can't answer anything else.
+        # Most of them would wait in vain.
         if (
             self._turns.index(turn) >= self._patient
             and len(self._busy) >= self._size
@@ -214,8 +233,7 @@ _making = threading.Lock()
 def pool() -> Pool:
     """Return the pool for the calls of this web server process."""
     size: int = config.value("web3.workers")
-    # One thread is left for other requests.
-    return _made("calls", size, max(config.value("web.threads") - 1 - size, 0))
+    return _made("calls", size, size)
 
 
 def warm_up_soon() -> None:

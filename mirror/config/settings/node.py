@@ -37,9 +37,15 @@ SETTINGS = (
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
-    Setting("web.threads", 4,
-            "Requests that each web server process works on at a time, with a database connection each.",
+    Setting("web.threads", 2,
+            "Requests that each web server process works on at a time, with a database connection each. With "
+            "two, one is worked on while the database works for the other; more only disturb each other.",
             low=1, high=64),
+    Setting("web.slowThreads", 1,
+            "How many more it works on that have turned out to be slow. Slow ones beyond these wait for "
+            "each other while quick ones are waiting.", low=1, high=64),
+    Setting("web.slowAfter", "100ms", "A request that takes longer is slow.",
+            unit="duration", low=0.01, high=3600),
     Setting("web.bodyTimeout", "10s",
             "How long a client may take to send the body of its request before its connection is closed.",
             unit="duration", low=1, high=3600),

@@ -5,6 +5,7 @@ from django.db.backends.postgresql import base
 
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
+from mirror.db.turns import Turn
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -12,3 +13,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
     #: The cursor that `mirror.db.sql` reads with, and its statement timeout in milliseconds.
     reading: tuple[psycopg.Cursor[Any], str] | None = None
+    #: The turn that the connection belongs to at present.
+    turn: Turn | None = None

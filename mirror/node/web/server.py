@@ -20,8 +20,8 @@ from mirror.processes import signals
 from mirror.rest import users
 
 _STOP_SECONDS = 5
-# Threads of each process for requests that wait for their turn, and the time after which idle ones end.
-_WAITING_THREADS, _IDLE_SECONDS = 16, 30
+# Threads of each process beside those that wait for bodies, and the time after which idle ones end.
+_READY_THREADS, _IDLE_SECONDS = 2, 30
 
 
 def address() -> tuple[str, int]:
@@ -84,15 +84,14 @@ def serve() -> None:
     signals.end_with_parent()
     host, port = address()
     static = _static_folders()
-    # For requests that are worked on, that wait for their body, and whose answer is held back.
-    threads = config.value("web.threads") + stalled_clients.MOST_READERS + stalled_clients.MOST_PAUSES
     server = Server(
         "mirror.wsgi:application",
         address=str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]),
         port=port,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
-        blocking_threads=threads + _WAITING_THREADS,
+        # They only read bodies, and hand requests over to the threads of the gateway.
+        blocking_threads=_READY_THREADS + stalled_clients.MOST_READERS,
         blocking_threads_idle_timeout=_IDLE_SECONDS,
         websockets=False,
         http1_settings=HTTP1Settings(
@@ -111,17 +110,18 @@ def serve() -> None:
 
 
 def _application() -> Callable[..., Any]:
-    """Return the application; runs in each of granian's worker processes."""
+    """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
+    from mirror.node.web import gateway
     from mirror.wsgi import application
     from web3sim.processes import pool
 
     pool.warm_up_soon()
-    return stalled_clients.guarded(application)
+    return gateway.started(application)
 
 
 def _static_folders() -> dict[str, Path]:

@@ -25,7 +25,7 @@ def read_body(request: HttpRequest | Request, media_types: Container[str]) -> by
     if content_type.partition(";")[0].strip().lower() not in media_types:
         raise UnsupportedMediaType(content_type)
     most = config.value("rest.request.maxBodySize") << 10
-    size = _size(request.META, most)
+    size = size_to_read(request.META, most)
     if size is None:
         raise TooLarge(most)
     try:
@@ -39,7 +39,7 @@ def read_body(request: HttpRequest | Request, media_types: Container[str]) -> by
     return body
 
 
-def _size(headers: Mapping[str, Any], most: int) -> int | None:
+def size_to_read(headers: Mapping[str, Any], most: int) -> int | None:
     """Return how many bytes to read; None if the request itself says that its body is too large."""
     length = headers.get("CONTENT_LENGTH") or ""
     if length.isdecimal():

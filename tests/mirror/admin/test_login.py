@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 
 from mirror.admin.login import _alone
-from mirror.node.web.stalled_clients import guarded
+from mirror.node.web.gateway import Gateway
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 ELSEWHERE = "192.0.2.7"
@@ -134,18 +134,15 @@ def test_an_answer_that_waits_occupies_no_thread(settings_of):
             waiting.set()
         return response
 
-    serve = guarded(application)
-    answers: list[Iterable[bytes]] = []
+    bodies: list[bytes] = []
 
-    def ask(path: str) -> None:
-        answers.append(serve({"REQUEST_METHOD": "GET", "PATH_INFO": path}, None))
+    class Client:
+        def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+            bodies.append(body)
 
-    # Turns take the connections of their threads with them.
-    slow, quick = (threading.Thread(target=ask, args=(path,), daemon=True) for path in ("/slow", "/quick"))
-    slow.start()
+    gateway = Gateway(application)
+    gateway(Client(), {"REQUEST_METHOD": "GET", "PATH_INFO": "/slow"})
     assert waiting.wait(PATIENCE_SECONDS)
-    quick.start()
-    quick.join(PATIENCE_SECONDS)
+    gateway(Client(), {"REQUEST_METHOD": "GET", "PATH_INFO": "/quick"})
 
-    assert slow.is_alive()
-    assert answers == [[b"/quick"]]
+    wait_until(lambda: bodies == [b"/quick"])

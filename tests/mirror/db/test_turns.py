@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from mirror.db.sql import fetch_one
-from mirror.db.turns import Turns
+from mirror.db.turns import Turns, left
 
 
 def _backend() -> int:
@@ -54,7 +54,7 @@ def test_a_thread_that_leaves_its_turn_lets_another_have_it(turns):
     def leave() -> None:
         with turns.taken():
             backends.append(_backend())
-            with turns.left():
+            with left():
                 other: list[int] = []
                 thread = threading.Thread(target=_in_a_thread, args=(turns, other))
                 thread.start()
@@ -76,7 +76,7 @@ def test_a_turn_is_not_left_within_a_transaction(turns):
     def leave() -> None:
         with turns.taken(), transaction.atomic():
             backends.append(_backend())
-            with turns.left():
+            with left():
                 backends.append(_backend())
 
     thread = threading.Thread(target=leave)

@@ -1,0 +1,126 @@
+"""The gateway between granian and the WSGI application: each request is worked on when it is its turn.
+
+Granian calls a WSGI application in a thread of its own, which waits for the answer. Its threads would wait
+for turns and disturb those that work, so this takes a request over and returns at once; a thread of
+`mirror.db.turns` answers it.
+"""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from granian.server import mp
+
+from mirror import config
+from mirror.db import turns
+from mirror.db.turns import Turns
+from mirror.node.web import gone_clients, stalled_clients
+
+log = logging.getLogger("mirror.web")
+
+Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+_WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
+_ENVIRONMENT = {
+    "SCRIPT_NAME": "",
+    "wsgi.errors": sys.stderr,
+    "wsgi.input_terminated": True,
+    "wsgi.multiprocess": True,
+    "wsgi.multithread": True,
+    "wsgi.run_once": False,
+    "wsgi.version": (1, 0),
+}
+
+
+def started(application: Application) -> Callable[[Any, dict[str, Any]], None]:
+    """Return what granian has to call, in a process that takes requests from now on."""
+    gateway = Gateway(application)
+    for watch in (
+        gateway.turns.watch,
+        gateway.readers.watch,
+        stalled_clients.limit_answers,
+        gone_clients.Watch(gateway.turns).watch,
+    ):
+        threading.Thread(target=watch, daemon=True).start()
+    # Granian's own wrapper would answer in the thread that it calls.
+    assert hasattr(mp, "_wsgi_call_wrap")
+    mp._wsgi_call_wrap = lambda called, *_: called
+    return gateway
+
+
+class Gateway:
+    """Takes requests from granian."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.turns = Turns(
+            config.value("web.threads"), config.value("web.slowThreads"), config.value("web.slowAfter")
+        )
+        self.readers = stalled_clients.Readers(stalled_clients.MOST_READERS, config.value("web.bodyTimeout"))
+        self.pauses = stalled_clients.Pauses(stalled_clients.MOST_PAUSES)
+
+    def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
+        if environment["REQUEST_METHOD"] not in _WITHOUT_BODY:
+            environment["wsgi.input"] = self.readers.read(environment)
+        self.turns.submit(Exchange(self, protocol, environment))
+
+
+class Exchange:
+    """A request, and granian's object that takes its answer. Calling it answers."""
+
+    __slots__ = ("_gateway", "_protocol", "_status", "arrived", "environment")
+
+    def __init__(self, gateway: Gateway, protocol: Any, environment: dict[str, Any]) -> None:
+        self._gateway, self._protocol, self.environment = gateway, protocol, environment
+        self._status: tuple[int, list[tuple[str, str]]] = (500, [])
+        self.arrived = time.monotonic()
+
+    def __call__(self) -> None:
+        try:
+            self._answer()
+        except Exception:
+            log.error("event=unexpected_error path=%s", self.environment["PATH_INFO"], exc_info=True)
+            # Unless the answer has begun already.
+            self._protocol.response_bytes(500, [], b"")
+
+    def _answer(self) -> None:
+        gateway, environment = self._gateway, self.environment
+        environment.update(_ENVIRONMENT)
+        response: Any = gateway.application(environment, self._start)
+        if isinstance(response, list):
+            # An answer of the API.
+            self._protocol.response_bytes(*self._status, b"".join(response))
+            return
+        if getattr(response, "streaming", False):
+            # Its pieces are passed on as fast as the client takes them.
+            turns.end()
+            self._protocol.response_iter(*self._status, _Pieces(response))
+            return
+        try:
+            body = b"".join(response)
+        finally:
+            response.close()
+        if seconds := getattr(response, "pause", 0.0):
+            turns.end()
+            gateway.pauses.make(seconds)
+        self._protocol.response_bytes(*self._status, body)
+
+    def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+        self._status = int(status[:3]), headers
+
+
+class _Pieces:
+    """The pieces of a streaming response, which granian closes after the last one."""
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self._pieces: Iterator[bytes] = iter(response)
+
+    def __next__(self) -> bytes:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        self._response.close()

@@ -1,0 +1,94 @@
+"""Clients that go away: the work for one that closes its connection during a long request is ended.
+
+Granian does not tell. But a request has a connection of its own while it is answered, and the kernel knows
+when it last received something by it, which is when the request came. So each long request is matched with
+the connections that it may have come by; when none of them is left, nobody waits for its answer.
+"""
+
+import socket
+import struct
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mirror import config
+from mirror.db.turns import Turn, Turns, Work
+from mirror.node.web.sockets import own_sockets
+
+_LOOK_SECONDS, _LONG_SECONDS = 0.1, 0.15
+# Kernel and process note the time one after the other, and requests are taken over one by one.
+_TOLERANCE_SECONDS = 0.1
+# The state, and the milliseconds since something was received, in tcp_info.
+_INFO = struct.Struct("=B51xI")
+_CLOSE_WAIT = 8
+
+
+class _Connection(NamedTuple):
+    """A connection of a client, and when something was last received by it."""
+
+    client: str
+    port: int
+    received: float
+
+
+class Watch:
+    """Watches the clients of long requests. The work of `turns` is of `mirror.node.web.gateway`."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        # Work -> the ports of its client by one of which it came.
+        self._ports: dict[Work, set[int]] = {}
+
+    def watch(self) -> None:
+        """Look again and again, for ever."""
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            self._look(self._turns.used_for(_LONG_SECONDS))
+
+    def _look(self, long: list[tuple[Turn, Work]]) -> None:
+        connections = list(_connections()) if long else []
+        ports: dict[Work, set[int]] = {}
+        for turn, work in long:
+            exchange: Any = work
+            if not _is_alone(exchange.environment):
+                continue
+            client = exchange.environment["REMOTE_ADDR"]
+            left = [each for each in connections if each.client == client]
+            if (before := self._ports.get(work)) is None:
+                # Without any, nobody knows.
+                ports[work] = _may_be(left, exchange.arrived)
+            else:
+                ports[work] = before & {each.port for each in left}
+                if before and not ports[work]:
+                    self._turns.abandon(turn, work)
+        self._ports = ports
+
+
+def _is_alone(environment: Mapping[str, str]) -> bool:
+    """Return whether nothing else comes by the connection of a request, neither a body nor other requests."""
+    return environment["REQUEST_METHOD"] in ("GET", "HEAD") and environment["SERVER_PROTOCOL"] != "HTTP/2"
+
+
+def _may_be(connections: list[_Connection], arrived: float) -> set[int]:
+    """Return the ports of the connections by which a request may have come at that time."""
+    later = [each for each in connections if each.received > arrived - _TOLERANCE_SECONDS]
+    then = [each for each in later if each.received < arrived + _TOLERANCE_SECONDS]
+    return {each.port for each in then or later}
+
+
+def _connections() -> Iterator[_Connection]:
+    """Yield the connections of clients that have not closed them."""
+    port, now = config.value("web.port"), time.monotonic()
+    for each in own_sockets():
+        try:
+            if each.getsockname()[1] != port:
+                continue
+            client, client_port = each.getpeername()[:2]
+            client, _, _ = client.partition("%")
+            info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
+        except OSError:
+            # The socket listens, or is no longer connected.
+            continue
+        state, milliseconds = _INFO.unpack(info)
+        if state != _CLOSE_WAIT:
+            yield _Connection(client, client_port, now - milliseconds / 1000)

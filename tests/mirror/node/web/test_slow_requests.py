@@ -1,0 +1,109 @@
+"""Slow requests, made so by a lock on their table: quick ones are answered, and clients may go away."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+
+from tests.build import Build
+from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.web3sim.serving import ServingNode, serving_node
+
+__all__ = ["serving_node"]
+
+TOPIC = 77
+SLOW, QUICK = f"topics/0.0.{TOPIC}/messages", "blocks"
+# Longer than the times of two requests may differ for one to be taken for the other.
+APART_SECONDS = 0.3
+
+
+@pytest.fixture
+def node(serving_node: ServingNode) -> ServingNode:
+    Build().topic(TOPIC)
+    return serving_node
+
+
+@contextmanager
+def messages_locked() -> Iterator[None]:
+    """Let every request for messages wait until the end of the block."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("lock table topic_message in access exclusive mode")
+        yield
+
+
+def _sessions(condition: str) -> int:
+    with connection.cursor() as cursor:
+        # Within a transaction PostgreSQL shows the sessions as they were when they were first looked at.
+        cursor.execute("select pg_stat_clear_snapshot()")
+        cursor.execute(
+            "select count(*) from pg_stat_activity where datname = current_database()"
+            f" and pid <> pg_backend_pid() and {condition}"
+        )
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
+def _locked() -> int:
+    """Return how many statements wait for the lock."""
+    return _sessions("wait_event_type = 'Lock'")
+
+
+@pytest.mark.parametrize(("quick", "slow"), [(1, 1), (2, 1)])
+def test_quick_requests_are_answered_while_more_slow_ones_wait_than_there_are_threads(node, quick, slow):
+    node.start(
+        SVC_MIRROR_WEB_WORKERS="1",
+        SVC_MIRROR_WEB_THREADS=str(quick),
+        SVC_MIRROR_WEB_SLOWTHREADS=str(slow),
+        SVC_MIRROR_REST_CACHE_RESPONSE_ENABLED="false",
+    )
+    with ThreadPoolExecutor(8) as clients:
+        with messages_locked():
+            slow_ones = [clients.submit(node.ask, SLOW) for _ in range(8)]
+            wait_until(_locked)
+
+            assert [node.ask(QUICK) for _ in range(20)] == [200] * 20
+            assert not any(each.done() for each in slow_ones)
+            # Calls run in processes of their own, which connect when they are called.
+            assert _sessions("query <> ''") <= quick + slow
+
+        assert [each.result(PATIENCE_SECONDS) for each in slow_ones] == [200] * 8
+    assert node.ask(QUICK) == 200
+
+
+def _asks(node: ServingNode) -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", node.port), PATIENCE_SECONDS)
+    client.sendall(f"GET /api/v1/{SLOW} HTTP/1.1\r\nHost: node\r\n\r\n".encode())
+    return client
+
+
+def test_the_statement_of_a_client_that_has_gone_is_cancelled_and_no_others(node):
+    node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2")
+    with _asks_while_locked(node) as (first, second, third):
+        second.close()
+        wait_until(lambda: _locked() == 2)
+        # The other two are looked at as often meanwhile.
+        time.sleep(APART_SECONDS)
+        assert _locked() == 2
+    for each in (first, third):
+        head, _, body = each.recv(65536).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        assert json.loads(body)["messages"] == []
+        each.close()
+    assert node.ask(SLOW) == 200
+
+
+@contextmanager
+def _asks_while_locked(node: ServingNode) -> Iterator[list[socket.socket]]:
+    with messages_locked():
+        clients = []
+        for number in (1, 2, 3):
+            clients.append(_asks(node))
+            wait_until(lambda expected=number: _locked() == expected)
+            time.sleep(APART_SECONDS)
+        yield clients
