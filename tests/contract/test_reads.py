@@ -14,13 +14,14 @@ BUSY = 5000
 
 _ACCOUNT, _BUSY_ACCOUNT = f"0.0.{ACCOUNTS + 50}", "0.0.900001"
 _CONTRACT, _BUSY_CONTRACT = f"0.0.{CONTRACTS + 50}", "0.0.900002"
-_NOBODY = "0.0.999999"
+_NOBODY, _MANY = "0.0.999999", f"0.0.{ACCOUNTS}"
 _TIMES = "timestamp=gte:1700000000&timestamp=lt:1700500000"
 _EARLY = "timestamp=lt:1700000001"
 _SELECTED = f"decode('{'5e' * 32}', 'hex')"
 _COMMON, _RARE, _NONE = "5e" * 32, "6e" * 32, "7e" * 32
 
 _RESULTS = [
+    f"from=gte:{_MANY}",
     *(f"from={_NOBODY}", f"from=gt:{_NOBODY}", f"from=gt:{_NOBODY}&order=asc", f"from=gte:{_BUSY_ACCOUNT}"),
     *("block.number=77&transaction.index=7", "block.number=77&internal=true", f"{_TIMES}&internal=true"),
 ]
