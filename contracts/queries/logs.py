@@ -52,9 +52,9 @@ def logs(
     A block that ends more than `longest_block` nanoseconds after the page's last log is not shown.
     """
     sides = _sides(selection)
-    if not any(selection.topics) or bounds.first.equal:
-        return _read(bounds, query, sides[0], sides, longest_block), None
-    leading, at_once = _leading(bounds, query, sides)
+    leading, at_once = sides[0], WHOLE
+    if any(selection.topics) and not bounds.first.equal:
+        leading, at_once = _leading(bounds, query, sides)
     return walk(
         lambda times: _read(bounds.within(times), query, leading, sides, longest_block),
         bounds.first,

@@ -13,7 +13,8 @@ from ledger.queries.schedules import FullSchedule
 from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
-from mirror.db.walks import FIRST_IDS, walk
+from mirror.db.sql import Where
+from mirror.db.walks import AT_ONCE, FIRST_IDS, WHOLE, walk
 from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import NotAnEntityId, read_numeric_id
@@ -53,15 +54,14 @@ def schedule_rows(parameters: ScheduleParameters, query: Query) -> tuple[list[Fu
         creators = list(accounts.equal_within - accounts.unequal) if len(accounts.equal) == 1 else []
     elif accounts.lower is not None or accounts.upper is not None:
         creators = queries.creators_within(accounts)
-    if creators is not None or accounts == Bounds():
-        return queries.schedules(query, ids, creators), None
-    query = query.filter(accounts.where("creator_account_id"))
+    others = Where() if creators is not None else accounts.where("creator_account_id")
     return walk(
-        lambda within: queries.schedules(query, within, None),
+        lambda within: queries.schedules(query.filter(others), within, creators),
         ids,
         query,
         ends=queries.first_and_last,
         first=FIRST_IDS,
+        at_once=AT_ONCE if others.conditions else WHOLE,
     )
 
 
