@@ -1,9 +1,14 @@
 """Speed of the API at any size of the database.
 
+    python -m tests.benchmarks.scale fill FOLDER --transactions 10000000 --hours 20 [--partitions]
     python -m tests.benchmarks.scale measure SMALL LARGE [--urls FILE] [--only REGEX]
+    python -m tests.benchmarks.scale isolation LARGE [--seconds 60]
 
-SMALL and LARGE are data folders of nodes, or URLs of PostgreSQL. Prints a markdown table of every list with
-its filters alone and in pairs, and first of all the requests that miss the targets.
+`fill` makes a node's database with a large network, also one spread over `--months 60`.
+
+SMALL and LARGE are data folders of nodes, or URLs of PostgreSQL. `measure` prints a markdown table of every
+list with its filters alone and in pairs, and first of all the requests that miss the targets.
+`isolation` compares short requests of an idle server with those beside eight threads of the slowest ones.
 """
 
 import argparse
@@ -11,8 +16,9 @@ import sys
 import time
 from pathlib import Path
 
-from tests.benchmarks.scale import measure
+from tests.benchmarks.scale import filling, isolation, measure
 from tests.benchmarks.scale.asking import Time
+from tests.benchmarks.scale.rows import Shape
 
 _WRITTEN_EACH = 20
 
@@ -22,6 +28,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
+    made = commands.add_parser("fill", help="make a database with a large network")
+    made.add_argument("folder", type=Path)
+    made.add_argument("--transactions", type=int, default=1_000_000)
+    period = made.add_mutually_exclusive_group()
+    period.add_argument("--hours", type=float, default=2.0)
+    period.add_argument("--months", type=int)
+    made.add_argument("--partitions", action="store_true", help="divide the tables by month")
     measuring = commands.add_parser("measure", help="compare a small and a large database")
     measuring.add_argument("small")
     measuring.add_argument("large")
@@ -29,8 +42,17 @@ def main() -> int:
     measuring.add_argument("--only", default="", help="a pattern of names of requests")
     measuring.add_argument("--by", default="wall", choices=Time._fields, help="which time counts")
     measuring.add_argument("--out", type=Path, help="a file for the tables, written as they grow")
+    isolating = commands.add_parser("isolation", help="ask short requests beside slow ones")
+    isolating.add_argument("database")
+    isolating.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
-    _measure(options)
+    if options.command == "fill":
+        shape = Shape(options.transactions, options.hours, options.months)
+        filling.fill(options.folder, shape, partitions=options.partitions, tell=_tell)
+    elif options.command == "isolation":
+        return 0 if isolation.measure(options.database, options.seconds, _tell) else 1
+    else:
+        _measure(options)
     return 0
 
 

@@ -114,8 +114,8 @@ _TOPICS: _Filter = [
     ("common topic", "topic0={topic0}"),
     ("rare topic", "topic0={rare_topic0}"),
     ("no topic", "topic0={no_topic}"),
-    ("second topic", "topic1={topic1}"),
-    ("both topics", "topic0={topic0}&topic1={topic1}"),
+    ("third topic", "topic2={topic2}"),
+    ("both topics", "topic0={topic0}&topic2={topic2}"),
     ("three topics", "topic0={no_topic}&topic0={rare_topic0}&topic0={topic0}"),
 ]
 _FROM: _Filter = [

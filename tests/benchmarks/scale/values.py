@@ -166,8 +166,8 @@ def _contracts(found: dict[str, str], read: _Reading) -> None:
         _hex,
         topic0=read.one(f"select topic0 from ({topics}) t order by many desc limit 1"),
         rare_topic0=read.one(f"select topic0 from ({topics}) t order by many limit 1"),
-        topic1=read.one(
-            "select topic1 from contract_log where topic1 is not null "
+        topic2=read.one(
+            "select topic2 from contract_log where topic2 is not null "
             "order by consensus_timestamp desc limit 1"
         ),
         slot=read.one("select slot from contract_state limit 1"),

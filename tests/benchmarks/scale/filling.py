@@ -1,0 +1,133 @@
+"""Filling the database of a node of its own with a large network, in minutes.
+
+Nothing waits for the disk meanwhile, and indexes are built when their rows are there.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from mirror.node.postgres.cluster import DATABASE, ROLE
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
+from tests.benchmarks.scale.places import ROOT
+from tests.benchmarks.scale.rows import FUNCTIONS, SECOND, STEPS, Shape
+
+# For the time of filling only: a crash loses the database.
+_RECKLESS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+    "max_wal_size": "16GB",
+    "checkpoint_timeout": "1h",
+}
+_SESSION = "set work_mem = '192MB'; set maintenance_work_mem = '512MB'; set timezone = 'UTC'; set jit = off"
+_PLANS = ("planned", "minted", "moved", "nft_transfers", "run")
+
+# Constraints and indexes of the growing tables, by what makes them again. Those of a divided table stand for
+# those of its partitions.
+_INDEXES = """
+    select t.relname, i.relname, pg_get_indexdef(x.indexrelid), pg_get_constraintdef(c.oid)
+    from pg_index x
+    join pg_class t on t.oid = x.indrelid
+    join pg_class i on i.oid = x.indexrelid
+    left join pg_constraint c on c.conindid = x.indexrelid and c.contype in ('p', 'u')
+    where t.relname = any(%s) and t.relnamespace = current_schema()::regnamespace and not t.relispartition
+    order by x.indisprimary desc, i.relname"""
+
+_LOADED = [
+    *("crypto_transfer", "token_transfer", "transaction", "topic_message", "transaction_hash", "nft"),
+    *("contract_result", "contract_log", "contract_action", "contract_state_change", "contract_transaction"),
+    *("contract_transaction_hash", "ethereum_transaction", "token_account", "entity", "nft_history"),
+    *("account_balance", "token_balance", "entity_history", "token"),
+]
+
+
+def fill(folder: Path, shape: Shape, *, partitions: bool, tell: Callable[[str], None]) -> None:
+    """Make the node's database and fill it. Errors: SystemExit if there is one already."""
+    folder = folder.resolve()
+    where = place(folder)
+    if where.data.exists():
+        raise SystemExit(f"There is a database in {folder} already: choose another folder, or remove it.")
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+    began = time.monotonic()
+    with Server(where, configuration=_RECKLESS).in_use():
+        _migrate(folder, partitions)
+        url = f"postgresql:///{DATABASE}?host={where.socket}&user={ROLE}"
+        if partitions:
+            _divide(folder, shape)
+        with psycopg.connect(url, autocommit=True) as connection:
+            fill_tables(connection, shape, tell)
+    tell(f"{shape.transactions:,} transactions in {time.monotonic() - began:.0f} s.")
+
+
+def fill_tables(connection: psycopg.Connection[Any], shape: Shape, tell: Callable[[str], None]) -> None:
+    """Fill the empty tables of a migrated database."""
+    connection.execute(_SESSION)
+    connection.execute(FUNCTIONS)
+    connection.execute(f"drop table if exists {', '.join(_PLANS)}")
+    names = shape.names
+    with _without_indexes(connection, tell):
+        for title, statements in STEPS:
+            with _told(title, tell):
+                connection.execute(statements.format_map(names).encode())
+    with _told("statistics", tell):
+        connection.execute(f"drop table {', '.join(_PLANS)}")
+        connection.execute("vacuum (analyze)")
+
+
+@contextmanager
+def _told(title: str, tell: Callable[[str], None]) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    tell(f"{time.monotonic() - began:7.1f} s  {title}")
+
+
+@contextmanager
+def _without_indexes(connection: psycopg.Connection[Any], tell: Callable[[str], None]) -> Iterator[None]:
+    found = connection.execute(_INDEXES, [_LOADED]).fetchall()
+    for table, index, _, constraint in found:
+        dropped = f"alter table {table} drop constraint {index}" if constraint else f"drop index {index}"
+        connection.execute(dropped.encode())
+    yield
+    with _told("indexes", tell):
+        for table, index, definition, constraint in found:
+            made = f"alter table {table} add constraint {index} {constraint}" if constraint else definition
+            # An index of a divided table is told as that of the table alone; it is made for all of it.
+            connection.execute(made.replace(" ON ONLY ", " ON ").encode())
+
+
+def _environment(folder: Path, partitions: bool) -> dict[str, str]:
+    kept = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    divided = {"SVC_MIRROR_DB_PARTITIONS": "true"} if partitions else {}
+    return kept | {"SVC_MIRROR_DATA": str(folder), "SVC_MIRROR_NETWORK": "simulated"} | divided
+
+
+def _migrate(folder: Path, partitions: bool) -> None:
+    command = [sys.executable, "manage.py", "migrate", "-v0"]
+    subprocess.run(command, cwd=ROOT, env=_environment(folder, partitions), check=True)
+
+
+def _divide(folder: Path, shape: Shape) -> None:
+    """Make the months, in a process with the node's settings."""
+    first = shape.first // SECOND
+    days = f"range({first // 86_400}, {(first + shape.seconds) // 86_400 + 1})"
+    code = f"""
+import django
+django.setup()
+from django.db import connection, transaction
+from mirror.db.partitions.making import make_room
+with transaction.atomic(), connection.cursor() as cursor:
+    make_room(cursor, lambda: list({days}))
+"""
+    environment = _environment(folder, True) | {"DJANGO_SETTINGS_MODULE": "mirror.settings"}
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
