@@ -30,6 +30,11 @@ TRANSACTIONS = [
         f"transaction (type, consensus_timestamp) {_FAILED}",
     ),
     _build(
+        "credit_index",
+        "crypto_transfer__credit",
+        "crypto_transfer (entity_id, consensus_timestamp) where amount > 0 and entity_id > 1000",
+    ),
+    _build(
         "debit_index",
         "crypto_transfer__debit_of_others",
         "crypto_transfer (entity_id, consensus_timestamp) where amount < 0 and entity_id <> payer_account_id",

@@ -31,6 +31,15 @@ class Migration(migrations.Migration):
             model_name="cryptotransfer",
             index=mirror.db.indexes.Index(
                 fields=["entity_id", "consensus_timestamp"],
+                condition=models.Q(amount__gt=0, entity_id__gt=1000),
+                name="crypto_transfer__credit",
+            ),
+            backfill="credit_index",
+        ),
+        AddIndexOrBackfill(
+            model_name="cryptotransfer",
+            index=mirror.db.indexes.Index(
+                fields=["entity_id", "consensus_timestamp"],
                 condition=models.Q(amount__lt=0) & models.Q(entity_id__ne=models.F("payer_account_id")),
                 name="crypto_transfer__debit_of_others",
             ),

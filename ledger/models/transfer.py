@@ -31,6 +31,12 @@ class CryptoTransfer(KeylessTable, GrowingTable, models.Model):
                 name="crypto_transfer__entity_id_consensus_timestamp",
                 condition=models.Q(entity_id__ne=98),
             ),
+            # Nodes and collectors get a part of each fee, so most of their transfers are credits.
+            Index(
+                fields=["entity_id", "consensus_timestamp"],
+                name="crypto_transfer__credit",
+                condition=models.Q(amount__gt=0, entity_id__gt=1000),
+            ),
             # Nearly all that accounts pay, they pay in transactions of their own.
             Index(
                 fields=["entity_id", "consensus_timestamp"],

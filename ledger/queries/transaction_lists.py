@@ -3,11 +3,13 @@
 A list whose index holds no other rows is one statement. Any other list is searched in steps. Each looks at
 a limited number of rows: it asks both sides of the request (`transaction_sides`) which time that number
 reaches, and lets the one drive that comes farther. So a rare type, a rare failure or a quiet account ends the
-search at once, whatever is on the other side. The rows grow from step to step, until the page is full or the
-budget is spent.
+search at once, whatever is on the other side. If neither comes much farther, the times that both have are
+found by their indexes alone. The rows grow from step to step, until the page is full or the budget is spent.
 """
 
 import time
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import psycopg
@@ -17,9 +19,10 @@ from ledger.queries.transaction_sides import (
     Selection,
     accounts_of,
     accounts_within,
+    is_plain,
     sides_of,
 )
-from ledger.queries.transaction_streams import Side, Window
+from ledger.queries.transaction_streams import Side, Sql, Window, meetings
 from ledger.queries.transactions import COLUMNS, FullTransaction
 from mirror import config
 from mirror.db import budget
@@ -33,6 +36,12 @@ _GROWTH = 4
 # A step that takes less than this part of the budget is followed by a larger one.
 _SHORT = 0.05
 
+# Sides of which one has less than so many times the rows of the other are read both.
+_AS_COMMON = 8
+
+# So many rows of a side that ends are simply looked at.
+_FEW_PROBES = 1024
+
 # A range with at most so many accounts is read account by account.
 _MOST_ACCOUNTS = 200
 
@@ -45,23 +54,71 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
     accounts = accounts_of(selection.accounts)
     if accounts == ():
         return [], None
+    if is_plain(selection, accounts):
+        account = accounts[0] if isinstance(accounts, tuple) else 0
+        return _plain(selection, account, query), None
     plan = sides_of(selection, accounts)
     if plan.direct or selection.timestamps.equal:
-        return _page(plan.sides[0], selection.timestamps, query), None
+        return _at_once(plan.sides[0], selection.timestamps, query), None
     return _Search(selection, accounts, query).run()
 
 
-def _page(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
-    """Return a page of a side, read at once: each of its streams stops early."""
-    keys = side.keys(Window(timestamps, query.direction), query.limit)
-    page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
-    statement = f"""
+def _page(keys: Sql, query: Query) -> list[FullTransaction]:
+    """Return the transactions of the first of some times."""
+    return [FullTransaction._make(row) for row in fetch(_page_text(keys, query), keys.values)]
+
+
+def _page_text(keys: Sql, query: Query) -> str:
+    return f"""
         select {COLUMNS}, null, null
-        from (select consensus_timestamp from ({keys.text}) part {page}) key
+        from (
+            select consensus_timestamp from ({keys.text}) part
+            order by consensus_timestamp {query.direction} limit {query.limit:d}
+        ) key
         join transaction t on t.consensus_timestamp = key.consensus_timestamp
         order by t.consensus_timestamp {query.direction}
     """
-    return [FullTransaction._make(row) for row in fetch(statement, keys.values)]
+
+
+# Stand-ins for the values of a plain list, of which only the text depends on whether there are any.
+_ACCOUNT, _TYPE, _LOWER, _UPPER, _PRECEDING = -1, -2, -3, -4, -5
+
+
+def _plain(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
+    """Return a page of a plain list, whose text is made once."""
+    bounds = selection.timestamps
+    shape = Selection(
+        timestamps=Bounds(None if bounds.lower is None else _LOWER, None if bounds.upper is None else _UPPER),
+        succeeded=selection.succeeded,
+        types=(_TYPE,) if selection.types else (),
+        preceding=(_PRECEDING,),
+        entities=selection.entities,
+    )
+    page = Query(descending=query.descending, limit=query.limit)
+    statement = _plain_text(shape, account != 0, page)
+    values: dict[object, object] = {
+        _ACCOUNT: account,
+        _TYPE: selection.types[0] if selection.types else None,
+        _LOWER: bounds.lower,
+        _UPPER: bounds.upper,
+    }
+    found = [
+        list(selection.preceding) if isinstance(value, list) else values.get(value, value)
+        for value in statement.values
+    ]
+    return [FullTransaction._make(row) for row in fetch(statement.text, found)]
+
+
+@lru_cache(maxsize=512)
+def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
+    (side,) = sides_of(shape, (_ACCOUNT,) if of_account else None).sides
+    keys = side.keys(Window(shape.timestamps, query.direction), query.limit)
+    return Sql(_page_text(keys, query), keys.values)
+
+
+def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
+    """Return a page of a side, each of whose streams stops early."""
+    return _page(side.keys(Window(timestamps, query.direction), query.limit), query)
 
 
 class _Step(NamedTuple):
@@ -98,12 +155,13 @@ class _Search:
         # A range whose accounts are not counted yet.
         self._range = accounts if isinstance(accounts, Bounds) else None
         self._rest = selection.timestamps
+        self._found: list[FullTransaction] = []
         self._number = max(_FEW, 2 * query.limit)
 
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
         whole = 0.0 if self._rest.unequal else budget.total()
-        found: list[FullTransaction] = []
+        found = self._found
         reached: int | None = None
         while not self._rest.empty:
             began = time.monotonic()
@@ -137,9 +195,9 @@ class _Search:
                 return self._step(self._plan.sides[0])
 
     def _following(self) -> _Step:
-        """Look at the rows of the side that comes farthest."""
-        side, is_all = self._farthest()
-        if self._range is not None and not is_all:
+        """Look at the rows of the side that comes farther, or at the times that both sides have."""
+        reached = self._edges()
+        if self._range is not None and None not in reached:
             accounts = accounts_within(self._range, entities=self._selection.entities, most=_MOST_ACCOUNTS)
             self._range = None
             if accounts == ():
@@ -147,25 +205,68 @@ class _Search:
             if accounts is not None:
                 self._plan = sides_of(self._selection, accounts)
                 if self._plan.direct:
-                    return _Step(_page(self._plan.sides[0], self._rest, self._query), None)
-                side, _ = self._farthest()
-        return self._step(side)
+                    return _Step(_at_once(self._plan.sides[0], self._rest, self._query), None)
+                reached = self._edges()
+        return self._meetings(reached) or self._step(self._farthest(reached))
 
-    def _farthest(self) -> tuple[Side, bool]:
-        """Return the side that comes farthest by looking at the same number of rows; True if to the end."""
+    def _farthest(self, reached: Sequence[int | None]) -> Side:
         sides = self._plan.sides
-        if len(sides) == 1:
-            return sides[0], False
+        if None in reached:
+            return sides[reached.index(None)]
+        edges = [edge for edge in reached if edge is not None]
+        return sides[edges.index(min(edges) if self._query.descending else max(edges))]
+
+    def _meetings(self, reached: Sequence[int | None]) -> _Step | None:
+        """Look for times that both sides have, unless one of them comes much farther."""
+        descending = self._query.descending
+        edges = [edge for edge in reached if edge is not None]
+        if not all(side.by_index for side in self._plan.sides) or len(self._plan.sides) == 1:
+            return None
+        if len(edges) < len(reached):
+            if not edges or self._number <= _FEW_PROBES:
+                return None
+            edges.append(self._end())
+        start = self._rest.upper if descending else self._rest.lower
+        far, near = (min(edges), max(edges)) if descending else (max(edges), min(edges))
+        if start is None or abs(start - near) * _AS_COMMON < abs(start - far):
+            return None
+        window = Window(_until(self._rest, near, descending=descending), self._query.direction)
+        one, other = self._plan.sides
+        return _Step(_page(meetings(one, other, window, self._limit), self._query), near)
+
+    def _end(self) -> int:
+        """Return the last time there is."""
+        last: int
+        ((last,),) = fetch(
+            f"select consensus_timestamp from transaction "
+            f"order by consensus_timestamp {'asc' if self._query.descending else 'desc'} limit 1"
+        )
+        bound = self._rest.lower if self._query.descending else self._rest.upper
+        if bound is None:
+            return last
+        return max(last, bound) if self._query.descending else min(last, bound)
+
+    def _edges(self) -> list[int | None]:
+        """Return how far each side comes by looking at the same number of rows; None for all the way."""
         window = Window(self._rest, self._query.direction)
-        edges = [side.edge(window, self._number) for side in sides]
+        edges = [side.edge(window, self._number) for side in self._plan.sides]
         statement = "select " + ", ".join(f"({edge.text})" for edge in edges)
         ((*reached,),) = fetch(statement, [value for edge in edges for value in edge.values])
-        if None in reached:
-            return sides[reached.index(None)], True
-        return sides[reached.index(min(reached) if self._query.descending else max(reached))], False
+        return reached
 
     def _step(self, side: Side) -> _Step:
-        return _step(side, self._rest, self._query, self._number)
+        return _step(side, self._rest, self._query._replace(limit=self._limit), self._number)
+
+    @property
+    def _limit(self) -> int:
+        """The number of rows that the page lacks, as one of few numbers: each is a statement of its own."""
+        missing = self._query.limit - len(self._found)
+        return min(self._query.limit, 1 << (missing - 1).bit_length())
+
+
+def _until(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:
+    """Return what comes up to a time, in this order."""
+    return bounds.between(edge, bounds.upper) if descending else bounds.between(bounds.lower, edge)
 
 
 def _after(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:

@@ -10,13 +10,17 @@ from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.db.bounds import Bounds
-from mirror.db.sql import Comparison, Where, compare, fetch
+from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch
 from mirror.values import result_codes
 
 # The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
 # it. The condition tells PostgreSQL that the index has all rows of another account.
 _FEE_COLLECTOR = 98
 _INDEXED = Where((f"c.entity_id::bigint <> {_FEE_COLLECTOR}",))
+
+# The index of credits lacks the accounts of the network itself, as most of their transfers are credits: nodes
+# and collectors get a part of each fee.
+_LAST_OF_NETWORK = 1000
 
 # Of a condition for which rows are looked at, columns are not plain, such that no other index drives.
 _CODES = ", ".join(str(code) for code in sorted(result_codes.SUCCESS))
@@ -61,6 +65,9 @@ def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
     """Return the accounts that comparisons select: one equality has to hold, and all others."""
     if not comparisons:
         return None
+    if len(comparisons) == 1 and comparisons[0].operator == "eq":
+        (account,) = comparisons[0][1:]
+        return () if account is None else (account,)
     others = [comparison for comparison in comparisons if comparison.operator != "eq"]
     if any(value is None for _, value in others):
         return ()
@@ -69,6 +76,24 @@ def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
         return () if bounds.empty else bounds
     named = Bounds.of(comparison for comparison in comparisons if comparison.value is not None)
     return tuple(sorted(named.equal_within - bounds.unequal))
+
+
+def is_plain(selection: Selection, accounts: Accounts) -> bool:
+    """Return whether a list is all of one account, or of one type, or of no other choice."""
+    bounds = selection.timestamps
+    if selection.credit is not None or bounds.equal or bounds.unequal:
+        return False
+    if not all(end is None or 0 <= end < MAX_INT64 for end in (bounds.lower, bounds.upper)):
+        return False
+    if accounts is None:
+        return len(selection.types) <= 1 and selection.succeeded is not True
+    return (
+        isinstance(accounts, tuple)
+        and len(accounts) == 1
+        and accounts[0] not in (0, _FEE_COLLECTOR)
+        and not selection.types
+        and selection.succeeded is None
+    )
 
 
 def sides_of(selection: Selection, accounts: Accounts) -> Sides:
@@ -169,18 +194,31 @@ def _streams_of(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]
         if selection.entities:
             # Index: the primary key (entity_id, consensus_timestamp). The table has types and results, too.
             streams.append(_by_account("entity_transaction t", "t.entity_id", accounts))
-    others = tuple(account for account in accounts if account != _FEE_COLLECTOR)
-    if others:
-        # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
-        keep = _sign(selection.credit, "c")
-        streams.append(_by_account("crypto_transfer c", "c.entity_id", others, where=_INDEXED, keep=keep))
-    if len(others) < len(accounts):
-        # Index: crypto_transfer__consensus_timestamp.
-        keep = Where((f"c.entity_id = {_FEE_COLLECTOR}",)) + _sign(selection.credit, "c")
-        streams.append(Stream("crypto_transfer c", "c", keep=keep))
+    streams += _transfers_of(accounts, _sign(selection.credit, "c"))
     # Index: token_transfer__account_timestamp (account_id, consensus_timestamp).
     keep = _sign(selection.credit, "k")
     streams.append(_by_account("token_transfer k", "k.account_id", accounts, keep=keep))
+    return streams
+
+
+def _transfers_of(accounts: tuple[int, ...], sign: Where) -> list[Stream]:
+    """Return the streams of transfers of hbar to accounts, or of all transfers."""
+    streams = []
+    others = tuple(account for account in accounts if account != _FEE_COLLECTOR)
+    if sign.conditions:
+        people = tuple(account for account in others if account > _LAST_OF_NETWORK)
+        others = tuple(account for account in others if account <= _LAST_OF_NETWORK)
+        if people:
+            # Index: crypto_transfer__credit (entity_id, consensus_timestamp).
+            where = sign + Where((f"c.entity_id > {_LAST_OF_NETWORK}",))
+            streams.append(_by_account("crypto_transfer c", "c.entity_id", people, where=_INDEXED + where))
+    if others:
+        # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
+        streams.append(_by_account("crypto_transfer c", "c.entity_id", others, where=_INDEXED, keep=sign))
+    if _FEE_COLLECTOR in accounts:
+        # Index: crypto_transfer__consensus_timestamp.
+        keep = Where((f"c.entity_id = {_FEE_COLLECTOR}",)) + sign
+        streams.append(Stream("crypto_transfer c", "c", keep=keep))
     return streams
 
 

@@ -99,6 +99,15 @@ class Stream:
         """
         return Sql(text, (list(self.each), *where.values))
 
+    def all(self, window: Window) -> Sql:
+        """Return a statement of the times of all rows of a window, whatever they are to be looked at for."""
+        where = self.where + self._within(window)
+        text = f"select {self.time} from {self.table} {where.sql}"
+        if self.each is None:
+            return Sql(text, where.values)
+        text = f"select part.consensus_timestamp from {self._lateral(text)}"
+        return Sql(text, (list(self.each), *where.values))
+
     def nth(self, window: Window, number: int) -> Sql:
         """Return a statement of the time of the row after so many, of each stream that has one."""
         where = self.where + self._within(window)
@@ -131,6 +140,11 @@ class Side:
     streams: tuple[Stream, ...]
     keep: Where = NOTHING
 
+    @property
+    def by_index(self) -> bool:
+        """Whether no stream is merely all rows in the order of time."""
+        return all(stream.where.conditions or stream.first for stream in self.streams)
+
     def keys(self, window: Window, limit: int) -> Sql:
         """Return a statement of the first times of the side's transactions that are in the list."""
         parts = [stream.keys(window, self.keep, limit) for stream in self.streams]
@@ -141,6 +155,25 @@ class Side:
         rows = joined(" union all ", [stream.nth(window, number) for stream in self.streams])
         nearest = "max" if window.direction == "desc" else "min"
         return Sql(f"select {nearest}(at) as at from ({rows.text}) nth", rows.values)
+
+
+def meetings(one: Side, other: Side, window: Window, limit: int) -> Sql:
+    """Return a statement of the first times of transactions of both sides within a window.
+
+    This reads the indexes of both, and looks at no transaction but those that are in both.
+    """
+    times = [joined(" union all ", [stream.all(window) for stream in side.streams]) for side in (one, other)]
+    both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
+    keep = other.keep
+    text = f"""
+        select consensus_timestamp from ({both.text}) met
+        where (
+            select true from {TRANSACTION} where t.consensus_timestamp = met.consensus_timestamp
+            {keep.and_sql} limit 1
+        )
+        order by consensus_timestamp {window.direction} limit {limit:d}
+    """
+    return Sql(text, (*both.values, *keep.values))
 
 
 def joined(separator: str, parts: Sequence[Sql]) -> Sql:

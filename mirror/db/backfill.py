@@ -26,6 +26,7 @@ TITLES = {
     "schedule_index": "the index of schedules by their creator",
     "failed_index": "the index of failed transactions",
     "failed_type_index": "the index of failed transactions by type",
+    "credit_index": "the index of what accounts get",
     "debit_index": "the index of what others take from accounts",
     "token_debit_index": "the index of tokens that others take from accounts",
     "entity_transaction_index": "the index of who took part in transactions",
