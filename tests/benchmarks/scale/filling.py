@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
 from tests.benchmarks.scale.places import ROOT
-from tests.benchmarks.scale.rows import FUNCTIONS, SECOND, STEPS, Shape
+from tests.benchmarks.scale.rows import FUNCTIONS, IN_ORDER, SECOND, STEPS, Shape
 
 # For the time of filling only: a crash loses the database.
 _RECKLESS = {
@@ -30,6 +30,7 @@ _RECKLESS = {
     "checkpoint_timeout": "1h",
 }
 _SESSION = "set work_mem = '192MB'; set maintenance_work_mem = '512MB'; set timezone = 'UTC'; set jit = off"
+_MOST_LANES = 4
 _PLANS = ("planned", "minted", "moved", "nft_transfers", "run")
 
 # Constraints and indexes of the growing tables, by what makes them again. Those of a divided table stand for
@@ -65,45 +66,58 @@ def fill(folder: Path, shape: Shape, *, partitions: bool, tell: Callable[[str], 
         url = f"postgresql:///{DATABASE}?host={where.socket}&user={ROLE}"
         if partitions:
             _divide(folder, shape)
-        with psycopg.connect(url, autocommit=True) as connection:
-            fill_tables(connection, shape, tell)
+        fill_tables(url, shape, tell)
     tell(f"{shape.transactions:,} transactions in {time.monotonic() - began:.0f} s.")
 
 
-def fill_tables(connection: psycopg.Connection[Any], shape: Shape, tell: Callable[[str], None]) -> None:
+def fill_tables(url: str, shape: Shape, tell: Callable[[str], None]) -> None:
     """Fill the empty tables of a migrated database."""
-    connection.execute(_SESSION)
-    connection.execute(FUNCTIONS)
-    connection.execute(f"drop table if exists {', '.join(_PLANS)}")
-    names = shape.names
-    with _without_indexes(connection, tell):
-        for title, statements in STEPS:
-            with _told(title, tell):
-                connection.execute(statements.format_map(names).encode())
-    with _told("statistics", tell):
+    lanes = _Lanes(url, tell)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"drop table if exists {', '.join(_PLANS)}")
+        made_again = _dropped_indexes(connection)
+    steps = [(title, statements.format_map(shape.names)) for title, statements in STEPS]
+    for step in steps[:IN_ORDER]:
+        lanes.run([step])
+    lanes.run(steps[IN_ORDER:])
+    lanes.run(made_again)
+    with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"drop table {', '.join(_PLANS)}")
-        connection.execute("vacuum (analyze)")
+    lanes.run([("statistics", "vacuum (analyze)")])
 
 
-@contextmanager
-def _told(title: str, tell: Callable[[str], None]) -> Iterator[None]:
-    began = time.monotonic()
-    yield
-    tell(f"{time.monotonic() - began:7.1f} s  {title}")
+class _Lanes:
+    """Work that does not depend on each other, on as many connections as there are processors."""
+
+    def __init__(self, url: str, tell: Callable[[str], None]) -> None:
+        self._url, self._tell = url, tell
+
+    def run(self, steps: list[tuple[str, str]]) -> None:
+        """Run statements by their titles; return when all are done. Errors: psycopg.Error of the first."""
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_LANES)) as threads:
+            for done in [threads.submit(self._step, *step) for step in steps]:
+                done.result()
+
+    def _step(self, title: str, statements: str) -> None:
+        began = time.monotonic()
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute(_SESSION)
+            connection.execute(FUNCTIONS)
+            connection.execute(statements.encode())
+        self._tell(f"{time.monotonic() - began:7.1f} s  {title}")
 
 
-@contextmanager
-def _without_indexes(connection: psycopg.Connection[Any], tell: Callable[[str], None]) -> Iterator[None]:
-    found = connection.execute(_INDEXES, [_LOADED]).fetchall()
-    for table, index, _, constraint in found:
+def _dropped_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
+    """Drop constraints and indexes; return for each table what makes them again."""
+    made: dict[str, list[str]] = {}
+    for table, index, definition, constraint in connection.execute(_INDEXES, [_LOADED]).fetchall():
         dropped = f"alter table {table} drop constraint {index}" if constraint else f"drop index {index}"
         connection.execute(dropped.encode())
-    yield
-    with _told("indexes", tell):
-        for table, index, definition, constraint in found:
-            made = f"alter table {table} add constraint {index} {constraint}" if constraint else definition
-            # An index of a divided table is told as that of the table alone; it is made for all of it.
-            connection.execute(made.replace(" ON ONLY ", " ON ").encode())
+        # An index of a divided table is told as that of the table alone; it is made for all of it.
+        again = f"alter table {table} add constraint {index} {constraint}" if constraint else definition
+        made.setdefault(table, []).append(again.replace(" ON ONLY ", " ON "))
+    # The largest tables first.
+    return [(f"indexes of {table}", "; ".join(made[table])) for table in _LOADED if table in made]
 
 
 def _environment(folder: Path, partitions: bool) -> dict[str, str]:

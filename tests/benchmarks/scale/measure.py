@@ -174,16 +174,16 @@ def _ask(one: Measured, askers: Iterable[Asker]) -> None:
 def table(measured: Iterable[Measured]) -> str:
     """A markdown table."""
     lines = [
-        "| request | small ms | large ms | growth | large by the clock | pages small | pages large | rows "
-        "| misses |",
+        "| request | small ms | large ms | growth | large by the clock | pages small | pages large "
+        "| rows | misses |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for one in measured:
-        answer = one.large.answer
+        answer, pages = one.large.answer, one.small.answer.get("pages", "")
         rows = "" if answer["rows"] is None else f"{answer['rows']}{'+' if answer['more'] else ''}"
         lines.append(
             f"| {one.name} | {one.small.median:.1f} | {one.large.median:.1f} | {one.growth:.2f} "
-            f"| {one.large.wall:.1f} | {one.small.answer.get('pages', '')} | {answer.get('pages', '')} | {rows} "
+            f"| {one.large.wall:.1f} | {pages} | {answer.get('pages', '')} | {rows} "
             f"| {', '.join(one.misses())} |"
         )
     return "\n".join(lines)

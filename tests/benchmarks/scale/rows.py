@@ -114,6 +114,8 @@ create function pg_temp.topic(number bigint) returns bytea immutable parallel sa
     return ltrim(int8send(number), '\\x00'::bytea)
 """
 
+#: So many of the first steps need what the one before has made; the others need those.
+IN_ORDER = 6
 # What it is -> statements; the tables must be empty.
 STEPS: list[tuple[str, str]] = [
     (
@@ -278,6 +280,16 @@ STEPS: list[tuple[str, str]] = [
         """,
     ),
     (
+        "calls",
+        """
+        create unlogged table run as
+        select *, substr(pg_temp.digest(n, 16), 1, 32) as hash, 30000 + pg_temp.roll(n, 50, 300000) as gas,
+            '\\xa9059cbb'::bytea || pg_temp.word(payer) || pg_temp.word(n % 1000) as parameters,
+            pg_temp.roll(n, 51, 4) as logs
+        from planned where type in ({ethereumtransaction}, {contractcall}) order by n
+        """,
+    ),
+    (
         "transactions",
         """
         insert into transaction (consensus_timestamp, type, result, payer_account_id, valid_start_ns,
@@ -334,11 +346,6 @@ STEPS: list[tuple[str, str]] = [
     (
         "contract results",
         """
-        create unlogged table run as
-        select *, substr(pg_temp.digest(n, 16), 1, 32) as hash, 30000 + pg_temp.roll(n, 50, 300000) as gas,
-            '\\xa9059cbb'::bytea || pg_temp.word(payer) || pg_temp.word(n % 1000) as parameters,
-            pg_temp.roll(n, 51, 4) as logs
-        from planned where type in ({ethereumtransaction}, {contractcall}) order by n;
         insert into contract_result (consensus_timestamp, contract_id, payer_account_id, sender_id,
             function_parameters, gas_limit, gas_used, gas_consumed, amount, bloom, call_result,
             created_contract_ids, error_message, transaction_hash, transaction_index, transaction_result)

@@ -34,7 +34,7 @@ def large(_test_database, django_db_blocker) -> Iterator[str]:
         url = f"postgresql:///{name}?{urlencode(given)}"
         with psycopg.connect(url, autocommit=True) as filling:
             before = filling.execute(INDEXES).fetchall()
-            fill_tables(filling, SHAPE, lambda text: None)
+            fill_tables(url, SHAPE, lambda text: None)
             assert filling.execute(INDEXES).fetchall() == before
         yield url
         server.execute(f"drop database {name} (force)".encode())
