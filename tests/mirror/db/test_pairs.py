@@ -71,3 +71,11 @@ def test_an_empty_range_has_no_pairs(db):
     query = Query(Where(("a > %s",), (1,)), descending=True, limit=5)
     page = page_of_pairs(SELECT, query, NO_PAIRS, ("a", "b"))
     assert NO_PAIRS.parts("a", "b") == [] and fetch(page.sql, page.values) == []
+
+
+def test_a_part_of_a_range_keeps_the_bounds_of_the_second_column_at_the_ends_that_it_shares():
+    pairs = PairBounds(Bounds(10, 20), Bounds(3, 5))
+    assert pairs.within(Bounds(10, 20)) == pairs
+    assert pairs.within(Bounds(10, 14)) == PairBounds(Bounds(10, 14), Bounds(lower=3))
+    assert pairs.within(Bounds(15, 20)) == PairBounds(Bounds(15, 20), Bounds(upper=5))
+    assert pairs.within(Bounds(11, 19)) == PairBounds(Bounds(11, 19), Bounds())
