@@ -49,7 +49,10 @@ class ApiHandler(WSGIHandler):
         (routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
         self._find = routes.find
         view: Any = convert_exception_to_response(self._view)
-        self._api: Any = convert_exception_to_response(ApiMiddleware(view))
+        middleware = ApiMiddleware(view)
+        self._api: Any = convert_exception_to_response(middleware)
+        #: Headers and body of an answer that is at hand, so that it takes no turn; see `ApiMiddleware`.
+        self.at_once = middleware.at_once
 
     def __call__(  # type: ignore[override]
         self, environ: dict[str, Any], start_response: Any

@@ -70,7 +70,7 @@ class Api:
         self.cached = cached
 
     @cached_property
-    def _application(self) -> Any:
+    def application(self) -> Any:
         restore = config.overridden({"rest.cache.response.enabled": self.cached})
         try:
             return ApiHandler()
@@ -101,7 +101,7 @@ class Api:
         } | {f"HTTP_{name.upper()}": text for name, text in headers.items()}
         began: list[Any] = []
         with _one_connection(), CaptureQueriesContext(connection) as statements:
-            response = self._application(environ, lambda status, sent: began.extend((status, sent)))
+            response = self.application(environ, lambda status, sent: began.extend((status, sent)))
             received = b"".join(response)
             if not isinstance(response, list):
                 response.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.core import signals
+from django.core.cache import caches
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.test import Client
@@ -39,6 +40,12 @@ def ask(
     body = b"".join(application(environ, lambda status, headers: started.append((status, dict(headers)))))
     ((status, headers),) = started
     return status, {name.lower(): text for name, text in headers.items()}, body
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    """Answers of other tests may still be in the cache."""
+    caches["responses"].clear()
 
 
 @pytest.fixture

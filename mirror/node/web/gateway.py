@@ -56,6 +56,7 @@ class Gateway:
 
     def __init__(self, application: Application) -> None:
         self.application = application
+        self._at_once = getattr(application, "at_once", None)
         self.turns = Turns(
             config.value("web.threads"), config.value("web.slowThreads"), config.value("web.slowAfter")
         )
@@ -65,6 +66,10 @@ class Gateway:
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
         if environment["REQUEST_METHOD"] not in _WITHOUT_BODY:
             environment["wsgi.input"] = self.readers.read(environment)
+        elif self._at_once is not None and (kept := self._at_once(environment)):
+            headers, body = kept
+            protocol.response_bytes(200, list(headers.items()), body)
+            return
         self.turns.submit(Exchange(self, protocol, environment))
 
 

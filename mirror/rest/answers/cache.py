@@ -9,7 +9,7 @@ the body, compressed unless it is tiny, and the headers that don't depend on the
 import hashlib
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.cache import BaseCache, caches
 from django.http import HttpRequest
@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from mirror import config
 from mirror.rest import users
 from mirror.rest.answers import compression
+from mirror.rest.answers.memory_cache import MemoryCache
 from mirror.rest.paging import links
 
 _METHODS = ("GET", "HEAD")
@@ -46,17 +47,36 @@ class ResponseCache:
         )
         # Several networks may share a Redis.
         self._namespace = f"ledger-mirror:{config.value('network')}"
+        # In the memory of this process, and the same for every host.
+        self._is_at_hand = isinstance(cache, MemoryCache) and not config.value(
+            "rest.response.includeHostInLink"
+        )
 
     def key(self, request: HttpRequest) -> str | None:
         """Return the key of the request's answer; None if its answer is never kept."""
         path: str = request.META["PATH_INFO"]
         if request.method not in _METHODS or path[: len(_API)].lower() != _API:
             return None
-        # A raw query has no space, a path may have one.
-        url = f"{request.META.get('QUERY_STRING', '')} {links.base(request)}{path}"
-        digest = hashlib.md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
         most = request.META.get(users.MOST_ROWS)
+        return self._key(request.META.get("QUERY_STRING", ""), links.base(request), path, most)
+
+    def _key(self, query: str, base: str, path: str, most: int | None) -> str:
+        # A raw query has no space, a path may have one.
+        url = f"{query} {base}{path}".encode("utf-8", "surrogatepass")
+        digest = hashlib.md5(url, usedforsecurity=False).hexdigest()
         return f"{self._namespace}:{digest}" if most is None else f"{self._namespace}:{most}:{digest}"
+
+    def find_at_once(self, environ: Mapping[str, Any]) -> tuple[Kept, int] | None:
+        """Return the answer to a WSGI environment, if it is a plain one, and it takes no time to look."""
+        path = environ["PATH_INFO"]
+        if (
+            not self._is_at_hand
+            or environ["REQUEST_METHOD"] not in _METHODS
+            or not (path.startswith(_API) and path.isascii())
+            or "HTTP_AUTHORIZATION" in environ
+        ):
+            return None
+        return self.find(self._key(environ["QUERY_STRING"], "", path, None))
 
     def find(self, key: str) -> tuple[Kept, int] | None:
         """Return the answer, and its remaining max-age."""

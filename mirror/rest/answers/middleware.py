@@ -6,7 +6,7 @@ whatever response suits it (DRF's, Django's, or a streaming one) and leaves all 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -114,18 +114,31 @@ class ApiMiddleware:
         return response
 
     def _from_cache(self, request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
-        """Return an answer from the cache. Clients that take gzip get it as it is stored."""
-        headers = {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": self._vary}
-        if etag.client_has(request, headers):
-            return _unchanged(headers)
-        body = kept.body
+        if etag.client_has(request, kept.headers):
+            return _unchanged(self._headers(kept, max_age))
+        headers, body = self._kept(request.META, kept, max_age)
+        return HttpResponse(body, headers=headers)
+
+    def at_once(self, environ: Mapping[str, Any]) -> tuple[dict[str, str], bytes] | None:
+        """Return headers and body of a successful answer to a WSGI environment, if they are at hand."""
+        if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
+            return None
+        found = self._cache.find_at_once(environ)
+        return None if found is None else self._kept(environ, *found)
+
+    def _kept(self, sent: Mapping[str, Any], kept: Kept, max_age: int) -> tuple[dict[str, str], bytes]:
+        """Return the headers and the body of an answer. Clients that take gzip get it as it is stored."""
+        headers, body = self._headers(kept, max_age), kept.body
         if kept.gzipped:
-            if compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+            if compression.accepts_gzip(sent.get("HTTP_ACCEPT_ENCODING", "")):
                 headers["content-encoding"] = "gzip"
             else:
                 body = compression.gunzip(body)
         headers["content-length"] = str(len(body))
-        return HttpResponse(body, headers=headers)
+        return headers, body
+
+    def _headers(self, kept: Kept, max_age: int) -> dict[str, str]:
+        return {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": self._vary}
 
 
 def _ignores_users(path: str) -> bool:
