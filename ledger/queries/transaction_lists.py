@@ -85,7 +85,10 @@ _ACCOUNT, _TYPE, _LOWER, _UPPER, _PRECEDING = -1, -2, -3, -4, -5
 
 
 def _plain(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
-    """Return a page of a plain list, whose text is made once."""
+    """Return a page of a plain list, whose text is made once.
+
+    So its text can't name the times themselves: months of divided tables need another way.
+    """
     bounds = selection.timestamps
     shape = Selection(
         timestamps=Bounds(None if bounds.lower is None else _LOWER, None if bounds.upper is None else _UPPER),
