@@ -15,6 +15,12 @@ BALANCE = IndexBuild(
     statement="create index concurrently entity__balance on entity (balance, id) "
     "where type in ('ACCOUNT', 'CONTRACT')",
 )
+PAST_BALANCE = IndexBuild(
+    name="past_balance_index",
+    index="account_balance__balance_account",
+    statement="create index concurrently account_balance__balance_account "
+    "on account_balance (balance, account_id)",
+)
 
 SCHEDULES = IndexBuild(
     name="schedule_index",

@@ -24,6 +24,7 @@ class AccountBalance(MonthlyPartitions, models.Model):
 
     class Meta:
         db_table = "account_balance"
+        indexes = [Index(fields=["balance", "account_id"], name="account_balance__balance_account")]
 
 
 class AccountBalanceFile(models.Model):

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ledger.queries.account_pages import accounts_of_key, bounds_of, names_few
+from ledger.queries.account_pages import (
+    UNINDEXED_BALANCE,
+    accounts_of_key,
+    bounds_of,
+    is_selective,
+    names_few,
+)
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.db.bounds import Bounds
@@ -23,6 +29,7 @@ from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY, month_start
 
 _TREASURY_NUM = 2
+_BALANCE_INDEX = "account_balance__balance_account"
 _HALF_A_MONTH = 14 * NANOS_PER_DAY
 
 
@@ -35,10 +42,13 @@ class Window(NamedTuple):
     @property
     def rows(self) -> Where:
         """The condition of these rows in account_balance and token_balance."""
-        months = (
-            f"consensus_timestamp >= {self.month:d} and consensus_timestamp < {month_start(self.month, 1):d}"
-        )
-        return Where((months, "consensus_timestamp <= %s"), (self.snapshot,))
+        return self.rows_of_month + Where(("consensus_timestamp <= %s",), (self.snapshot,))
+
+    @property
+    def rows_of_month(self) -> Where:
+        """The condition of all rows of the snapshot's month, later ones included."""
+        end = month_start(self.month, 1)
+        return Where((f"consensus_timestamp >= {self.month:d} and consensus_timestamp < {end:d}",))
 
     @property
     def filtered_rows(self) -> Where:
@@ -121,10 +131,11 @@ def balances_at(
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     page = partial(_page, at=at, balances=selection.balances, query=query, tokens=tokens)
-    if selection.public_key is not None:
+    if candidates := _candidates(selection, at):
         where = compare("id", selection.accounts)
         known = Statement(f"select id from few {where.sql}", where.values)
-        few = page_of_few(accounts_of_key(selection.public_key), page(known), query)
+        index = "" if selection.public_key is not None else _BALANCE_INDEX
+        few = page_of_few(candidates, page(known), query, index=index)
         if few is not None:
             return [BalanceAt(*row) for row in few], None
 
@@ -138,13 +149,25 @@ def balances_at(
     return walk(read, ids, query, ends=lambda: _ends(at), first=FIRST_IDS)
 
 
+def _candidates(selection: Selection, at: Window) -> Statement | None:
+    """Return the accounts that meet the condition which most likely few do."""
+    if selection.public_key is not None:
+        return accounts_of_key(selection.public_key)
+    if is_selective(selection.balances) and not names_few(bounds_of(selection.accounts)):
+        # Index: account_balance__balance_account (balance, account_id), in the snapshots of the month.
+        where = at.rows_of_month + compare("balance", selection.balances, any_equal=False)
+        ordered = f"select account_id as id from account_balance {where.sql} order by balance"
+        return Statement(ordered, where.values)
+    return None
+
+
 def _page(
     known: Statement, *, at: Window, balances: Sequence[Comparison], query: Query, tokens: int
 ) -> Statement:
     """Return SQL of the page; `known` selects at least the ids of its accounts."""
     # Index: the primary key (account_id, consensus_timestamp).
     rows, filtered = at.rows, at.filtered_rows
-    narrowed = compare("balance", balances, any_equal=False)
+    narrowed = compare(UNINDEXED_BALANCE, balances, any_equal=False)
     statement = f"""
         select a.id, latest.balance, {_held(filtered, tokens, query.direction)}
         from ({known.sql}) a cross join lateral (
@@ -179,7 +202,7 @@ def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> S
     # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next, as a
     # busy account has a row per snapshot.
     where = rows + compare("account_id", selection.accounts) + window.where("account_id")
-    where += compare("balance", selection.balances, any_equal=False)
+    where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False)
     next_row = f"order by account_id {query.direction} limit 1"
     return Statement(
         f"""

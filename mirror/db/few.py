@@ -16,10 +16,11 @@ MOST = 5000
 def page_of_few(candidates: Statement, page: Statement, query: Query, *, index: str = "") -> list[Row] | None:
     """Return a page of the candidates in the order of its first column; None if they are not few.
 
-    `candidates` selects their `id` in the order of an index, without the conditions that the index lacks, so
-    that no more than MOST entries are read. `page` selects from `few`, the candidates in the order of the
-    page, by way of `cross join lateral (... limit 1)`: a join might read all rows. `index` names the index of
-    the candidates if it may not be there, as it is built during use; without it no candidate is known.
+    `candidates` selects their `id`, which may come several times, in the order of an index. It leaves out the
+    conditions that the index lacks: no more than MOST entries are read. `page` selects from `few`, the
+    candidates in the order of the page, by way of `cross join lateral (... limit 1)`: a join might read all
+    rows. `index` names the index of the candidates if it may not be there, as it is built during use; without
+    it no candidate is known.
     """
     built = f"""
         select coalesce(
@@ -34,7 +35,7 @@ def page_of_few(candidates: Statement, page: Statement, query: Query, *, index: 
             ), number as materialized (
                 select {count} as number from candidate
             ), few as (
-                select id from candidate where (select number from number) <= {MOST:d}
+                select distinct id from candidate where (select number from number) <= {MOST:d}
                 order by id {query.direction}
             )
         select number.number, page.* from number left join ({page.sql}) page on true

@@ -59,7 +59,7 @@ def holders(
     window = snapshots.window(parameters.timestamp, now=now_ns())
     if window is None:
         return None, [], None
-    rows, continue_at = holdings.holders_at(selection, window.rows, query)
+    rows, continue_at = holdings.holders_at(selection, window, query)
     return window.snapshot if rows else None, rows, continue_at
 
 

@@ -8,6 +8,12 @@ HOLDINGS = IndexBuild(
     statement="create index concurrently token_account__token_balance_account "
     "on token_account (token_id, balance, account_id)",
 )
+PAST_HOLDINGS = IndexBuild(
+    name="past_holdings_index",
+    index="token_balance__token_balance_account",
+    statement="create index concurrently token_balance__token_balance_account "
+    "on token_balance (token_id, balance, account_id)",
+)
 TYPE = IndexBuild(
     name="token_type_index",
     index="token__type_id",

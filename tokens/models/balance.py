@@ -29,4 +29,5 @@ class TokenBalance(MonthlyPartitions, models.Model):
                 fields=["token_id", "account_id", "consensus_timestamp"],
                 name="token_balance__token_account_timestamp",
             ),
+            Index(fields=["token_id", "balance", "account_id"], name="token_balance__token_balance_account"),
         ]

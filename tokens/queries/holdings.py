@@ -13,6 +13,7 @@ from ledger.queries.account_pages import (
     is_selective,
     names_few,
 )
+from ledger.queries.balances import Window
 from mirror.db.bounds import Bounds
 from mirror.db.few import page_of_few
 from mirror.db.pairs import Statement
@@ -21,6 +22,7 @@ from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
 from mirror.db.walks import FIRST_IDS, walk
 
 _BALANCE_INDEX = "token_account__token_balance_account"
+_PAST_BALANCE_INDEX = "token_balance__token_balance_account"
 
 
 class Holders(NamedTuple):
@@ -128,22 +130,19 @@ def _having_key(selection: Holders) -> Where:
 # AT A TIME
 
 
-def holders_at(selection: Holders, rows: Where, query: Query) -> Holdings:
-    """Return a page of the accounts in the snapshots, each with the balance of its latest row.
-
-    `rows` is the condition of the snapshots' rows in token_balance.
-    """
-    rows = selection.of_token + rows
+def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
+    """Return a page of the accounts in the window's snapshots, each with the balance of its latest row."""
+    rows = selection.of_token + at.rows
     ids = bounds_of(selection.accounts)
     if selection.public_key is None and not selection.balances:
         return _fetched(_known_holders(selection, rows, query), selection, query), None
-    if selection.public_key is not None:
+    if candidates := _candidates_at(selection, at):
         # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), for one
         # account at a time.
         among = selection.among("id")
         page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
-        of_key = accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
-        few = page_of_few(of_key, _with_decimals(page, selection, query), query)
+        index = "" if selection.public_key is not None else _PAST_BALANCE_INDEX
+        few = page_of_few(candidates, _with_decimals(page, selection, query), query, index=index)
         if few is not None:
             return [Holding(*row) for row in few], None
 
@@ -154,6 +153,19 @@ def holders_at(selection: Holders, rows: Where, query: Query) -> Holdings:
         return read(None), None
     # Index: the same.
     return walk(read, ids, query, ends=lambda: _ends("token_balance", rows), first=FIRST_IDS)
+
+
+def _candidates_at(selection: Holders, at: Window) -> Statement | None:
+    """Return the accounts that meet the condition which most likely few do."""
+    if selection.public_key is not None:
+        return accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+    if is_selective(selection.balances) and not names_few(bounds_of(selection.accounts)):
+        # Index: token_balance__token_balance_account (token_id, balance, account_id), in the snapshots of the
+        # month, among which a later one may have replaced the balance.
+        where = selection.of_token + at.rows_of_month + selection.with_balance
+        ordered = f"select account_id as id from token_balance {where.sql} order by token_id, balance"
+        return Statement(ordered, where.values)
+    return None
 
 
 def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query: Query) -> Statement:

@@ -233,5 +233,7 @@ def test_migrations_go_on_wherever_they_were_interrupted(old: BaseDatabaseWrappe
     assert interruptions > 5
     assert described(old) == described_as_committed(without=BUILT_LATER)
     ahead = "select count(*) filter (where finished is null), min(newest), count(*) from backfill"
-    assert select(old, ahead) == [(len(BACKFILLS), 2, len(BACKFILLS))]
+    # Tables are divided by month only if the operator wants it.
+    wanted = len(BACKFILLS) - 1
+    assert select(old, ahead) == [(wanted, 2, wanted)]
     assert select(old, "select in_weibars from ethereum_transaction") == [(False,), (False,)]
