@@ -64,25 +64,29 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     at, payer = item.consensus_timestamp, item.payer_account_id
     spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
     requested = _approvals(item, spurious_time) if item.transaction_type == CRYPTO_TRANSFER else None
+    track_balance, mentions = batch.persist.track_balance, batch.mentioned is not None
+    rows, entities = batch.rows_of(CryptoTransfer), batch.changes_of(Entity)
     for transfer in item.record.transferList.accountAmounts:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval, errata = False, None
         if requested and (account, amount) in requested:
             is_approval = amount < 0 and requested[account, amount]
             errata = "DELETE" if spurious_time else None
-        batch.insert(
-            CryptoTransfer,
-            entity_id=account,
-            consensus_timestamp=at,
-            amount=amount,
-            payer_account_id=payer,
-            is_approval=is_approval,
-            errata=errata,
+        rows.append(
+            {
+                "entity_id": account,
+                "consensus_timestamp": at,
+                "amount": amount,
+                "payer_account_id": payer,
+                "is_approval": is_approval,
+                "errata": errata,
+            }
         )
         if account:
-            batch.mention(account)
-            if batch.persist.track_balance and errata is None:
-                batch.upsert(Entity, id=account, balance=amount, balance_timestamp=at)
+            if mentions:
+                batch.mention(account)
+            if track_balance and errata is None:
+                entities.add({"id": account, "balance": amount, "balance_timestamp": at}, None)
 
 
 def _approvals(item: RecordItem, spurious_time: bool) -> dict[tuple[int, int], bool] | None:

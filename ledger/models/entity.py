@@ -1,5 +1,6 @@
 """Entities: everything with an id, their stakes, and the transactions they took part in."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import models
@@ -10,6 +11,9 @@ from mirror.db.indexes import GistIndex, Index
 from mirror.db.tables import GrowingTable, KeylessTable
 from mirror.db.writing.merge import Change, MergeRule, added_up
 
+# Id, balance and its timestamp.
+_COLUMNS_OF_MOVE = 3
+
 
 class EntityRule(MergeRule):
     """The merge rule of entities, whose versions in a batch remember what a stored row would show.
@@ -18,6 +22,19 @@ class EntityRule(MergeRule):
     unknown type, which has no balance, do not count once the type is known. Those in the same file before the
     version that creates the entity count, unless the entity is stored already.
     """
+
+    def fold(self, target: Change, change: Mapping[str, Any]) -> None:
+        """Apply a silent change; one of a balance, the most frequent, without the general loop."""
+        amount = change.get("balance")
+        if amount is None or len(change) != _COLUMNS_OF_MOVE or "balance_timestamp" not in change:
+            super().fold(target, change)
+            return
+        columns = target.columns
+        known = columns.get("balance")
+        columns["balance"] = amount if known is None else known + amount
+        columns["balance_timestamp"] = change["balance_timestamp"]
+        if target.since is not None:
+            target.given.update(("balance", "balance_timestamp"))
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         change = super().follow(previous, columns, since)

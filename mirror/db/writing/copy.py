@@ -14,8 +14,9 @@ from django.db.backends.utils import CursorWrapper
 # The public way to write a row needs a connection in the middle of a COPY; processes that have none encode
 # rows, too.
 from psycopg._copy_base import format_row_binary
-from psycopg.adapt import Transformer
+from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.pq import Format
+from psycopg.types.string import BytesBinaryDumper
 
 # The types that COPY sends, by column type: domains and enums as their base type.
 _WIRE_TYPES = {
@@ -114,7 +115,14 @@ def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | 
 
 def row_transformer(columns: Sequence[Column]) -> Any:
     """Return what turns the values of these columns into bytes, without a connection."""
-    transformer = Transformer(get_adapters_template(settings.USE_TZ, None))
-    types = psycopg.adapters.types
+    transformer, types = Transformer(_adapters()), psycopg.adapters.types
     transformer.set_dumper_types([types.get_oid(column.type) for column in columns], Format.BINARY)
     return transformer
+
+
+@cache
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap(get_adapters_template(settings.USE_TZ, None))
+    # The usual one of bytea also takes wrapped values, in Python.
+    adapters.register_dumper(bytes, BytesBinaryDumper)
+    return adapters

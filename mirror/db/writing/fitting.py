@@ -6,8 +6,8 @@ others cost a savepoint per table.
 """
 
 import logging
-import sys
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import psycopg
@@ -79,20 +79,19 @@ class Encoder:
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = columns
         self._transformer = row_transformer(columns)
-        self._texts = [
-            (index, column.length or sys.maxsize)
-            for index, column in enumerate(columns)
-            if column.type == "text"
-        ]
-        self._json = [index for index, column in enumerate(columns) if column.type == "jsonb"]
+        # The columns whose values only the server may refuse: text that is too long or has a NUL character.
+        self._doubtful = [i for i, column in enumerate(columns) if column.type in ("text", "jsonb")]
 
     def encode(self, rows: Iterable[Any]) -> EncodedRows:
         """Encode rows, whose values are in the order of the columns."""
-        out, transformer = bytearray(), self._transformer
+        out, transformer, doubtful = bytearray(), self._transformer, self._doubtful
+        # Two columns at least, so that there is a tuple to compare.
+        values = itemgetter(*doubtful, *doubtful) if doubtful else len
+        without = values([None] * len(self._columns))
         count = 0
         for row in rows:
             count += 1
-            if self._may_not_fit(row):
+            if values(row) != without:
                 row = fit(row, self._columns)
             end = len(out)
             try:
@@ -101,14 +100,6 @@ class Encoder:
                 del out[end:]
                 format_row_binary(fit(row, self._columns), transformer, out)
         return EncodedRows(count, bytes(out))
-
-    def _may_not_fit(self, row: Sequence[Any]) -> bool:
-        """Tell if only the server would refuse a value: text that is too long or has a NUL character."""
-        for index, length in self._texts:
-            value = row[index]
-            if isinstance(value, str) and (len(value) > length or "\0" in value):
-                return True
-        return any(row[index] is not None for index in self._json)
 
 
 def fit(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:

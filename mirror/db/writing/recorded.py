@@ -19,6 +19,8 @@ from mirror.db.writing.merge import Change, MergeRule
 from mirror.db.writing.rows import Part, Recorded, Rows, row_values
 from mirror.values.timestamp import NANOS_PER_DAY
 
+_TIME_OF = itemgetter(TIME)
+
 
 class Changes:
     """The changes of one table, in the place of `Pending`: silent ones of an object are folded into one."""
@@ -98,8 +100,14 @@ def _recorded(changes: Any) -> list[Recorded]:
 def _encoded(model: type[models.Model], rows: Iterable[Any]) -> EncodedRows:
     encoded = _encoder(model).encode(row_values(columns_of(model), rows))
     if issubclass(model, GrowingTable):
-        return replace(encoded, days=frozenset({row[TIME] // NANOS_PER_DAY for row in rows}))
+        return replace(encoded, days=_days(list(map(_TIME_OF, rows))))
     return encoded
+
+
+def _days(times: list[int]) -> frozenset[int]:
+    """Return the days of these times (ns); mostly it is one."""
+    first, last = min(times) // NANOS_PER_DAY, max(times) // NANOS_PER_DAY
+    return frozenset({first} if first == last else {time // NANOS_PER_DAY for time in times})
 
 
 @cache

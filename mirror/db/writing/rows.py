@@ -83,6 +83,18 @@ class Rows:
             self._inserted[model] = [columns]
         return columns
 
+    def rows_of(self, model: type[models.Model]) -> list[Any]:
+        """Return the list that `insert` adds to until the next barrier, for tables with very many rows.
+
+        Each row is a dict of its columns.
+        """
+        return self._inserted.setdefault(model, [])
+
+    def changes_of(self, model: type[models.Model]) -> Pending:
+        """Return what `upsert` adds to until the next barrier, for tables with very many changes."""
+        pending = self._pending.get(model)
+        return self._start_changes(model) if pending is None else pending
+
     def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
         """Change an object: as a new version from `since` (consensus timestamp) on, without it silently."""
         try:
@@ -93,11 +105,7 @@ class Rows:
 
     def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
         """Start a version of an object unless it exists (the rule's `present`)."""
-        self._changes_of(model).establish(columns, since)
-
-    def _changes_of(self, model: type[models.Model]) -> Pending:
-        pending = self._pending.get(model)
-        return self._start_changes(model) if pending is None else pending
+        self.changes_of(model).establish(columns, since)
 
     def _start_changes(self, model: type[models.Model]) -> Pending:
         changes = self._pending[model] = self._new_changes(_rule(model), self._of_file.get(model))
@@ -109,7 +117,7 @@ class Rows:
     def add_part(self, part: Part) -> None:
         """Add rows and changes of the file being read, which were recorded elsewhere."""
         for model, changes in part.changes.items():
-            pending = self._changes_of(model)
+            pending = self.changes_of(model)
             for since, columns, establishes in changes:
                 if establishes and since is not None:
                     pending.establish(columns, since)
@@ -196,9 +204,9 @@ def _count(rows: Iterable[dict[str, Any] | EncodedRows]) -> int:
 
 def row_values(columns: Iterable[Column], rows: Iterable[dict[str, Any] | EncodedRows]) -> Iterator[Row]:
     """Yield the values of each row in the order of the columns; encoded rows as they are."""
-    defaults = [(column.name, column.default) for column in columns]
+    defaults = {column.name: column.default for column in columns}
     return (
-        row if isinstance(row, EncodedRows) else [row.get(name, default) for name, default in defaults]
+        row if row.__class__ is EncodedRows else tuple((defaults | row).values())  # type: ignore[operator]
         for row in rows
     )
 

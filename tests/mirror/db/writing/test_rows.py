@@ -1,5 +1,6 @@
 """Changes of versioned rows: in memory, in the database, and in batches of any size."""
 
+import pickle
 from typing import Any, NamedTuple
 
 import pytest
@@ -8,8 +9,10 @@ from django.db.backends.utils import CursorWrapper
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ledger.models import CustomFee, Entity, StakingRewardTransfer
+from ledger.models import CryptoTransfer, CustomFee, Entity, StakingRewardTransfer
+from mirror.db.writing.recorded import RecordedRows
 from mirror.db.writing.rows import Rows
+from mirror.values.timestamp import NANOS_PER_DAY
 from tokens.models import TokenAccount
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +31,21 @@ def write(*changes: dict[str, Any]) -> None:
             rows.barrier(lambda cursor: None)
         else:
             rows.upsert(Entity, **change)
+    with connection.cursor() as cursor:
+        rows.write(cursor)
+
+
+def write_recorded(*changes: dict[str, Any]) -> None:
+    """Write the same, with the changes of each file recorded in another process."""
+    rows, recorded = Rows(), RecordedRows()
+    for change in changes:
+        if change is not NEXT_FILE:
+            recorded.upsert(Entity, **change)
+            continue
+        for part in pickle.loads(pickle.dumps(recorded.parts())):
+            rows.add_part(part)
+        rows.end_file()
+        recorded = RecordedRows()
     with connection.cursor() as cursor:
         rows.write(cursor)
 
@@ -295,7 +313,7 @@ def test_batches_of_any_size_give_the_same_tables(
         columns = step.columns if step.silent else step.columns | {"memo": str(position), "type": "ACCOUNT"}
         changes[-1].append({"id": step.entity, "since": None if step.silent else at, "at": at} | columns)
 
-    def load(batches: list[list[dict[str, Any]]]) -> tuple[Stored, Stored]:
+    def load(batches: list[list[dict[str, Any]]], write: Any = write) -> tuple[Stored, Stored]:
         with connection.cursor() as cursor:
             cursor.execute("delete from entity; delete from entity_history")
         for batch in batches:
@@ -312,4 +330,18 @@ def test_batches_of_any_size_give_the_same_tables(
         rest = rest[size:]
 
     assert load(batches) == one_by_one
+    assert load(batches, write_recorded) == one_by_one
     assert load([[change for group in changes for change in [*group, NEXT_FILE]]]) == one_by_one
+
+
+@pytest.mark.parametrize("kind", [Rows, RecordedRows])
+def test_the_days_of_rows_are_known_however_they_are_kept(kind: type[Rows]) -> None:
+    rows = kind()
+    for at in (0, 5, 3 * NANOS_PER_DAY):
+        transfer = {"entity_id": 2, "amount": 1, "payer_account_id": 2, "is_approval": False}
+        rows.insert(CryptoTransfer, consensus_timestamp=at, **transfer)
+    taken = Rows()
+    for part in rows.parts() if isinstance(rows, RecordedRows) else ():
+        taken.add_part(part)
+
+    assert (taken if kind is RecordedRows else rows).days() == {0, 3}
