@@ -4,6 +4,7 @@ All that depends on the files before it is left to the one that takes it: the ha
 objects, and whether the answers that it relied on were right.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.stream_file import StreamFile
 from mirror.db.writing.recorded import RecordedRows
 from mirror.db.writing.rows import Part
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,8 @@ class Reader:
         """Return the file; None where it can't be read ahead, so that whoever takes it finds out why."""
         try:
             return self._read(source, asked)
-        except Exception:
+        except Exception as error:
+            log.info("event=not_read_ahead file=%s problem=%r", source.name, str(error))
             # The connection may be what failed; the next file gets another.
             connection.close()
             return None

@@ -83,8 +83,8 @@ class RecordedRows(Rows):
         """Return what was added. The rows must not be completed later."""
         return [
             Part(
-                {model: _encoded(model, rows) for model, rows in segment.inserted.items()},
-                {model: _recorded(changes) for model, changes in segment.pending.items()},
+                {model: _encoded(model, rows) for model, rows in segment.inserted.items() if rows},
+                {model: _recorded(changes) for model, changes in segment.pending.items() if len(changes)},
                 segment.afterwards,
                 segment.barrier,
             )

@@ -51,8 +51,11 @@ class _Segment:
 
     def write(self, cursor: CursorWrapper) -> None:
         for model, pending in self.pending.items():
-            _write_changes(cursor, model, pending)
+            if len(pending) or pending.undecided:
+                _write_changes(cursor, model, pending)
         for model, rows in self.inserted.items():
+            if not rows:
+                continue
             columns = columns_of(model)
             copy_fitting(cursor, model._meta.db_table, columns, partial(row_values, columns, rows))
         for work, noted in self.afterwards.items():
