@@ -360,6 +360,9 @@ _ONE = {
     "message at a time": "topics/messages/{message_at}",
     "topic": "topics/{topic}",
     "schedule": "schedules/{schedule}",
+    "schedule by its older path": "schedule/{schedule}",
+    "logs by their older path": "contracts/logs",
+    "result at a time": "contracts/{contract}/results/{result_at}",
 }
 
 

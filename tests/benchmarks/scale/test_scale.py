@@ -9,12 +9,14 @@ from django.db import connection
 
 from mirror.values.result_codes import SUCCESS
 from mirror.values.transaction_types import NUMBERS
+from tests.api import route_of
 from tests.benchmarks.scale import cases, measure
 from tests.benchmarks.scale.asking import STOPPED, Time
 from tests.benchmarks.scale.filling import fill_tables
 from tests.benchmarks.scale.measure import Measured, Side
 from tests.benchmarks.scale.rows import FREEZES, Shape
 from tests.benchmarks.scale.values import values
+from tests.contract.requests import REQUESTS
 
 SHAPE = Shape(2_000, hours=1)
 INDEXES = "select indexdef from pg_indexes where schemaname = current_schema() order by indexname"
@@ -85,6 +87,17 @@ def test_cases_have_names_of_their_own_and_cover_pairs_of_filters():
     assert len(cases.kinds()) == 44
     assert "transactions: collector, rare type, asc" in found
     assert "logs: rare topic, week, desc" in found
+
+
+def test_cases_ask_every_endpoint_that_reads_the_database(rows):
+    named = values(rows)
+    asked = {
+        route_of(url.partition("?")[0])
+        for case in [*cases.kinds(), *cases.worst_cases()]
+        if (url := cases.filled(case, named))
+    }
+    # Opcodes are what a simulation says, not the database.
+    assert set(REQUESTS) - asked == {"contracts/results/{transactionIdOrHash}/opcodes"}
 
 
 def test_requests_are_asked_in_both_databases_and_reported(large):

@@ -145,11 +145,12 @@ def _transactions(found: dict[str, str], read: _Reading) -> None:
 
 
 def _contracts(found: dict[str, str], read: _Reading) -> None:
+    busy = read.busiest("contract_result", "contract_id")
     all_contracts = "select id from entity where type = 'CONTRACT' order by id desc"
     _put(
         found,
         _entity,
-        contract=read.busiest("contract_result", "contract_id"),
+        contract=busy,
         quiet_contract=read.quietest(all_contracts, "contract_result", "contract_id"),
         sender=read.busiest("contract_result", "sender_id"),
         quiet_sender=read.one("select sender_id from contract_result where sender_id > 1000 limit 1"),
@@ -177,7 +178,8 @@ def _contracts(found: dict[str, str], read: _Reading) -> None:
     evm = "select evm_address from entity where type = 'CONTRACT' and evm_address is not null limit 1"
     _put(found, _hex, contract_address=read.one(evm))
     at = read.one("select consensus_timestamp from contract_log order by 1 desc limit 1")
-    _put(found, _time, log_at=at)
+    last = "select max(consensus_timestamp) from contract_result where contract_id = %s"
+    _put(found, _time, log_at=at, result_at=busy and read.one(last, busy))
     hook = read.one("select owner_id, hook_id from hook limit 1")
     if hook:
         _put(found, hook_owner=_entity(hook[0]), hook=hook[1])
