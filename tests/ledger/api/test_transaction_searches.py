@@ -4,6 +4,7 @@ import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import pytest_django
@@ -242,3 +243,30 @@ def test_no_search_reads_a_table_from_end_to_end(made, settings_of):
             statements(f"{URL}?{'&'.join(filter(None, chosen))}")
         for statement in prepared(known):
             assert not list(statement.tables_read_whole()), (chosen, statement.text)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "indexes"),
+    [
+        ("result=fail", "transaction__failed"),
+        ("result=fail&transactiontype=cryptotransfer", "transaction__failed_type"),
+        (f"account.id={BUSY}&type=credit", "crypto_transfer__credit"),
+        ("account.id=3&type=debit", "crypto_transfer__debit_of_others token_transfer__debit_of_others"),
+        ("account.id=gt:1500&order=asc", "entity_transaction__consensus_timestamp"),
+    ],
+)
+def test_a_list_is_read_by_the_index_that_has_its_rows_alone(made, parameters, indexes):
+    known: set[str] = set()
+    list(prepared(known))
+    # No other test asks for this limit, whose statements are its own.
+    for _ in range(2):
+        statements(f"{URL}?{parameters}&limit=19")
+    used = {name for statement in prepared(known) for name in _indexes(statement.plan)}
+    assert set(indexes.split()) <= used
+
+
+def _indexes(plan: dict[str, Any]) -> Iterator[str]:
+    if name := plan.get("Index Name"):
+        yield name
+    for part in plan.get("Plans", ()):
+        yield from _indexes(part)
