@@ -18,6 +18,7 @@ from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.response import Response
 
 from mirror.db import outage
+from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers.rendering import render
 
 log = logging.getLogger("mirror.rest")
@@ -173,6 +174,8 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         return WrongMethod(str(request.method))
     if isinstance(error, Http404):
         return NotFound()
+    if isinstance(error, Abandoned):
+        return Unavailable()
     if outage.is_outage(error):
         outage.report(error, request=True)
         return Unavailable()
@@ -186,7 +189,7 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """Answer an exception: the exception handler of all views."""
     view, request = context["view"], context["request"]
-    if not isinstance(error, psycopg.errors.QueryCanceled):
+    if not isinstance(error, psycopg.errors.QueryCanceled | TooManySlow):
         return _failed(view, failure_of(error, request))
     log.warning("event=request_took_too_long method=%s path=%s", request.method, request.get_full_path())
     response = _failed(view, TakesTooLong(view.narrowed_by()))

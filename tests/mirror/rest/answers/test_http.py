@@ -12,6 +12,7 @@ from django.test import RequestFactory
 
 from ledger.queries import blocks as queries
 from mirror.db.sql import fetch
+from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers.errors import InvalidParameter
 from mirror.rest.answers.middleware import ApiMiddleware
 from mirror.rest.answers.views import NewerReadView
@@ -252,6 +253,25 @@ def test_a_request_that_takes_too_long_is_told_what_to_narrow(api, monkeypatch, 
     assert [each.getMessage() for each in caplog.records] == [
         f"event=request_took_too_long method=GET path={BLOCKS}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (TooManySlow(), 503, "The request takes too long: narrow it by timestamp"),
+        (Abandoned(), 503, "Service unavailable"),
+    ],
+)
+def test_what_ends_a_slow_request_is_no_failure_of_the_server(
+    api, monkeypatch, caplog, error, status, message
+):
+    def slow(*_, **__):
+        raise error
+
+    monkeypatch.setattr(queries, "blocks", slow)
+    answer = api.get(BLOCKS)
+    assert (answer.status, answer.messages) == (status, [message])
+    assert not any(record.levelname == "ERROR" for record in caplog.records)
 
 
 def test_what_goes_wrong_while_an_answer_is_rendered_is_logged_too(api, build, monkeypatch, caplog):
