@@ -290,6 +290,19 @@ STEPS: list[tuple[str, str]] = [
         """,
     ),
     (
+        "crypto transfers",
+        """
+        insert into crypto_transfer (entity_id, consensus_timestamp, amount, payer_account_id, is_approval)
+        select account, at, amount, payer, false
+        from (select *, case when type = {cryptotransfer} and result = {success}
+                then 1 + pg_temp.roll(n, 40, {second}) else 0 end as sent from planned) p
+        cross join lateral (values (payer, -fee - sent), (node, fee / 10), (98, fee - fee / 10 - fee / 5 * 2),
+            (case when n % 2 = 0 then 801 else 800 end, fee / 5), (802, fee / 5), (other, sent)
+        ) t (account, amount)
+        where amount <> 0 order by n
+        """,
+    ),
+    (
         "transactions",
         """
         insert into transaction (consensus_timestamp, type, result, payer_account_id, valid_start_ns,
@@ -308,16 +321,8 @@ STEPS: list[tuple[str, str]] = [
         """,
     ),
     (
-        "transfers",
+        "token transfers, fees and rewards",
         """
-        insert into crypto_transfer (entity_id, consensus_timestamp, amount, payer_account_id, is_approval)
-        select account, at, amount, payer, false
-        from (select *, case when type = {cryptotransfer} and result = {success}
-                then 1 + pg_temp.roll(n, 40, {second}) else 0 end as sent from planned) p
-        cross join lateral (values (payer, -fee - sent), (node, fee / 10), (98, fee - fee / 10 - fee / 5 * 2),
-            (case when n % 2 = 0 then 801 else 800 end, fee / 5), (802, fee / 5), (other, sent)
-        ) t (account, amount)
-        where amount <> 0 order by n;
         insert into token_transfer (token_id, account_id, consensus_timestamp, amount, payer_account_id,
             is_approval)
         select {first_tokens} + 1 + pg_temp.skewed(n, 41, {tokens} - 1), account, at, amount, payer, false
