@@ -117,6 +117,8 @@ class _Side(NamedTuple):
 _ALL = _Side("", ())
 # Reading this many logs takes no time to speak of.
 _FEW = 200
+# Of a side with more alternatives the logs are not counted, as that takes long itself.
+_MOST_COUNTED = 10
 
 
 def _sides(selection: Selection) -> list[_Side]:
@@ -140,18 +142,21 @@ def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> tuple[
     if len(sides) == 1:
         # Every row that the index has is one of the page.
         return able[0], WHOLE
+    counted = [side for side in able if len(side.alternatives) <= _MOST_COUNTED]
+    if not counted:
+        return min(able, key=lambda side: len(side.alternatives)), AT_ONCE
     farthest = "min" if query.descending else "max"
     probe = Query(descending=query.descending, limit=_FEW)
     counts = [
         Statement(f"select count(*), {farthest}(consensus_timestamp) from ({page.sql}) page", page.values)
-        for page in (_page(bounds, probe, side, [side]) for side in able)
+        for page in (_page(bounds, probe, side, [side]) for side in counted)
     ]
     rows = fetch(
         " union all ".join(f"select {place:d}, c.* from ({sql}) c" for place, (sql, _) in enumerate(counts)),
         tuple(value for _, values in counts for value in values),
     )
     fewest = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))
-    return able[fewest[0]], WHOLE if fewest[1] < _FEW else AT_ONCE
+    return counted[fewest[0]], WHOLE if fewest[1] < _FEW else AT_ONCE
 
 
 def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Side]) -> Statement:
