@@ -9,7 +9,7 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -123,9 +123,9 @@ class Pipeline:
 
     def _load(self, files: Iterable[StreamFile | None], *, ahead: bool = True) -> None:
         batch, loaded, start = self._new_batch(), list[StreamFile](), replace(self.progress)
-        items = 0
+        items, arrivals = 0, self._arrivals(files, ahead=ahead)
         try:
-            for file, asked, read in self._arrivals(files, ahead=ahead):
+            for file, asked, read in arrivals:
                 if self._stopping.is_set():
                     break
                 if file is None:
@@ -155,13 +155,16 @@ class Pipeline:
             if loaded:
                 self._load(loaded, ahead=False)
             raise
+        finally:
+            arrivals.close()
         self._submit(batch)
         self._finish_writing()
 
-    def _arrivals(self, files: Iterable[StreamFile | None], *, ahead: bool) -> Iterator[Arrival]:
+    def _arrivals(self, files: Iterable[StreamFile | None], *, ahead: bool) -> Generator[Arrival, None, None]:
         if self._readers and ahead:
-            return self._readers.arrivals(files, self._asked)
-        return map(Arrival, files)
+            yield from self._readers.arrivals(files, self._asked)
+        else:
+            yield from map(Arrival, files)
 
     def _asked(self, source: StreamFile) -> Asked | None:
         """Return by what a file is to be read ahead, None for one that the stream has passed."""

@@ -11,7 +11,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -30,6 +30,7 @@ PROCESSES = "importer.parser.processes"
 
 # Files are handed over in portions, as small ones are read in less time than that takes.
 _PORTION_BYTES, _PORTION_FILES = 100_000, 32
+_MOST_BYTES_AHEAD = 8_000_000
 # Portions of each reader: one that it reads and one that waits for it.
 _AT_A_READER = 2
 # Below this size all files are read before another process is of use.
@@ -50,10 +51,13 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class _Portion:
-    """Consecutive files, and what was read of each once `done` is set: nothing where no reader is asked."""
+    """Consecutive files of a size (bytes), and what was read of each once `done` is set: nothing where no
+    reader is asked.
+    """
 
     sources: list[StreamFile | None]
     asked: Asked | None
+    size: int
     done: threading.Event
     read: Sequence[ReadFile | None] = ()
 
@@ -93,7 +97,7 @@ class Readers:
 
     def arrivals(
         self, files: Iterable[StreamFile | None], ask: Callable[[StreamFile], Asked | None]
-    ) -> Iterator[Arrival]:
+    ) -> Generator[Arrival, None, None]:
         """Yield every file in order, with what was read of it.
 
         `ask` tells by what a file is read ahead, or None where it should not be.
@@ -102,7 +106,7 @@ class Readers:
         ahead: deque[_Portion] = deque()
         try:
             while True:
-                while len(ahead) < self._most_ahead and (portion := next(portions, None)):
+                while self._has_room(ahead) and (portion := next(portions, None)):
                     ahead.append(portion)
                     self._hand_out(portion)
                     if portion.sources[-1] is None:
@@ -115,6 +119,10 @@ class Readers:
                 while True:
                     if portion := self._waiting.get_nowait():
                         portion.answer(())
+
+    def _has_room(self, ahead: Collection[_Portion]) -> bool:
+        """Tell if one more portion may be read ahead: rows take many times the memory of their files."""
+        return len(ahead) < self._most_ahead and sum(portion.size for portion in ahead) < _MOST_BYTES_AHEAD
 
     def _hand_out(self, portion: _Portion) -> None:
         with self._lock:
@@ -202,7 +210,7 @@ class _ReaderProcess:
 @contextmanager
 def readers_for(total_bytes: int) -> Iterator[Readers | None]:
     """Start the readers that files of this size deserve; call it before the process has other threads."""
-    count = config.value(PROCESSES) or os.cpu_count() or 1
+    count = config.value(PROCESSES) or len(os.sched_getaffinity(0))
     if count < 2 or total_bytes < _LEAST_BYTES:
         yield None
         return
@@ -219,16 +227,16 @@ def _portions(
     for source in files:
         by = ask(source) if source and source.stored_bytes else None
         if sources and (by != asked or size >= _PORTION_BYTES or len(sources) >= _PORTION_FILES):
-            yield _Portion(sources, asked, threading.Event())
+            yield _Portion(sources, asked, size, threading.Event())
             sources, size = [], 0
         sources.append(source)
         asked = by
         size += source.stored_bytes if source else 0
         if source is None:
-            yield _Portion(sources, None, threading.Event())
+            yield _Portion(sources, None, size, threading.Event())
             sources, size = [], 0
     if sources:
-        yield _Portion(sources, asked, threading.Event())
+        yield _Portion(sources, asked, size, threading.Event())
 
 
 # IN THE PROCESS
