@@ -62,10 +62,8 @@ def fill(folder: Path, shape: Shape, *, partitions: bool, tell: Callable[[str], 
     folder.chmod(0o755)
     began = time.monotonic()
     with Server(where, configuration=_RECKLESS).in_use():
-        _migrate(folder, partitions)
+        _make_tables(folder, shape, partitions)
         url = f"postgresql:///{DATABASE}?host={where.socket}&user={ROLE}"
-        if partitions:
-            _divide(folder, shape)
         fill_tables(url, shape, tell)
     tell(f"{shape.transactions:,} transactions in {time.monotonic() - began:.0f} s.")
 
@@ -120,19 +118,14 @@ def _dropped_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str
     return [(f"indexes of {table}", "; ".join(made[table])) for table in _LOADED if table in made]
 
 
-def _environment(folder: Path, partitions: bool) -> dict[str, str]:
-    kept = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
-    divided = {"SVC_MIRROR_DB_PARTITIONS": "true"} if partitions else {}
-    return kept | {"SVC_MIRROR_DATA": str(folder), "SVC_MIRROR_NETWORK": "simulated"} | divided
-
-
-def _migrate(folder: Path, partitions: bool) -> None:
-    command = [sys.executable, "manage.py", "migrate", "-v0"]
-    subprocess.run(command, cwd=ROOT, env=_environment(folder, partitions), check=True)
-
-
-def _divide(folder: Path, shape: Shape) -> None:
-    """Make the months, in a process with the node's settings."""
+def _make_tables(folder: Path, shape: Shape, partitions: bool) -> None:
+    """In a process with the node's settings."""
+    environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"} | {
+        "DJANGO_SETTINGS_MODULE": "mirror.settings",
+        "SVC_MIRROR_DATA": str(folder),
+        "SVC_MIRROR_NETWORK": "simulated",
+        "SVC_MIRROR_DB_PARTITIONS": str(partitions).lower(),
+    }
     first = shape.first // SECOND
     days = f"range({first // 86_400}, {(first + shape.seconds) // 86_400 + 1})"
     code = f"""
@@ -140,8 +133,9 @@ import django
 django.setup()
 from django.db import connection, transaction
 from mirror.db.partitions.making import make_room
+from mirror.node.tables import make_tables
+make_tables(lambda text: None)
 with transaction.atomic(), connection.cursor() as cursor:
-    make_room(cursor, lambda: list({days}))
+    make_room(cursor, lambda: {days})
 """
-    environment = _environment(folder, True) | {"DJANGO_SETTINGS_MODULE": "mirror.settings"}
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
