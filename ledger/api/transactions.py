@@ -24,6 +24,7 @@ from ledger.queries.transactions import FullTransaction
 from mirror import config
 from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import is_divided
 from mirror.db.query import Query
 from mirror.db.sql import Comparison
 from mirror.rest.answers.errors import NotFound
@@ -135,28 +136,31 @@ def transactions_of_id(
     payer: int, valid_start: int, scheduled: bool | None, query: Query
 ) -> list[FullTransaction]:
     """Return all transactions of an id, the inner ones of a batch after the others. Errors: NotFound."""
-    candidates = queries.transactions_of_id(payer, valid_start, query)
-    transactions = _between(candidates, valid_start, valid_start + nanoseconds(_SOON))
+    first = valid_start - nanoseconds(_DRIFT)
+    soon = Bounds(first, valid_start + nanoseconds(_SOON))
+    candidates = queries.transactions_of_id(payer, valid_start, query, soon)
+    transactions = _within(candidates, soon)
     if _execution_may_be_later(transactions, scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
-        transactions = _between(
-            candidates, valid_start, valid_start - nanoseconds(_DRIFT) + nanoseconds(_LATER)
-        )
+        later = Bounds(first, first + nanoseconds(_LATER))
+        if is_divided():
+            candidates = queries.transactions_of_id(payer, valid_start, query, later)
+        transactions = _within(candidates, later)
     if not transactions:
         raise NotFound
     pairs = [number for transaction in transactions for number in transaction.inner_transactions or ()]
     if pairs:
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
         starts = [start for _, start in ids]
-        inner = queries.transactions_of_ids(ids, query)
-        transactions += _between(inner, min(starts), max(starts) + nanoseconds(_SOON))
+        soon = Bounds(min(starts) - nanoseconds(_DRIFT), max(starts) + nanoseconds(_SOON))
+        transactions += _within(queries.transactions_of_ids(ids, query, soon), soon)
     return transactions
 
 
-def _between(transactions: Sequence[FullTransaction], valid_start: int, end: int) -> list[FullTransaction]:
-    """Return those that reached consensus between the valid start, less the drift of clocks, and the end."""
-    first = valid_start - nanoseconds(_DRIFT)
-    return [transaction for transaction in transactions if first <= transaction.consensus_timestamp <= end]
+def _within(transactions: Sequence[FullTransaction], times: Bounds) -> list[FullTransaction]:
+    """Return those that reached consensus within these times, whose ends are given."""
+    assert times.lower is not None and times.upper is not None
+    return [each for each in transactions if times.lower <= each.consensus_timestamp <= times.upper]
 
 
 def _execution_may_be_later(transactions: Sequence[FullTransaction], scheduled: bool | None) -> bool:

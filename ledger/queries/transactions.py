@@ -7,13 +7,15 @@ sub-selects. For a page this costs about a third of fetching the transfers with 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import EVER, also, is_divided, spanned
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
 from mirror.values import result_codes
 
 # Indexes: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp; both start with the
 # time.
-COLUMNS = """
+_COLUMNS = """
     t.consensus_timestamp, t.payer_account_id, t.valid_start_ns, t.type, t.result, t.scheduled, t.nonce,
     t.batch_key, t.transaction_bytes, t.charged_tx_fee, t.entity_id, t.max_fee, t.max_custom_fees, t.memo,
     t.high_volume, t.high_volume_pricing_multiplier, t.nft_transfer, t.node_account_id,
@@ -23,7 +25,7 @@ COLUMNS = """
             array[c.entity_id::bigint, c.amount::bigint, coalesce(c.is_approval, false)::int]
             order by c.entity_id, c.amount
         )
-        from crypto_transfer c where c.consensus_timestamp = t.consensus_timestamp
+        from crypto_transfer c where c.consensus_timestamp = t.consensus_timestamp{c}
     ),
     (
         select array_agg(
@@ -33,7 +35,7 @@ COLUMNS = """
             ]
             order by k.token_id, k.account_id
         )
-        from token_transfer k where k.consensus_timestamp = t.consensus_timestamp
+        from token_transfer k where k.consensus_timestamp = t.consensus_timestamp{k}
     )
 """
 
@@ -44,7 +46,7 @@ _MORE_COLUMNS = """,
             json_build_array(f.amount, f.collector_account_id, f.token_id, f.effective_payer_account_ids)
             order by f.collector_account_id, f.amount
         )
-        from assessed_custom_fee f where f.consensus_timestamp = t.consensus_timestamp
+        from assessed_custom_fee f where f.consensus_timestamp = t.consensus_timestamp{f}
     ),
     t.inner_transactions
 """
@@ -92,27 +94,44 @@ def first_consensus_timestamp() -> int:
     return int(first)
 
 
-def transactions_of_id(payer_account_id: int, valid_start_ns: int, query: Query) -> list[FullTransaction]:
-    """Return all transactions of one id, at any consensus time; the query narrows t."""
+def columns(times: Bounds, *, more: bool = False) -> str:
+    """Return the columns of FullTransaction for transactions t of these times.
+
+    `more`: with those that only a query for one id or hash has.
+    """
+    months = {alias: also(times, f"{alias}.consensus_timestamp") for alias in "ckf"}
+    return (_COLUMNS + _MORE_COLUMNS if more else _COLUMNS + ", null, null").format(**months)
+
+
+def transactions_of_id(
+    payer_account_id: int, valid_start_ns: int, query: Query, times: Bounds = EVER
+) -> list[FullTransaction]:
+    """Return all transactions of one id; the query narrows t.
+
+    Where tables are divided by month, only the months of `times` are read; else it makes no difference.
+    """
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id). A condition on the time would
     # tempt PostgreSQL to read all that this payer did in that time instead.
     where = compare("t.valid_start_ns", [Comparison("eq", valid_start_ns)])
     where += Where(("t.payer_account_id = %s",), (payer_account_id,))
-    return _all(where + query.where)
+    return _all(where + query.where, times)
 
 
-def transactions_of_ids(ids: Sequence[tuple[int, int]], query: Query) -> list[FullTransaction]:
+def transactions_of_ids(
+    ids: Sequence[tuple[int, int]], query: Query, times: Bounds = EVER
+) -> list[FullTransaction]:
     """Return the same of several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
-    return _all(where + query.where)
+    return _all(where + query.where, times)
 
 
 def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     """Return all transactions of one 48-byte hash with the payer of the first."""
     # Indexes: transaction_hash__hash of the partition that the first byte selects; then the primary key
     # (consensus_timestamp).
+    times = _times_of_hash(digest) if is_divided() else EVER
     statement = f"""
         with found as materialized (
             select consensus_timestamp, payer_account_id
@@ -127,9 +146,10 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
         payer as materialized (
             select payer_account_id from found order by consensus_timestamp limit 1
         )
-        select {COLUMNS} {_MORE_COLUMNS}
+        select {columns(times, more=True)}
         from transaction t
         where t.consensus_timestamp = any(array(select consensus_timestamp from found))
+            {also(times, "t.consensus_timestamp")}
             and t.payer_account_id = coalesce((select payer_account_id from payer), t.payer_account_id)
             {query.where.and_sql}
         order by t.consensus_timestamp
@@ -138,9 +158,24 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 
-def _all(where: Where) -> list[FullTransaction]:
+def _times_of_hash(digest: bytes) -> Bounds:
+    """Return the times of all transactions whose hash begins as this one."""
+    # Index: transaction_hash__hash of the partition that the first byte selects.
+    rows = fetch(
+        """
+        select consensus_timestamp from transaction_hash
+        where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s
+        """,
+        (digest[0] % 32, digest[:32]),
+    )
+    return spanned(row[0] for row in rows)
+
+
+def _all(where: Where, times: Bounds) -> list[FullTransaction]:
     statement = f"""
-        select {COLUMNS} {_MORE_COLUMNS} from transaction t {where.sql} order by t.consensus_timestamp
+        select {columns(times, more=True)} from transaction t
+        {where.sql} {also(times, "t.consensus_timestamp")}
+        order by t.consensus_timestamp
     """
     return [FullTransaction._make(row) for row in fetch(statement, where.values)]
 
@@ -149,9 +184,10 @@ def staking_reward_transfers(timestamps: Sequence[int]) -> list[Row]:
     """Return consensus_timestamp, account_id and amount of the rewards paid in these transactions."""
     # Index: the primary key (consensus_timestamp, account_id).
     return fetch(
-        """
+        f"""
         select consensus_timestamp, account_id, amount from staking_reward_transfer
-        where consensus_timestamp = any(%s) order by consensus_timestamp, account_id
+        where consensus_timestamp = any(%s) {also(spanned(timestamps), "consensus_timestamp")}
+        order by consensus_timestamp, account_id
         """,
         (list(timestamps),),
     )

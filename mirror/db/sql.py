@@ -25,6 +25,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
 from mirror.db import budget, turns
+from mirror.db.partitions import months
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
@@ -99,7 +100,21 @@ def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool =
             values.append(value)
         elif value is None or not _holds_for_all(operator, value):
             conditions.append("false")
+    if months.is_time(column) and months.months():
+        conditions += _months(column, comparisons)
     return Where(tuple(conditions), tuple(values))
+
+
+def _months(column: str, comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """Return the months that comparisons of a time imply, in the text, where tables are divided by month."""
+    values: dict[str, list[int]] = {}
+    for operator, value in comparisons:
+        if not _beyond(value):
+            values.setdefault(operator, []).append(value)
+    equal = values.get("eq", [])
+    lower = [min(equal, default=MIN_INT64), *values.get("gt", ()), *values.get("gte", ())]
+    upper = [max(equal, default=MAX_INT64), *values.get("lt", ()), *values.get("lte", ())]
+    return months.implied(column, max(lower), min(upper))
 
 
 def _beyond(value: Any) -> bool:

@@ -23,6 +23,18 @@ _PARTITIONS = f"""
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
     where inhparent = to_regclass(%s) and not inhdetachpending
     order by 2"""
+#: The same of several tables, and whether a partition has rows: table, lower, upper, has_rows.
+PARTITIONS_OF_ALL = f"""
+    select parent.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
+        coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX}),
+        pg_relation_size(child.oid) > 0
+    from pg_class parent
+    join pg_inherits on inhparent = parent.oid
+    join pg_class child on child.oid = inhrelid
+    cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
+    where parent.relname = any(%s) and parent.relkind = 'p' and pg_table_is_visible(parent.oid)
+        and not inhdetachpending
+    order by 2"""
 _DIVIDED = """
     select relname from pg_class
     where relname = any(%s) and relkind = 'p' and pg_table_is_visible(oid)"""

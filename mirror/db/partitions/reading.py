@@ -1,0 +1,89 @@
+"""Reading divided tables: lists month by month, and the months of rows that belong to others.
+
+A list by time that is read from all months at once is planned for all of them, and sorts what it finds. So it
+is read from its beginning: one month, one more, then 2, 4, 8, ... of those with rows.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from mirror.db.bounds import Bounds
+from mirror.db.partitions.months import Month, implied, months
+from mirror.db.query import Query
+
+Found = TypeVar("Found")
+
+#: Bounds of all times.
+EVER = Bounds()
+_FOREVER = 1 << 63
+
+
+def is_divided() -> bool:
+    """Return whether tables are divided by month, so that it pays to know the times of rows."""
+    return bool(months())
+
+
+def spanned(times: Iterable[int]) -> Bounds:
+    """Return the bounds from the first to the last of the times."""
+    ordered = sorted(times)
+    return Bounds(ordered[0], ordered[-1]) if ordered else EVER
+
+
+def also(bounds: Bounds, *columns: str) -> str:
+    """Return ` and ...`: the months of times as conditions of columns that equal one with these times.
+
+    PostgreSQL does not conclude them. Nothing if no table is divided.
+    """
+    if not months():
+        return ""
+    lower, upper = _ends(bounds)
+    return "".join(f" and {condition}" for column in columns for condition in implied(column, lower, upper))
+
+
+def by_month(read: Callable[[Bounds], Sequence[Found]], bounds: Bounds, query: Query) -> list[Found]:
+    """Return the first rows within bounds in the query's order.
+
+    `read` returns the first rows within bounds, up to the query's limit, in its order.
+    """
+    rows: list[Found] = []
+    for window in windows(bounds, descending=query.descending):
+        rows += read(window)
+        if len(rows) >= query.limit:
+            return rows[: query.limit]
+    return rows
+
+
+def windows(bounds: Bounds, *, descending: bool) -> Iterator[Bounds]:
+    """Yield the bounds month by month, later of several months; as they are if no table is divided."""
+    known = months()
+    if not known:
+        yield bounds
+        return
+    lower, upper = _ends(bounds)
+    # A month after the last one may have begun.
+    touched = [
+        month
+        for month in (*known[:-1], Month(known[-1].lower, _FOREVER))
+        if (upper is None or month.lower <= upper) and (lower is None or lower < month.upper)
+    ]
+    if descending:
+        touched.reverse()
+    first, count = 0, 1
+    while first < len(touched):
+        group = touched[first : first + count]
+        start, end = min(group).lower, max(group).upper
+        yield bounds.between(
+            start if lower is None else max(start, lower),
+            upper if end == _FOREVER else end - 1 if upper is None else min(upper, end - 1),
+        )
+        first, count = first + count, max(2 * first, 1)
+
+
+def _ends(bounds: Bounds) -> tuple[int | None, int | None]:
+    """Return the smallest and the largest time that bounds allow."""
+    if not bounds.equal:
+        return bounds.lower, bounds.upper
+    first, last = min(bounds.equal), max(bounds.equal)
+    lower = first if bounds.lower is None else max(first, bounds.lower)
+    upper = last if bounds.upper is None else min(last, bounds.upper)
+    return lower, upper
