@@ -1,0 +1,71 @@
+"""`manage.py drop`: drop old months of the tables that are divided by month."""
+
+import re
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+
+from mirror.db.partitions import dropping
+from mirror.db.partitions.catalogue import TIME, divided_tables
+from mirror.node import database
+from mirror.node.tables import check_current
+from mirror.values.readable import byte_size
+from mirror.values.timestamp import month_start, of_instant
+
+
+class Command(BaseCommand):
+    help = (
+        "Drop the months before a month of the tables that are divided by month, for good, while the node "
+        "answers and loads. Entities, tokens, balances, blocks and the state of contracts stay."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--before", required=True, metavar="YYYY-MM", help="the first month (UTC) that stays"
+        )
+        parser.add_argument(
+            "--estimate", action="store_true", help="say what would be dropped, and drop nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        first = _month(options["before"])
+        with database.ready(self.stdout.write):
+            check_current()
+            _check(first)
+            old = dropping.before(first)
+            size = byte_size(sum(each.bytes for each in old))
+            if options["estimate"]:
+                for each in old:
+                    self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
+                self.stdout.write(f"{len(old)} partitions of {size} would be dropped.")
+                return
+            dropping.drop(old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
+        self.stdout.write(
+            f"Dropped {len(old)} partitions of {size}."
+            if old
+            else "No partition is that old: nothing to drop."
+        )
+
+
+def _month(text: str) -> int:
+    if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
+        raise CommandError(f"--before {text} is no month such as 2024-06.", returncode=2)
+    return of_instant(f"{text}-01")
+
+
+def _check(first: int) -> None:
+    """Raise CommandError if nothing is divided, or the month of the last transaction would go."""
+    with connection.cursor() as cursor:
+        if not divided_tables(cursor):
+            raise CommandError(
+                "The tables are not divided by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
+                "divide them."
+            )
+        cursor.execute(f"select max({TIME}) from transaction")
+        (last,) = cursor.fetchone()
+    if last is None or first > month_start(last):
+        raise CommandError(
+            "The month of the last transaction stays: name it, or one before it.", returncode=2
+        )
