@@ -328,7 +328,9 @@ class Results(ReadView):
         def read(times: Bounds) -> list[Result]:
             query = narrowed(self.query, times)
             synthetic = synthetic_of(parameters, query, times)
-            return queries.full_results(query, chosen, synthetic=synthetic, longest_block=longest_block)
+            return queries.full_results(
+                query, chosen, times=times, synthetic=synthetic, longest_block=longest_block
+            )
 
         rows, seen_until = walk(
             read,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from contracts.queries.searches import Search
+from mirror.db.partitions.reading import also
 from mirror.db.query import Query
 from mirror.db.sql import fetch
 
@@ -40,6 +41,7 @@ def actions(search: Search, query: Query) -> list[Action] | None:
         from found left join lateral (
             select * from contract_action a
             where a.consensus_timestamp = found.consensus_timestamp
+                {also(search.times, "a.consensus_timestamp")}
                 and a.payer_account_id = found.payer_account_id {query.where.and_sql}
             order by index {query.direction} limit {query.limit:d}
         ) a on true

@@ -7,6 +7,7 @@ from contracts.queries import ethereum
 from contracts.queries.ethereum import Ethereum
 from contracts.queries.searches import Search
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import also
 from mirror.db.query import Query
 from mirror.db.skipping import different_values
 from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
@@ -104,11 +105,11 @@ def results(query: Query, senders: Senders) -> list[Result]:
 
 
 def full_results(
-    query: Query, senders: Senders, *, synthetic: Query | None, longest_block: int
+    query: Query, senders: Senders, *, times: Bounds, synthetic: Query | None, longest_block: int
 ) -> list[Result]:
     """Return the same with their blocks and Ethereum transactions, and synthetic results among them.
 
-    The conditions of `synthetic` are on contract_log. A block that ends more than `longest_block` nanoseconds
+    All are of `times`. The conditions of `synthetic` are on contract_log. A block that ends more than `longest_block` nanoseconds
     after the page's last result is not shown.
     """
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
@@ -122,6 +123,7 @@ def full_results(
         left join entity e on e.id = r.contract_id
         left join ethereum_transaction t
             on t.consensus_timestamp = r.consensus_timestamp and t.payer_account_id = r.payer_account_id
+                {also(times, "t.consensus_timestamp")}
         left join lateral (
             select * from record_file where consensus_end >= r.consensus_timestamp
             order by consensus_end limit 1
@@ -245,11 +247,14 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
         from found
         join contract_transaction c
             on c.consensus_timestamp = found.consensus_timestamp and c.entity_id = found.entity_id
+                {also(search.times, "c.consensus_timestamp")}
         join contract_result r
             on r.consensus_timestamp = c.consensus_timestamp and r.contract_id = any(c.contract_ids)
+                {also(search.times, "r.consensus_timestamp")}
         left join entity e on e.id = r.contract_id
         left join ethereum_transaction t
             on t.consensus_timestamp = c.consensus_timestamp and t.payer_account_id = c.payer_account_id
+                {also(search.times, "t.consensus_timestamp")}
         left join lateral (
             select * from record_file where consensus_end >= c.consensus_timestamp
             order by consensus_end limit 1
@@ -263,11 +268,12 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
 def logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
     """Return evm_address, bloom, contract_id, data, index and the four topics of a transaction's logs."""
     # Indexes: the primary keys (consensus_timestamp, index) and (id).
+    times = Bounds(consensus_timestamp, consensus_timestamp)
     return fetch(
-        """
+        f"""
         select e.evm_address, l.bloom, l.contract_id, l.data, l.index, l.topic0, l.topic1, l.topic2, l.topic3
         from contract_log l left join entity e on e.id = l.contract_id
-        where l.consensus_timestamp = %s and l.contract_id = any(%s)
+        where l.consensus_timestamp = %s {also(times, "l.consensus_timestamp")} and l.contract_id = any(%s)
         order by l.index
         """,
         (consensus_timestamp, list(contract_ids)),

@@ -2,14 +2,22 @@
 
 from typing import Any, NamedTuple
 
+from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import EVER, also, is_divided, spanned
+from mirror.db.sql import fetch
+
 _SUCCESS = 22
 
 
 class Search(NamedTuple):
-    """A select of at most one row: consensus_timestamp, payer_account_id, entity_id (a participant)."""
+    """A select of at most one row: consensus_timestamp, payer_account_id, entity_id (a participant).
+
+    Its time is within `times`, which are known as far as divided tables need them.
+    """
 
     sql: str
     values: tuple[Any, ...]
+    times: Bounds = EVER
 
 
 def by_hash(digest: bytes) -> Search:
@@ -21,34 +29,45 @@ def by_hash(digest: bytes) -> Search:
         where hash = %s order by (transaction_result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
         """,
         (digest,),
+        _times_of_hash(digest) if is_divided() else EVER,
     )
+
+
+def _times_of_hash(digest: bytes) -> Bounds:
+    # Index: contract_transaction_hash__hash (hash).
+    rows = fetch("select consensus_timestamp from contract_transaction_hash where hash = %s", (digest,))
+    return spanned(row[0] for row in rows)
 
 
 def by_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, until: int) -> Search:
     """Return the same by transaction id, with consensus between its valid start and `until`."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id). Materialized, as with the
     # condition on the time PostgreSQL might read all of the payer's transactions in that time instead.
+    times = Bounds(valid_start_ns, until)
     return Search(
         f"""
         with known as materialized (
             select consensus_timestamp, payer_account_id, result, nonce from transaction
-            where valid_start_ns = %s and payer_account_id = %s
+            where valid_start_ns = %s and payer_account_id = %s {also(times, "consensus_timestamp")}
         )
         select consensus_timestamp, payer_account_id as entity_id, payer_account_id from known
         where nonce = %s and consensus_timestamp between %s and %s
         order by (result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
         """,
         (valid_start_ns, payer_account_id, nonce, valid_start_ns, until),
+        times,
     )
 
 
 def by_time(consensus_timestamp: int, entity_id: int) -> Search:
     """Return the search for the transaction at a time in which an entity took part."""
     # Index: the primary key (consensus_timestamp, entity_id).
+    times = Bounds(consensus_timestamp, consensus_timestamp)
     return Search(
-        """
+        f"""
         select consensus_timestamp, entity_id, payer_account_id from contract_transaction
-        where consensus_timestamp = %s and entity_id = %s
+        where consensus_timestamp = %s and entity_id = %s {also(times, "consensus_timestamp")}
         """,
         (consensus_timestamp, entity_id),
+        times,
     )

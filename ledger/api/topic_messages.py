@@ -14,6 +14,7 @@ from ledger.queries import topics as queries
 from ledger.queries.topics import Message, Partition
 from mirror import config
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import by_month
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, compare
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
@@ -63,7 +64,13 @@ def message_rows(topic_id: int, parameters: MessageParameters, query: Query) -> 
         if within is None:
             return []
         query = query.filter(compare("m.consensus_timestamp", within))
-    return queries.messages(topic_id, parameters.sequence_number, query)
+    timestamps = Bounds.of(parameters.timestamp)
+
+    def read(times: Bounds) -> list[Message]:
+        of_months = query if times is timestamps else query.filter(times.where("m.consensus_timestamp"))
+        return queries.messages(topic_id, parameters.sequence_number, of_months)
+
+    return by_month(read, timestamps, query)
 
 
 def partition_times(topic_id: int, parameters: MessageParameters) -> list[Comparison] | None:

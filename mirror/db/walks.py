@@ -9,6 +9,7 @@ short, or empty, and the key up to which all rows have been seen: the next page 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TypeVar
 
 import psycopg
@@ -16,6 +17,7 @@ import psycopg
 from mirror import config
 from mirror.db import budget
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import by_month
 from mirror.db.query import Query
 from mirror.db.sql import TIMEOUT
 
@@ -54,6 +56,9 @@ def walk(
     """
     whole = budget.total()
     # A link can't move on from a named or an excluded value.
+    if first == FIRST_NANOS:
+        # Where tables are divided by month.
+        read = partial(by_month, read, query=query)
     if not whole or bounds.equal or bounds.unequal or bounds.empty:
         return list(read(bounds)), None
     try:
