@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from mirror.db.partitions import making
+from mirror.db.partitions import making, months
 from mirror.db.partitions.catalogue import growing_tables, partitions
 from mirror.node import tables
 from tests.ledger.ingest.load import settings
@@ -23,6 +23,7 @@ def own_database(*, divided: bool) -> Iterator[None]:
         cursor.execute(f'drop database if exists "{copy}" with (force)')
         cursor.execute(f'create database "{copy}" template "{name}"')
     connection.settings_dict["NAME"] = copy
+    months.forget()
     try:
         if divided:
             divide_all()
@@ -30,6 +31,7 @@ def own_database(*, divided: bool) -> Iterator[None]:
     finally:
         connection.close()
         connection.settings_dict["NAME"] = name
+        months.forget()
         with connection._nodb_cursor() as cursor:
             cursor.execute(f'drop database "{copy}" with (force)')
 

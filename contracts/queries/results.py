@@ -109,8 +109,8 @@ def full_results(
 ) -> list[Result]:
     """Return the same with their blocks and Ethereum transactions, and synthetic results among them.
 
-    All are of `times`. The conditions of `synthetic` are on contract_log. A block that ends more than `longest_block` nanoseconds
-    after the page's last result is not shown.
+    All are of `times`. The conditions of `synthetic` are on contract_log. A block that ends more than
+    `longest_block` nanoseconds after the page's last result is not shown.
     """
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).

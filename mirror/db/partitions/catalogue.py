@@ -23,11 +23,11 @@ _PARTITIONS = f"""
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
     where inhparent = to_regclass(%s) and not inhdetachpending
     order by 2"""
-#: The same of several tables, and whether a partition has rows: table, lower, upper, has_rows.
+#: The same of several tables: table, lower, upper, whether a partition has rows, the numbers of both.
 PARTITIONS_OF_ALL = f"""
     select parent.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
         coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX}),
-        pg_relation_size(child.oid) > 0
+        pg_relation_size(child.oid) > 0, child.oid::bigint, parent.oid::bigint
     from pg_class parent
     join pg_inherits on inhparent = parent.oid
     join pg_class child on child.oid = inhrelid

@@ -6,7 +6,7 @@ month. So conditions on the time are accompanied by the months that they imply.
 
 import time
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from django.db import connection
@@ -15,6 +15,13 @@ from mirror.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tabl
 
 # How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
 _SECONDS = 300.0
+# How long it relies on that no later month has begun: a list that has no end may lack so much of it.
+_SECONDS_WITHOUT_LATER = 0.1
+
+# The number of partitions of a table, and the bytes of some.
+_LATER = """
+    select (select count(*) from pg_inherits where inhparent = %s),
+        (select coalesce(sum(pg_relation_size(number::oid)), 0) from unnest(%s::bigint[]) number)"""
 
 
 class Month(NamedTuple):
@@ -25,20 +32,26 @@ class Month(NamedTuple):
 
 
 class _Seen(NamedTuple):
+    """The months, and of what comes after them: a table, the number of its partitions, those without rows."""
+
     database: str
     until: float
     months: tuple[Month, ...]
+    table: int = 0
+    partitions: int = 0
+    later: tuple[int, ...] = ()
 
 
 _NOTHING = _Seen("", 0.0, ())
+_no_later_until = 0.0
 _seen = _NOTHING
 _lock = Lock()
 
 
 def forget() -> None:
     """Look again when the months are needed next."""
-    global _seen
-    _seen = _NOTHING
+    global _seen, _no_later_until
+    _seen, _no_later_until = _NOTHING, 0.0
 
 
 def months() -> tuple[Month, ...]:
@@ -52,6 +65,21 @@ def months() -> tuple[Month, ...]:
     return _look()
 
 
+def all_months() -> tuple[Month, ...]:
+    """Return the same, also with months that have begun since."""
+    global _no_later_until
+    known = months()
+    now = time.monotonic()
+    if not known or now < _no_later_until:
+        return known
+    seen = _seen
+    rows = _session().execute(_LATER, (seen.table, list(seen.later))).fetchall()
+    if rows != [(seen.partitions, 0)]:
+        known = _look()
+    _no_later_until = now + _SECONDS_WITHOUT_LATER
+    return known
+
+
 def implied(column: str, lower: int | None, upper: int | None) -> tuple[str, ...]:
     """Return the months of a range of times, with inclusive ends, as conditions of a column."""
     known = months()
@@ -60,7 +88,7 @@ def implied(column: str, lower: int | None, upper: int | None) -> tuple[str, ...
     conditions = []
     if lower is not None and lower >= known[0].lower:
         conditions.append(f"{column} >= {max(month.lower for month in known if month.lower <= lower)}")
-    if upper is not None and upper < known[-1].lower:
+    if upper is not None and upper < known[-1].upper:
         conditions.append(f"{column} < {min(month.upper for month in known if upper < month.upper)}")
     return tuple(conditions)
 
@@ -73,32 +101,44 @@ def is_time(column: str) -> bool:
 def _look() -> tuple[Month, ...]:
     global _seen
     with _lock:
-        connection.ensure_connection()
-        session: psycopg.Connection[tuple[str, int, int, bool]] = connection.connection
         try:
-            rows = session.execute(PARTITIONS_OF_ALL, (list(growing_tables()),)).fetchall()
+            rows = _session().execute(PARTITIONS_OF_ALL, (list(growing_tables()),)).fetchall()
         except psycopg.OperationalError:
             # The statement of the request meets the same, and tries again on a new connection.
             return ()
-        found = _filled(rows)
-        _seen = _Seen(str(connection.settings_dict["NAME"]), time.monotonic() + _SECONDS, found)
-        return found
+        _seen = _of_rows([_Row(*row) for row in rows])
+        return _seen.months
 
 
-def _filled(rows: list[tuple[str, int, int, bool]]) -> tuple[Month, ...]:
+class _Row(NamedTuple):
+    table: str
+    lower: int
+    upper: int
+    has_rows: bool
+    partition: int
+    parent: int
+
+
+def _of_rows(rows: list[_Row]) -> _Seen:
     """Return the partitions of the first divided table in whose times any divided table has rows."""
-    of_tables: dict[str, list[Month]] = {}
-    filled = set[Month]()
-    for table, lower, upper, has_rows in rows:
-        month = Month(lower, upper)
-        of_tables.setdefault(table, []).append(month)
-        if has_rows:
-            filled.add(month)
-    if not of_tables:
-        return ()
-    first = next(of_tables[table] for table in growing_tables() if table in of_tables)
-    return tuple(
-        month
-        for month in first
-        if any(month.lower < other.upper and other.lower < month.upper for other in filled)
+    database, until = str(connection.settings_dict["NAME"]), time.monotonic() + _SECONDS
+    divided = {row.table for row in rows}
+    first = next((table for table in growing_tables() if table in divided), None)
+    filled = {Month(row.lower, row.upper) for row in rows if row.has_rows}
+    found = tuple(
+        Month(row.lower, row.upper)
+        for row in rows
+        if row.table == first and any(row.lower < other.upper and other.lower < row.upper for other in filled)
     )
+    if not found:
+        return _Seen(database, until, ())
+    of_first = [row for row in rows if row.table == first]
+    later = tuple(row.partition for row in rows if row.lower >= found[-1].upper)
+    return _Seen(database, until, found, of_first[0].parent, len(of_first), later)
+
+
+def _session() -> "psycopg.Connection[tuple[Any, ...]]":
+    """Return the connection itself: these statements are not part of a request."""
+    connection.ensure_connection()
+    session: psycopg.Connection[tuple[Any, ...]] = connection.connection
+    return session

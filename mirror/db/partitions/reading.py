@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from mirror.db.bounds import Bounds
-from mirror.db.partitions.months import Month, implied, months
+from mirror.db.partitions.months import all_months, implied, months
 from mirror.db.query import Query
 
 Found = TypeVar("Found")
 
 #: Bounds of all times.
 EVER = Bounds()
-_FOREVER = 1 << 63
 
 
 def is_divided() -> bool:
@@ -55,15 +54,14 @@ def by_month(read: Callable[[Bounds], Sequence[Found]], bounds: Bounds, query: Q
 
 def windows(bounds: Bounds, *, descending: bool) -> Iterator[Bounds]:
     """Yield the bounds month by month, later of several months; as they are if no table is divided."""
-    known = months()
+    known = all_months()
     if not known:
         yield bounds
         return
     lower, upper = _ends(bounds)
-    # A month after the last one may have begun.
     touched = [
         month
-        for month in (*known[:-1], Month(known[-1].lower, _FOREVER))
+        for month in known
         if (upper is None or month.lower <= upper) and (lower is None or lower < month.upper)
     ]
     if descending:
@@ -74,7 +72,7 @@ def windows(bounds: Bounds, *, descending: bool) -> Iterator[Bounds]:
         start, end = min(group).lower, max(group).upper
         yield bounds.between(
             start if lower is None else max(start, lower),
-            upper if end == _FOREVER else end - 1 if upper is None else min(upper, end - 1),
+            end - 1 if upper is None else min(upper, end - 1),
         )
         first, count = first + count, max(2 * first, 1)
 

@@ -1,0 +1,165 @@
+"""Readers of divided tables: the same answers as from whole ones, and no months in vain."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import pytest_django
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from ledger.models import Transaction
+from ledger.queries import chain_ids, fee_schedules
+from mirror.db.bounds import Bounds
+from mirror.db.partitions import months, reading
+from mirror.db.partitions.catalogue import growing_tables
+from mirror.db.query import Query
+from mirror.db.sql import Comparison, compare
+from network.queries import simple_fees
+from tests.api import Api
+from tests.build import SECOND, START
+from tests.contract.filled import fill
+from tests.contract.requests import REQUESTS
+from tests.ledger.ingest.load import settings
+from tests.partitions import cut, own_database, query
+
+HOUR = 3600 * SECOND
+# fill() makes rows of 20,000 seconds.
+ENDS = [START - 40 * HOUR, START - 1, *(START + hour * HOUR for hour in range(1, 7)), START + 50 * HOUR]
+
+
+@pytest.fixture(autouse=True)
+def _unblocked(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    with django_db_blocker.unblock():
+        yield
+
+
+def urls() -> Iterator[str]:
+    for route, (paths, queries) in REQUESTS.items():
+        for path in paths:
+            parts = iter(path.split())
+            filled = "/".join(next(parts) if part.startswith("{") else part for part in route.split("/"))
+            yield from (f"/api/v1/{filled}{'?' if each else ''}{each}" for each in queries)
+
+
+def answers() -> dict[str, tuple[int, bytes]]:
+    for remembered in (fee_schedules, chain_ids, simple_fees):
+        remembered.forget()
+    api = Api()
+    # Another plan may take longer: no answer may be short for that.
+    with settings(rest__query__timeBudget=0.0):
+        found = {url: api.get(url) for url in urls()}
+    return {url: (answer.status, answer.body) for url, answer in found.items()}
+
+
+def test_every_request_has_the_same_answer_from_whole_and_from_divided_tables() -> None:
+    with own_database(divided=False):
+        fill()
+        whole = answers()
+    with own_database(divided=True):
+        cut(ENDS)
+        fill()
+        months.forget()
+        divided = answers()
+        # The part before the first row has none.
+        assert len(months.months()) == len(ENDS) - 2
+
+    assert {url: answer for url, answer in divided.items() if answer != whole[url]} == {}
+
+
+def add(*times: int) -> None:
+    for time in times:
+        Transaction.objects.create(
+            consensus_timestamp=time, type=14, result=22, payer_account_id=2, valid_start_ns=time
+        )
+
+
+@pytest.fixture
+def five_months() -> Iterator[list[months.Month]]:
+    """Transactions in five of six months of an hour."""
+    edges = [START + hour * HOUR for hour in range(8)]
+    with own_database(divided=True):
+        cut(edges)
+        add(*(START + hour * HOUR + SECOND for hour in (0, 1, 3, 4, 5)))
+        months.forget()
+        yield [months.Month(edges[hour], edges[hour + 1]) for hour in (0, 1, 3, 4, 5)]
+
+
+def test_months_without_rows_are_left_out(five_months: list[months.Month]) -> None:
+    assert list(months.months()) == five_months
+
+
+@pytest.mark.parametrize("descending", [True, False], ids=["newest first", "oldest first"])
+def test_a_list_is_read_month_by_month_and_then_of_twice_as_many(
+    five_months: list[months.Month], descending: bool
+) -> None:
+    order = sorted(five_months, reverse=descending)
+
+    windows = list(reading.windows(Bounds(), descending=descending))
+
+    groups = [order[:1], order[1:2], order[2:4], order[4:]]
+    assert windows == [Bounds(min(group).lower, max(month.upper for month in group) - 1) for group in groups]
+
+
+def test_a_list_ends_with_the_month_that_fills_its_page(five_months: list[months.Month]) -> None:
+    with CaptureQueriesContext(connection) as statements:
+        rows = reading.by_month(
+            lambda times: list(
+                Transaction.objects.filter(
+                    consensus_timestamp__gte=times.lower, consensus_timestamp__lte=times.upper
+                )
+            ),
+            Bounds(),
+            Query(descending=True, limit=2),
+        )
+
+    assert len(rows) == 2
+    assert len(statements) == 2
+
+
+def test_a_month_that_begins_while_readers_run_is_seen(five_months: list[months.Month]) -> None:
+    assert list(months.all_months()) == five_months
+    add(START + 6 * HOUR + SECOND)
+    months._no_later_until = 0.0
+
+    last = months.Month(START + 6 * HOUR, START + 7 * HOUR)
+    assert list(months.all_months()) == [*five_months, last]
+
+
+@pytest.mark.parametrize("operator", ["eq", "gt", "gte", "lt", "lte"])
+@pytest.mark.parametrize("hours", [-1, 0, 1.5, 2.5, 5, 7, 9, 10**7])
+def test_the_months_of_a_comparison_leave_out_none_of_its_rows(
+    five_months: list[months.Month], operator: str, hours: float
+) -> None:
+    value = START + int(hours * HOUR)
+    symbol = {"eq": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}[operator]
+    expected = query(f"select count(*) from transaction where consensus_timestamp {symbol} %s", value)
+
+    where = compare("t.consensus_timestamp", [Comparison(operator, value)])
+
+    assert query(f"select count(*) from transaction t {where.sql}", *where.values) == expected
+
+
+def test_a_comparison_of_a_time_opens_its_month_alone(five_months: list[months.Month]) -> None:
+    where = compare("consensus_timestamp", [Comparison("eq", START + HOUR + SECOND)])
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"prepare one (bigint) as select * from transaction {where.sql.replace('%s', '$1')}")
+        cursor.execute("set plan_cache_mode = force_generic_plan")
+        cursor.execute(f"explain execute one ({where.values[0]})")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert len(set(re.findall(r"transaction_p[\d_]+", plan))) == 1
+
+
+def test_whole_tables_are_read_as_ever() -> None:
+    with own_database(divided=False):
+        add(START)
+
+        assert months.months() == ()
+        assert list(reading.windows(reading.EVER, descending=True)) == [reading.EVER]
+        assert compare("consensus_timestamp", [Comparison("eq", 1)]).conditions == (
+            "consensus_timestamp = %s",
+        )
+        assert reading.also(reading.EVER, "c.consensus_timestamp") == ""
+        assert len(growing_tables()) == 12
