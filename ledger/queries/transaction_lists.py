@@ -9,6 +9,7 @@ found by their indexes alone. The rows grow from step to step, until the page is
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,10 +24,11 @@ from ledger.queries.transaction_sides import (
     sides_of,
 )
 from ledger.queries.transaction_streams import Side, Sql, Window, meetings
-from ledger.queries.transactions import COLUMNS, FullTransaction
+from ledger.queries.transactions import FullTransaction, columns
 from mirror import config
 from mirror.db import budget
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import EVER, also, is_divided, windows
 from mirror.db.query import Query
 from mirror.db.sql import TIMEOUT, fetch
 
@@ -54,28 +56,49 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
     accounts = accounts_of(selection.accounts)
     if accounts == ():
         return [], None
-    if is_plain(selection, accounts):
+    if is_plain(selection, accounts) and not is_divided():
         account = accounts[0] if isinstance(accounts, tuple) else 0
         return _plain(selection, account, query), None
+    # Where tables are divided by month, month by month.
+    found: list[FullTransaction] = []
+    seen_until: int | None = None
+    for times in windows(selection.timestamps, descending=query.descending):
+        if seen_until is not None and budget.total() and budget.left() <= 0:
+            return found, seen_until
+        rows, seen_until = _transactions(replace(selection, timestamps=times), accounts, query)
+        found += rows
+        if len(found) >= query.limit:
+            return found[: query.limit], None
+        if seen_until is not None:
+            return found, seen_until
+        if not times.unequal:
+            seen_until = times.lower if query.descending else times.upper
+    return found, None
+
+
+def _transactions(
+    selection: Selection, accounts: Accounts, query: Query
+) -> tuple[list[FullTransaction], int | None]:
     plan = sides_of(selection, accounts)
     if plan.direct or selection.timestamps.equal:
         return _at_once(plan.sides[0], selection.timestamps, query), None
     return _Search(selection, accounts, query).run()
 
 
-def _page(keys: Sql, query: Query) -> list[FullTransaction]:
+def _page(keys: Sql, query: Query, times: Bounds) -> list[FullTransaction]:
     """Return the transactions of the first of some times."""
-    return [FullTransaction._make(row) for row in fetch(_page_text(keys, query), keys.values)]
+    return [FullTransaction._make(row) for row in fetch(_page_text(keys, query, times), keys.values)]
 
 
-def _page_text(keys: Sql, query: Query) -> str:
+def _page_text(keys: Sql, query: Query, times: Bounds) -> str:
     return f"""
-        select {COLUMNS}, null, null
+        select {columns(times)}
         from (
             select consensus_timestamp from ({keys.text}) part
             order by consensus_timestamp {query.direction} limit {query.limit:d}
         ) key
         join transaction t on t.consensus_timestamp = key.consensus_timestamp
+            {also(times, "t.consensus_timestamp")}
         order by t.consensus_timestamp {query.direction}
     """
 
@@ -87,7 +110,7 @@ _ACCOUNT, _TYPE, _LOWER, _UPPER, _PRECEDING = -1, -2, -3, -4, -5
 def _plain(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
     """Return a page of a plain list, whose text is made once.
 
-    So its text can't name the times themselves: months of divided tables need another way.
+    So its text can't name the times themselves, nor months of divided tables.
     """
     bounds = selection.timestamps
     shape = Selection(
@@ -116,12 +139,12 @@ def _plain(selection: Selection, account: int, query: Query) -> list[FullTransac
 def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
     (side,) = sides_of(shape, (_ACCOUNT,) if of_account else None).sides
     keys = side.keys(Window(shape.timestamps, query.direction), query.limit)
-    return Sql(_page_text(keys, query), keys.values)
+    return Sql(_page_text(keys, query, EVER), keys.values)
 
 
 def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return a page of a side, each of whose streams stops early."""
-    return _page(side.keys(Window(timestamps, query.direction), query.limit), query)
+    return _page(side.keys(Window(timestamps, query.direction), query.limit), query, timestamps)
 
 
 class _Step(NamedTuple):
@@ -137,10 +160,11 @@ def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
     page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
     statement = f"""
         with edge as materialized ({edge.text})
-        select {COLUMNS}, null, null, edge.at
+        select {columns(timestamps)}, edge.at
         from edge
         left join (select consensus_timestamp from ({keys.text}) part {page}) key on true
         left join transaction t on t.consensus_timestamp = key.consensus_timestamp
+            {also(timestamps, "t.consensus_timestamp")}
         order by t.consensus_timestamp {query.direction}
     """
     rows = fetch(statement, (*edge.values, *keys.values))
@@ -235,7 +259,7 @@ class _Search:
             return None
         window = Window(_until(self._rest, near, descending=descending), self._query.direction)
         one, other = self._plan.sides
-        return _Step(_page(meetings(one, other, window, self._limit), self._query), near)
+        return _Step(_page(meetings(one, other, window, self._limit), self._query, window.bounds), near)
 
     def _end(self) -> int:
         """Return the last time there is."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import also
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch
 from mirror.values import result_codes
 
@@ -186,7 +187,7 @@ def _streams_of(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]
     if not accounts:
         return []
     if selection.credit is False:
-        return _debits_of(accounts)
+        return _debits_of(accounts, selection.timestamps)
     streams = []
     if selection.credit is None:
         # Index: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp).
@@ -222,7 +223,7 @@ def _transfers_of(accounts: tuple[int, ...], sign: Where) -> list[Stream]:
     return streams
 
 
-def _debits_of(accounts: tuple[int, ...]) -> list[Stream]:
+def _debits_of(accounts: tuple[int, ...], times: Bounds) -> list[Stream]:
     """Return the streams of what accounts pay: nearly all they pay for, and what others take from them.
 
     Nodes and those who collect fees hardly ever pay; their other transfers are not looked at.
@@ -232,8 +233,8 @@ def _debits_of(accounts: tuple[int, ...]) -> list[Stream]:
     # (account_id, consensus_timestamp).
     own = Where(
         (
-            f"({_exists('crypto_transfer c', 'c.entity_id = t.payer_account_id and c.amount < 0')} "
-            f"or {_exists('token_transfer k', 'k.account_id = t.payer_account_id and k.amount < 0')})",
+            f"({_exists('crypto_transfer c', 'c.entity_id = t.payer_account_id and c.amount < 0', times)} "
+            f"or {_exists('token_transfer k', 'k.account_id = t.payer_account_id and k.amount < 0', times)})",
         )
     )
     of_others = "{0}.amount < 0 and {1} <> {0}.payer_account_id"
@@ -311,12 +312,12 @@ def _is_party(selection: Selection, accounts: Accounts) -> Where:
         parts.append(Where((" and ".join(payer.conditions),), payer.values))
     for table, column in (("crypto_transfer c", "c.entity_id"), ("token_transfer k", "k.account_id")):
         condition = _among(accounts, column) + _sign(selection.credit, column[0])
-        parts.append(Where((_exists(table, " and ".join(condition.conditions)),), condition.values))
+        exists = _exists(table, " and ".join(condition.conditions), selection.timestamps)
+        parts.append(Where((exists,), condition.values))
     if selection.credit is None and selection.entities:
         condition = _among(accounts, "e.entity_id")
-        parts.append(
-            Where((_exists("entity_transaction e", " and ".join(condition.conditions)),), condition.values)
-        )
+        exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
+        parts.append(Where((exists,), condition.values))
     text = " or ".join(f"({part.conditions[0]})" for part in parts)
     return Where((f"({text})",), tuple(value for part in parts for value in part.values))
 
@@ -327,9 +328,9 @@ def _among(accounts: Accounts, column: str) -> Where:
     return _within(accounts, column)
 
 
-def _exists(tables: str, condition: str) -> str:
+def _exists(tables: str, condition: str, times: Bounds) -> str:
     alias = tables.partition(" ")[2]
     return (
         f"coalesce((select true from {tables} where {alias}.consensus_timestamp = t.consensus_timestamp "
-        f"and {condition} limit 1), false)"
+        f"and {condition}{also(times, f'{alias}.consensus_timestamp')} limit 1), false)"
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import also, months_of
 from mirror.db.sql import MAX_INT64, Where
 
 TRANSACTION = "transaction t"
@@ -55,7 +56,8 @@ class Window(NamedTuple):
             for operator, end in zip((">=", "<="), ends, strict=True)
         )
         where = Where(pairs, (*value.values, lower, *value.values, min(upper, MAX_INT64)))
-        return where + replace(self.bounds, lower=None, upper=None).where(column)
+        where += replace(self.bounds, lower=None, upper=None).where(column)
+        return where + months_of(self.bounds, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Stream:
         if keep.conditions and self.alias != "t":
             # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
             probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
+            probe += also(window.bounds, "t.consensus_timestamp")
             keep = Where((f"({probe}{keep.and_sql} limit 1)",), keep.values)
         where = self.where + self._within(window) + self.keep + keep
         distinct = "" if self.table.startswith("transaction ") else "distinct"
@@ -169,7 +172,7 @@ def meetings(one: Side, other: Side, window: Window, limit: int) -> Sql:
         select consensus_timestamp from ({both.text}) met
         where (
             select true from {TRANSACTION} where t.consensus_timestamp = met.consensus_timestamp
-            {keep.and_sql} limit 1
+            {also(window.bounds, "t.consensus_timestamp")} {keep.and_sql} limit 1
         )
         order by consensus_timestamp {window.direction} limit {limit:d}
     """

@@ -88,7 +88,7 @@ def implied(column: str, lower: int | None, upper: int | None) -> tuple[str, ...
     conditions = []
     if lower is not None and lower >= known[0].lower:
         conditions.append(f"{column} >= {max(month.lower for month in known if month.lower <= lower)}")
-    if upper is not None and upper < known[-1].upper:
+    if upper is not None and 0 <= upper < known[-1].upper:
         conditions.append(f"{column} < {min(month.upper for month in known if upper < month.upper)}")
     return tuple(conditions)
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from mirror.db.bounds import Bounds
 from mirror.db.partitions.months import all_months, implied, months
 from mirror.db.query import Query
+from mirror.db.sql import Where
 
 Found = TypeVar("Found")
 
@@ -33,10 +34,12 @@ def also(bounds: Bounds, *columns: str) -> str:
 
     PostgreSQL does not conclude them. Nothing if no table is divided.
     """
-    if not months():
-        return ""
-    lower, upper = _ends(bounds)
-    return "".join(f" and {condition}" for column in columns for condition in implied(column, lower, upper))
+    return "".join(months_of(bounds, column).and_sql for column in columns)
+
+
+def months_of(bounds: Bounds, column: str) -> Where:
+    """Return the months of times as conditions of a column; none if no table is divided."""
+    return Where(implied(column, *_ends(bounds))) if months() else Where()
 
 
 def by_month(read: Callable[[Bounds], Sequence[Found]], bounds: Bounds, query: Query) -> list[Found]:
