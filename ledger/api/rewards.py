@@ -10,6 +10,8 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from ledger.queries import entities
+from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import by_month, months_of
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
@@ -26,10 +28,14 @@ class RewardParameters(ParameterSet):
 
 
 # QUERY
-def rewards_of(account_id: int, query: Query) -> list[Row]:
+def rewards_of(account_id: int, timestamps: Bounds, query: Query) -> list[Row]:
+    return by_month(lambda times: _rewards(account_id, times, query), timestamps, query)
+
+
+def _rewards(account_id: int, times: Bounds, query: Query) -> list[Row]:
     # Index: staking_reward_transfer__account_timestamp (account_id, consensus_timestamp).
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
-    where += entities.exists_sql(account_id)
+    where += months_of(times, "consensus_timestamp") + entities.exists_sql(account_id)
     statement = f"""
         select account_id, amount, consensus_timestamp from staking_reward_transfer {where.sql}
         order by consensus_timestamp {query.direction} limit {query.limit:d}
@@ -67,4 +73,5 @@ class Rewards(OfAccount):
 
     def read(self, parameters: RewardParameters, account_id: int) -> Response:
         refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
-        return self.page("rewards", [reward_json(row) for row in rewards_of(account_id, self.query)])
+        rows = rewards_of(account_id, Bounds.of(parameters.timestamp), self.query)
+        return self.page("rewards", [reward_json(row) for row in rows])
