@@ -12,7 +12,6 @@ from contracts.models.log import TOPIC_PREFIX
 from mirror.db.bounds import Bounds
 from mirror.db.built import built
 from mirror.db.pairs import PairBounds, Statement, page_of_pairs
-from mirror.db.partitions.reading import by_month
 from mirror.db.query import Query
 from mirror.db.sql import Where, fetch, fetch_one
 from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk

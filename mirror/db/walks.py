@@ -56,7 +56,7 @@ def walk(
     """
     whole = budget.total()
     # A link can't move on from a named or an excluded value.
-    if first == FIRST_NANOS:
+    if first == FIRST_NANOS and not bounds.equal:
         # Where tables are divided by month.
         read = partial(by_month, read, query=query)
     if not whole or bounds.equal or bounds.unequal or bounds.empty:
