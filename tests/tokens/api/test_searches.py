@@ -14,12 +14,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from ledger.queries import account_pages
+from ledger.queries import balances as snapshots
 from mirror.db import few
 from mirror.db.sql import fetch
 from tests.build import SECOND
 from tests.contract import budgets
 from tests.links import comparisons, meets, pages, texts
 from tests.waiting import PATIENCE_SECONDS
+from tokens.queries import holdings
 
 ACCOUNTS, TOKENS, SERIALS = 3000, 600, 1500
 # Ids lie apart, so that a walk takes several windows.
@@ -144,9 +147,14 @@ def _budget(request, settings_of, monkeypatch):
     fetch("select 1")
 
 
-@pytest.fixture(params=[30, few.MOST], ids=["30 are few", "all are few"])
+@pytest.fixture(params=["30 are few", "all are few", "indexes are not built"])
 def _few(request, monkeypatch):
-    monkeypatch.setattr(few, "MOST", request.param)
+    if request.param == "30 are few":
+        monkeypatch.setattr(few, "MOST", 30)
+    if request.param == "indexes are not built":
+        for names in (account_pages, snapshots, holdings):
+            monkeypatch.setattr(names, "_BALANCE_INDEX", "not_built")
+        monkeypatch.setattr(holdings, "_PAST_BALANCE_INDEX", "not_built")
 
 
 def searches(**strategies):
