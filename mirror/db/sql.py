@@ -36,6 +36,9 @@ MIN_INT64 = -(1 << 63)
 # A statement is prepared when it is run for the second time on a connection.
 _PREPARE_AFTER = 1
 
+# So often the limit is set again if the one before ends the statement that sets it.
+_TRIES = 20
+
 #: The setting that limits a statement's time, unless its reader names another. The budget of a request may
 #: leave less.
 TIMEOUT = "rest.db.statementTimeout"
@@ -214,6 +217,17 @@ def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
         )
         wrapper.reading = cursor, milliseconds
     elif milliseconds != current_milliseconds:
-        cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
+        _limit(wrapper, cursor, milliseconds)
         wrapper.reading = cursor, milliseconds
     return cursor
+
+
+def _limit(wrapper: "DatabaseWrapper", cursor: psycopg.Cursor[Row], milliseconds: str) -> None:
+    """Set the time that statements may take. The time that counted before may be too short even for this."""
+    for last in (False,) * _TRIES + (True,):
+        try:
+            cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
+            return
+        except psycopg.errors.QueryCanceled:
+            if last or wrapper.in_atomic_block:
+                raise

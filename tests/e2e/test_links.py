@@ -25,10 +25,10 @@ from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import empty_tables
 from tests.waiting import PATIENCE_SECONDS
 
-QUERIES = 5
+QUERIES = 4
 BUDGET = 0.001
 # So many rows of each table take a tenth of a millisecond each.
-_SLOW_ROWS = 200
+_SLOW_ROWS = 100
 _HISTORY = History(blocks=24, tps=20, seed=16)
 
 LISTS = {
