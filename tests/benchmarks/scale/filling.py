@@ -26,7 +26,7 @@ _RECKLESS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "autovacuum": "off",
-    "max_wal_size": "16GB",
+    "max_wal_size": "4GB",
     "checkpoint_timeout": "1h",
 }
 _SESSION = "set work_mem = '192MB'; set maintenance_work_mem = '512MB'; set timezone = 'UTC'; set jit = off"
