@@ -195,7 +195,7 @@ class _Search:
             try:
                 step = self._first() if reached is None else self._following()
             except psycopg.errors.QueryCanceled:
-                if reached is None:
+                if reached is None or self._rest.unequal:
                     raise
                 return found, reached
             found += step.found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.db.bounds import Bounds
 from mirror.db.partitions.reading import also
-from mirror.db.sql import MAX_INT64, Comparison, Where, compare, fetch
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.values import result_codes
 
 # The index of transfers by account lacks the account that collects all fees, as nearly every transaction has
@@ -123,7 +123,8 @@ def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, 
     ]
     if entities:
         tables.append(("entity_transaction e", "e.entity_id", NOTHING))
-    within = bounds.between(bounds.lower or 0, bounds.upper)
+    # Ids of the upper half of all shards are negative.
+    within = bounds.between(MIN_INT64 if bounds.lower is None else bounds.lower, bounds.upper)
     collector = Bounds(within.lower, within.upper, frozenset({_FEE_COLLECTOR}))
     found = set(collector.equal_within)
     for table, column, where in tables:

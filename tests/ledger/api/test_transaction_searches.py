@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from mirror.db import budget as time_budget
+from mirror.db.sql import fetch
+from mirror.values import entity_id
 from mirror.values.result_codes import SUCCESS
 from tests.api import Api
 from tests.build import SECOND, START
@@ -22,6 +25,8 @@ TYPES = {14: "cryptotransfer", 27: "consensussubmitmessage", 7: "contractcall", 
 RARE = {23: "freeze", 12: "cryptodelete", 40: "tokenassociate"}
 # A busy one, one that fails, collectors of fees, nodes, and quiet ones.
 BUSY, FAILING, COLLECTORS, NODES, QUIET = 1001, 1002, (98, 800), (3, 4), range(2000, 2300)
+# Of a shard whose ids are negative in the database.
+FAR = entity_id.encode(600, 0, 5)
 TRANSACTIONS = 3000
 NANOS_APART = 10
 URL = "/api/v1/transactions"
@@ -93,6 +98,8 @@ def make() -> list[Made]:
             )
         if chosen.random() < 0.05:
             one.mentioned = {chosen.choice(QUIET), 6000}
+        if number % 500 == 1:
+            one.transfers.append((FAR, 6))
         made.append(one)
     return made
 
@@ -217,6 +224,25 @@ def test_a_busy_account_with_a_rare_type_is_found_by_the_type(made):
 def test_a_range_of_accounts_that_is_one_quiet_account_is_read_by_account(made):
     (page,) = pages(f"{URL}?account.id=gte:2000&account.id=lt:2001&limit=100")
     assert page == [m.at for m in reversed(made) if m.has([("eq", 2000)], None)]
+
+
+def test_a_range_of_accounts_has_those_of_all_shards_below_its_end(made):
+    (page,) = pages(f"{URL}?account.id=lt:3&type=credit&limit=100")
+    assert page == [m.at for m in reversed(made) if m.has([("eq", FAR)], True)]
+    assert page
+
+
+def test_a_search_without_a_time_does_not_end_in_a_link_that_repeats_it(made, settings_of, monkeypatch):
+    # So nearly every statement but that of the first step is late.
+    monkeypatch.setattr(time_budget, "_LEAST_SECONDS", 0.001)
+    settings_of({"rest.query.timeBudget": 0.001})
+    url = f"{URL}?account.id={FAILING}&result=success&timestamp=ne:{_text(START)}&limit=100"
+    reset_queries()
+    answer = Api().get(url)
+    # The connection keeps the limit of its last statement.
+    settings_of({"rest.query.timeBudget": 0.0})
+    fetch("select 1")
+    assert answer.status == 503 or answer.json()["links"]["next"] is None
 
 
 def statements(url: str) -> int:
