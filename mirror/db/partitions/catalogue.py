@@ -2,17 +2,30 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cache
 from typing import NamedTuple
 
-from django.apps import apps
 from django.db.backends.utils import CursorWrapper
 
-from mirror.db.tables import GrowingTable
 from mirror.values.timestamp import MAX, MIN, NANOS_PER_SECOND, month_start
 
 #: The column of the time by which the tables are divided (ns).
 TIME = "consensus_timestamp"
+
+# Those of the models that are growing tables: processes that run calls read divided tables without any model.
+_GROWING = (
+    "transaction",
+    "assessed_custom_fee",
+    "contract_action",
+    "contract_log",
+    "contract_result",
+    "contract_transaction",
+    "crypto_transfer",
+    "entity_transaction",
+    "ethereum_transaction",
+    "staking_reward_transfer",
+    "token_transfer",
+    "topic_message",
+)
 
 # In the order of time. A partition without an end of its own has the largest or smallest number.
 _PARTITIONS = f"""
@@ -48,11 +61,9 @@ class Partition(NamedTuple):
     upper: int
 
 
-@cache
 def growing_tables() -> tuple[str, ...]:
     """Return the names of the tables that are divided on request, the table of transactions first."""
-    tables = {model._meta.db_table for model in apps.get_models() if issubclass(model, GrowingTable)}
-    return tuple(sorted(tables, key=lambda table: (table != "transaction", table)))
+    return _GROWING
 
 
 def divided_tables(cursor: CursorWrapper, tables: Iterable[str] | None = None) -> list[str]:
