@@ -179,6 +179,9 @@ def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: s
         return cursor.fetchall()
     turn.reading = True
     try:
+        # Whoever has interrupted it just before has seen nothing to cancel.
+        if turn.interrupted and not wrapper.in_atomic_block:
+            raise psycopg.errors.QueryCanceled
         cursor.execute(statement, values)
     finally:
         turn.reading = False

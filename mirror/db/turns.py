@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, cast
 
 import psycopg
@@ -55,21 +55,29 @@ class Turn:
         self.interrupted = self.abandoned = False
         #: Whether a statement of `mirror.db.sql` runs, which may be cancelled.
         self.reading = False
+        #: Whether the connection must not be used for other work.
+        self.spoiled = False
         # Held while the work is interrupted, so that it ends neither itself nor the statement of another.
         self.lock = threading.Lock()
 
     def use_for(self, work: Work | None) -> None:
-        self.work, self.began = work, time.monotonic()
         self.interrupted = self.abandoned = self.reading = False
+        # Others look at the work first, and then at these.
+        self.began = time.monotonic()
+        self.work = work
 
     def interrupt(self) -> None:
         """Cancel the statement that runs; the caller holds the lock."""
         self.interrupted = True
         wrapper = self.connection
-        if self.reading and wrapper is not None and wrapper.connection and not wrapper.in_atomic_block:
+        # The thread that works may be replacing one that is broken.
+        connection = None if wrapper is None or wrapper.in_atomic_block else wrapper.connection
+        if self.reading and connection is not None:
             try:
-                wrapper.connection.cancel_safe(timeout=_CANCEL_SECONDS)
+                connection.cancel_safe(timeout=_CANCEL_SECONDS)
             except psycopg.Error as error:
+                # It may reach the server later, and would end the statement of another.
+                self.spoiled = True
                 log.warning("event=statement_not_cancelled error=%r", str(error))
 
 
@@ -168,8 +176,15 @@ class Turns:
             thread = self._resting.pop() if self._resting else None
         if thread is not None:
             thread.give(turn)
-        else:
+            return
+        try:
             threading.Thread(target=self._thread, args=(turn,), daemon=True).start()
+        except BaseException:
+            # There may be too many threads for one more. The turn is for whoever comes next.
+            with self._lock:
+                turn.work = None
+                self._free.append(turn)
+            raise
 
     def _thread(self, turn: Turn | None) -> None:
         baton = _Baton()
@@ -187,8 +202,10 @@ class Turns:
         while (turn := _local.turn) is not None and turn.work is not None:
             try:
                 turn.work()
-            except Exception:
-                log.error("event=unexpected_error", exc_info=True)
+            except BaseException:
+                # Whatever it was, the turn is for others, too. There may be no memory to tell of it.
+                with suppress(BaseException):
+                    log.error("event=unexpected_error", exc_info=True)
             # Work may have left its turn and got another one.
             if (turn := _local.turn) is None:
                 return
@@ -204,7 +221,12 @@ class Turns:
         with turn.lock:
             turn.work = None
         connection = turn.connection
-        if connection is not None and connection.errors_occurred:
+        if connection is None:
+            return
+        if turn.spoiled:
+            turn.spoiled = False
+            connection.close()
+        elif connection.errors_occurred:
             connection.close_if_unusable_or_obsolete()
 
     def _attach(self, turn: Turn) -> None:

@@ -48,7 +48,8 @@ class Pool:
         """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
         with self._others_served():
             worker, answer, last = self._ask(request, deadline)
-        self.release(worker, usable=not last)
+            # Before this thread waits for its turn, whose owner may wait for a process.
+            self.release(worker, usable=not last)
         return answer
 
     def stream(self, request: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
@@ -58,9 +59,10 @@ class Pool:
         """
         with self._others_served():
             worker, answer, ends = self._ask(request, deadline)
+            if answer is not None:
+                self.release(worker, usable=not ends)
         if answer is None:
             return None, Pieces(self, worker, time.monotonic() + seconds)
-        self.release(worker, usable=not ends)
         return answer, None
 
     @contextmanager

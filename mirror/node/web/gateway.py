@@ -23,6 +23,7 @@ log = logging.getLogger("mirror.web")
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
+_PAUSE_SECONDS = 1.0
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -44,11 +45,21 @@ def started(application: Application) -> Callable[[Any, dict[str, Any]], None]:
         stalled_clients.limit_answers,
         gone_clients.Watch(gateway.turns).watch,
     ):
-        threading.Thread(target=watch, daemon=True).start()
+        threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.
     assert hasattr(mp, "_wsgi_call_wrap")
     mp._wsgi_call_wrap = lambda called, *_: called
     return gateway
+
+
+def _kept_on(watch: Callable[[], None]) -> None:
+    """Watch on, whatever has gone wrong: without file descriptors left, nobody can look at sockets."""
+    while True:
+        try:
+            return watch()
+        except Exception:
+            log.error("event=unexpected_error", exc_info=True)
+            time.sleep(_PAUSE_SECONDS)
 
 
 class Gateway:

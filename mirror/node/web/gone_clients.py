@@ -1,8 +1,8 @@
 """Clients that go away: the work for one that closes its connection during a long request is ended.
 
 Granian does not tell. But a request has a connection of its own while it is answered, and the kernel knows
-when it last received something by it, which is when the request came. So each long request is matched with
-the connections that it may have come by; when none of them is left, nobody waits for its answer.
+when it last received and sent something by it. So each long request is matched with the connections that it
+may have come by; when none of them is left, nobody waits for its answer.
 """
 
 import socket
@@ -16,18 +16,20 @@ from mirror.db.turns import Turn, Turns, Work
 from mirror.node.web.sockets import own_sockets
 
 _LOOK_SECONDS, _LONG_SECONDS = 0.1, 0.15
-# Kernel and process note the time one after the other, and requests are taken over one by one.
-_TOLERANCE_SECONDS = 0.1
-# The state, and the milliseconds since something was received, in tcp_info.
-_INFO = struct.Struct("=B51xI")
+# Kernel and process note the time one after the other; requests are taken over one by one, and a busy process
+# takes a while.
+_TOLERANCE_SECONDS, _LATE_SECONDS = 0.1, 0.25
+# The state, and the milliseconds since something was sent and since something was received, in tcp_info.
+_INFO = struct.Struct("=B43xI4xI")
 _CLOSE_WAIT = 8
 
 
-class _Connection(NamedTuple):
-    """A connection of a client, and when something was last received by it."""
+class Connection(NamedTuple):
+    """A connection of a client, and when something was last sent and received by it; first it was opened."""
 
     client: str
     port: int
+    sent: float
     received: float
 
 
@@ -56,7 +58,7 @@ class Watch:
             left = [each for each in connections if each.client == client]
             if (before := self._ports.get(work)) is None:
                 # Without any, nobody knows.
-                ports[work] = _may_be(left, exchange.arrived)
+                ports[work] = may_be(left, exchange.arrived)
             else:
                 ports[work] = before & {each.port for each in left}
                 if before and not ports[work]:
@@ -69,16 +71,23 @@ def _is_alone(environment: Mapping[str, str]) -> bool:
     return environment["REQUEST_METHOD"] in ("GET", "HEAD") and environment["SERVER_PROTOCOL"] != "HTTP/2"
 
 
-def _may_be(connections: list[_Connection], arrived: float) -> set[int]:
-    """Return the ports of the connections by which a request may have come at that time."""
-    later = [each for each in connections if each.received > arrived - _TOLERANCE_SECONDS]
-    then = [each for each in later if each.received < arrived + _TOLERANCE_SECONDS]
-    return {each.port for each in then or later}
+def may_be(connections: list[Connection], arrived: float) -> set[int]:
+    """Return the ports of the connections by which a request may have come at that time.
+
+    Nothing has been sent by its own one since then. Either it was received a moment before, or it had come
+    during the request before it, whose answer was sent then.
+    """
+    return {
+        each.port
+        for each in connections
+        if max(each.sent, each.received) > arrived - _LATE_SECONDS
+        and each.sent < arrived + _TOLERANCE_SECONDS
+    }
 
 
-def _connections() -> Iterator[_Connection]:
+def _connections() -> Iterator[Connection]:
     """Yield the connections of clients that have not closed them."""
-    port, now = config.value("web.port"), time.monotonic()
+    port = config.value("web.port")
     for each in own_sockets():
         try:
             if each.getsockname()[1] != port:
@@ -89,6 +98,7 @@ def _connections() -> Iterator[_Connection]:
         except OSError:
             # The socket listens, or is no longer connected.
             continue
-        state, milliseconds = _INFO.unpack(info)
+        now = time.monotonic()
+        state, since_sent, since_received = _INFO.unpack(info)
         if state != _CLOSE_WAIT:
-            yield _Connection(client, client_port, now - milliseconds / 1000)
+            yield Connection(client, client_port, now - since_sent / 1000, now - since_received / 1000)

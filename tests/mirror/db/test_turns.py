@@ -1,12 +1,16 @@
 """Turns of requests, and the database connections that go with them."""
 
 import threading
+from contextlib import suppress
 
+import psycopg
 import pytest
 from django.db import connection, connections, transaction
 
+from mirror.db import sql
 from mirror.db.sql import fetch_one
 from mirror.db.turns import Turns, left
+from tests.waiting import PATIENCE_SECONDS
 
 
 def _backend() -> int:
@@ -85,3 +89,69 @@ def test_a_turn_is_not_left_within_a_transaction(turns):
 
     assert len(backends) == 2
     assert len(set(backends)) == 1
+
+
+def _worked(turns: Turns) -> bool:
+    done = threading.Event()
+    turns.submit(done.set)
+    return done.wait(PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("error", [MemoryError, SystemExit])
+def test_work_that_ends_in_whatever_way_leaves_its_turn_to_the_next(turns, error):
+    def fail() -> None:
+        raise error
+
+    turns.submit(fail)
+
+    assert _worked(turns)
+
+
+def test_a_turn_is_not_lost_when_there_can_be_no_more_threads(turns, monkeypatch):
+    def no_more(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", no_more)
+        with pytest.raises(RuntimeError):
+            turns.submit(lambda: None)
+
+    assert _worked(turns)
+
+
+def test_a_statement_is_not_begun_that_was_interrupted_before_it_could_be_cancelled(turns):
+    found: list[str] = []
+
+    def ask() -> None:
+        with turns.taken():
+            fetch_one("select 1")
+            (turn,) = turns._used
+            wrapper = turn.connection
+            assert wrapper is not None
+            turn.abandoned = turn.interrupted = True
+            with suppress(psycopg.errors.QueryCanceled):
+                sql._rows(wrapper, "select 1", (), sql.TIMEOUT)
+                found.append("answered")
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+
+    assert not found
+
+
+def test_a_connection_whose_statement_may_be_cancelled_later_is_not_used_again(turns):
+    found: list[int] = []
+
+    def ask(*, spoil: bool) -> None:
+        with turns.taken():
+            found.append(_backend())
+            (turn,) = turns._used
+            turn.spoiled = spoil
+
+    for spoil in (False, True, False):
+        thread = threading.Thread(target=ask, kwargs={"spoil": spoil})
+        thread.start()
+        thread.join()
+
+    assert found[0] == found[1] != found[2]
