@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from mirror.db.turns import Turns
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
@@ -125,6 +127,32 @@ def test_calls_at_the_same_time_are_answered_by_as_many_processes_as_there_may_b
         found = [each.result() for each in [threads.submit(ask, pool) for _ in range(60)]]
     assert [each.result for each in found] == [WORD_42] * 60
     assert len(running(pool)) <= 2
+
+
+def test_a_process_that_has_answered_is_free_while_its_caller_waits_for_a_turn(pool):
+    turns = Turns(1)
+    with ThreadPoolExecutor(3) as threads:
+        others_turn, given = threading.Event(), threading.Event()
+
+        def ask_with_a_turn():
+            with turns.taken():
+                given.set()
+                wait_until(lambda: turns._waiting)
+                return ask(pool)
+
+        def keep_the_turn() -> None:
+            with turns.taken():
+                others_turn.wait(PATIENCE_SECONDS)
+
+        call = threads.submit(ask_with_a_turn)
+        given.wait(PATIENCE_SECONDS)
+        threads.submit(keep_the_turn)
+        try:
+            wait_until(lambda: not pool._busy and len(pool._idle) == 1)
+            assert not call.done()
+        finally:
+            others_turn.set()
+        assert call.result().result == WORD_42
 
 
 def test_a_process_that_was_killed_while_it_rested_costs_no_call(pool):
