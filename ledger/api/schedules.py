@@ -146,7 +146,7 @@ class Schedules(ReadView):
     def read(self, parameters: ScheduleParameters) -> Response:
         rows, seen_until = schedule_rows(parameters, self.query)
         if seen_until is not None:
-            self.continue_after(**{"schedule.id": entity_id.text(seen_until)})
+            self.continue_after(**{"schedule.id": entity_id.bound(seen_until)})
         return self.page("schedules", [listed_schedule_json(row) for row in rows])
 
 

@@ -1,9 +1,14 @@
 import base64
 
 import pytest
+from django.db import connection
 
-from tests.api import assert_answer
-from tests.build import SECOND, START
+from mirror.db.sql import fetch
+from mirror.values import entity_id
+from tests.api import Api, assert_answer
+from tests.build import SECOND, START, Build
+from tests.contract import budgets
+from tests.waiting import PATIENCE_SECONDS
 
 SCHEDULES = "/api/v1/schedules"
 ADMIN_KEY = bytes.fromhex("1220" + "ab" * 32)
@@ -202,3 +207,31 @@ def test_a_finished_schedule_may_be_kept_for_an_hour(
     settings_of({"clock.now": (START + after) / SECOND})
     answer = api.get(f"{SCHEDULES}/2001")
     assert answer.headers["cache-control"] == f"public, max-age={max_age}"
+
+
+def test_a_late_list_continues_after_an_id_that_no_schedule_can_have(ledger_tables, settings_of, monkeypatch):
+    """The first window ends with number 0 of the next realm."""
+    # A walk takes as many statements as there are windows.
+    monkeypatch.setattr(budgets, "check", lambda *_: None)
+    realm = entity_id.encode(0, 1, 0)
+    numbers = (realm - 999, realm + 5)
+    for number in numbers:
+        Build().schedule(number, creator=1001)
+    slow = """
+        create policy slow on schedule using ((select pg_sleep(0.05)) is not null);
+        alter table schedule enable row level security, force row level security
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(slow)
+    settings_of({"rest.query.timeBudget": 0.001})
+    first = Api().get(f"{SCHEDULES}?account.id=ne:1002").json()
+    # The connection keeps the limit of its last statement.
+    settings_of({"rest.query.timeBudget": 0.0, "rest.db.statementTimeout": PATIENCE_SECONDS})
+    fetch("select 1")
+    with connection.cursor() as cursor:
+        cursor.execute("drop policy slow on schedule")
+        cursor.execute("alter table schedule disable row level security, no force row level security")
+
+    assert first["links"]["next"] == f"{SCHEDULES}?account.id=ne:1002&schedule.id=gt:0.1.0"
+    assert ids(Api().get(first["links"]["next"])) == ["0.1.5"]
+    assert [schedule["schedule_id"] for schedule in first["schedules"]] == [entity_id.text(numbers[0])]
