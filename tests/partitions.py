@@ -19,7 +19,12 @@ def own_database(*, divided: bool) -> Iterator[None]:
     copy = f"{name}_own"
     connection.close()
     with connection._nodb_cursor() as cursor:
-        cursor.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
+        # PostgreSQL itself ends those that only look after tables.
+        cursor.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = %s and backend_type = 'client backend'",
+            [name],
+        )
         cursor.execute(f'drop database if exists "{copy}" with (force)')
         cursor.execute(f'create database "{copy}" template "{name}"')
     connection.settings_dict["NAME"] = copy

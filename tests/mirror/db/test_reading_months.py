@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 import pytest_django
@@ -126,18 +127,19 @@ def test_a_month_that_begins_while_readers_run_is_seen(five_months: list[months.
     assert list(months.all_months()) == [*five_months, last]
 
 
-@pytest.mark.parametrize("operator", ["eq", "gt", "gte", "lt", "lte"])
-@pytest.mark.parametrize("hours", [-1, 0, 1.5, 2.5, 5, 7, 9, 10**7])
-def test_the_months_of_a_comparison_leave_out_none_of_its_rows(
-    five_months: list[months.Month], operator: str, hours: float
-) -> None:
-    value = START + int(hours * HOUR)
-    symbol = {"eq": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}[operator]
-    expected = query(f"select count(*) from transaction where consensus_timestamp {symbol} %s", value)
+@pytest.mark.usefixtures("five_months")
+def test_the_months_of_a_comparison_leave_out_none_of_its_rows() -> None:
+    symbols = {"eq": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+    wrong = []
+    for operator, hours in product(symbols, [-1, 0, 1.5, 2.5, 5, 7, 9, 10**7]):
+        value = START + int(hours * HOUR)
+        count = "select count(*) from transaction t"
+        expected = query(f"{count} where consensus_timestamp {symbols[operator]} %s", value)
+        where = compare("t.consensus_timestamp", [Comparison(operator, value)])
+        if query(f"{count} {where.sql}", *where.values) != expected:
+            wrong.append((operator, hours))
 
-    where = compare("t.consensus_timestamp", [Comparison(operator, value)])
-
-    assert query(f"select count(*) from transaction t {where.sql}", *where.values) == expected
+    assert wrong == []
 
 
 def test_a_comparison_of_a_time_opens_its_month_alone(five_months: list[months.Month]) -> None:
@@ -149,7 +151,7 @@ def test_a_comparison_of_a_time_opens_its_month_alone(five_months: list[months.M
         cursor.execute(f"explain execute one ({where.values[0]})")
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
-    assert len(set(re.findall(r"transaction_p[\d_]+", plan))) == 1
+    assert len(set(re.findall(r" on (transaction_p[\d_]+)", plan))) == 1
 
 
 def test_whole_tables_are_read_as_ever() -> None:
