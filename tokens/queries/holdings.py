@@ -200,23 +200,32 @@ def _latest_of(known: Statement, selection: Holders, rows: Where, query: Query) 
 def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
     """Return SQL of the page of all holders.
 
-    It goes from each account straight to the next, as a busy account has a row per snapshot.
+    It goes from each account straight to the next, as a busy account has a row per snapshot. The bound at the
+    far end is looked at after each step: between two bounds PostgreSQL expects so few rows that it would read
+    and sort all of the token's, by an index of other order.
     """
-    where = rows + selection.among("account_id")
+    far = ("gt", "gte") if query.descending else ("lt", "lte")
+    ahead = [each for each in selection.accounts if each.operator not in far]
+    until = [each for each in selection.accounts if each.operator in far]
+    where = rows + compare("account_id", ahead, any_equal=False)
+    end = compare("account_id", until, any_equal=False)
     next_row = f"order by account_id {query.direction} limit 1"
     known = f"""
         with recursive known (id, number) as (
-            (select account_id, 1 from token_balance {where.sql} {next_row})
+            select account_id, 1 from (
+                select account_id from token_balance {where.sql} {next_row}
+            ) first {end.sql}
             union all
             select following.account_id, known.number + 1
             from known cross join lateral (
                 select account_id from token_balance
                 {where.sql} and account_id {"<" if query.descending else ">"} known.id {next_row}
             ) following
-            where known.number < {query.limit:d}
+            where known.number < {query.limit:d} {end.and_sql}
         ) select id from known
     """
-    return _latest_of(Statement(known, where.values * 2), selection, rows, query)
+    values = (*where.values, *end.values) * 2
+    return _latest_of(Statement(known, values), selection, rows, query)
 
 
 # BOTH

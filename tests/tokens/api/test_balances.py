@@ -1,10 +1,11 @@
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api import assert_answer
 from tests.build import SECOND, START, insert
+from tests.contract.reads import rows_read
 
 TOKEN = 1500
 BALANCES = f"/api/v1/tokens/0.0.{TOKEN}/balances"
@@ -185,6 +186,24 @@ def test_a_snapshot_before_the_month_before_is_too_old(api, build, settings_of):
     snapshot(MAY + 1, (11, 1))
     assert held(api.get(f"{BALANCES}?timestamp=lte:{JUNE + 5}")) == "11:1"
     assert held(api.get(f"{BALANCES}?timestamp=gt:{MAY}")) == ""
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("query", ["", "account.id=lte:4900&", "account.id=gt:4900&account.id=lt:5500&"])
+def test_holders_of_a_snapshot_are_found_one_after_the_other(api, two_months, query, order):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into token_balance (consensus_timestamp, account_id, token_id, balance) "
+            "select %(at)s, 4000 + n, %(token)s, n from generate_series(1, 2000) n "
+            # A token has few holders on average.
+            "union all select %(at)s, 7, 10000 + n, n from generate_series(1, 20000) n",
+            {"at": (JUNE + 1) * SECOND, "token": TOKEN},
+        )
+        cursor.execute("analyze token_balance")
+    before = rows_read()
+    answer = api.get(f"{BALANCES}?{query}timestamp={JUNE + 3600}&order={order}&limit=25")
+    assert len(answer.json()["balances"]) == 25
+    assert rows_read() - before < 500
 
 
 @pytest.mark.usefixtures("five")
