@@ -61,14 +61,14 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
 
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
-    if selection.names:
-        return _tokens_of_name(selection, query), None
-    if not selection.public_keys and (selection.type is None or selection.account_id is None):
-        return _by_id(selection, query), None
     if is_selective(selection.public_keys):
         rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
         if rows is not None:
             return rows, None
+    if selection.names:
+        return _tokens_of_name(selection, query), None
+    if not selection.public_keys and (selection.type is None or selection.account_id is None):
+        return _by_id(selection, query), None
 
     def read(window: Bounds) -> list[ListedToken]:
         return _by_id(selection._replace(tokens=[*selection.tokens, *window.ends]), query)
