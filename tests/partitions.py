@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from mirror.db.partitions import making, months
 from mirror.db.partitions.catalogue import growing_tables, partitions
@@ -19,13 +20,8 @@ def own_database(*, divided: bool) -> Iterator[None]:
     copy = f"{name}_own"
     connection.close()
     with connection._nodb_cursor() as cursor:
-        # PostgreSQL itself ends those that only look after tables.
-        cursor.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity "
-            "where datname = %s and backend_type = 'client backend'",
-            [name],
-        )
-        cursor.execute(f'drop database if exists "{copy}" with (force)')
+        _disconnect(cursor, name)
+        _drop(cursor, copy)
         cursor.execute(f'create database "{copy}" template "{name}"')
     connection.settings_dict["NAME"] = copy
     months.forget()
@@ -38,7 +34,21 @@ def own_database(*, divided: bool) -> Iterator[None]:
         connection.settings_dict["NAME"] = name
         months.forget()
         with connection._nodb_cursor() as cursor:
-            cursor.execute(f'drop database "{copy}" with (force)')
+            _drop(cursor, copy)
+
+
+def _drop(cursor: CursorWrapper, database: str) -> None:
+    """Drop a database. Not `with (force)`, which needs the right to end workers of PostgreSQL's own."""
+    _disconnect(cursor, database)
+    cursor.execute(f'drop database if exists "{database}"')
+
+
+def _disconnect(cursor: CursorWrapper, database: str) -> None:
+    cursor.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where datname = %s and backend_type = 'client backend'",
+        [database],
+    )
 
 
 def divide_all() -> None:

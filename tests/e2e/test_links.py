@@ -25,7 +25,7 @@ from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import empty_tables
 from tests.waiting import PATIENCE_SECONDS
 
-QUERIES = 4
+QUERIES = 2
 BUDGET = 0.001
 # So many rows of each table take a tenth of a millisecond each.
 _SLOW_ROWS = 100

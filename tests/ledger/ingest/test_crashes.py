@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -72,17 +73,13 @@ class Database:
         assert row
         return row[0]
 
-    def answers(self) -> bool:
-        try:
-            return bool(self.value("select true"))
-        except psycopg.OperationalError:
-            return False
-
     def signal(self, number: signal.Signals, kind: str = "") -> None:
         """Send a signal to all its processes, or those of a kind, such as "walwriter"."""
         for pid in self.server.pids():
             if kind in running.command(pid):
-                os.kill(pid, number)
+                # The end of one ends others.
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
 
 
 class Stream:
@@ -124,6 +121,14 @@ def loaded(database: Database) -> int:
     return int(database.value("select count(*) from record_file"))
 
 
+def has_loaded(database: Database, blocks: int) -> bool:
+    """Return whether a database that may be away has so many blocks."""
+    try:
+        return loaded(database) == blocks
+    except psycopg.OperationalError:
+        return False
+
+
 def test_a_block_that_is_loaded_outlives_a_crash_at_once(database: Database, stream: Stream) -> None:
     stream.write(2)
     # It would write out in a moment what a commit has not waited for.
@@ -156,7 +161,7 @@ def test_a_loader_goes_on_when_the_database_is_back(
         database.signal(signal.SIGKILL, "mirror_node mirror_node")
     if command == "follow":
         stream.write(1)
-    wait_until(lambda: database.answers() and loaded(database) == stream.blocks)
+    wait_until(lambda: has_loaded(database, stream.blocks))
     if command == "follow":
         loader.send_signal(signal.SIGTERM)
     output, log = loader.communicate()
