@@ -36,8 +36,7 @@ _PARTITIONS = f"""
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
     where inhparent = to_regclass(%s) and not inhdetachpending
     order by 2"""
-#: The same of all growing tables: table, lower, upper, whether a partition has rows, the numbers of both.
-#: Only the catalogue is asked, as the processes of simulated calls read without models.
+#: The same of several tables: table, lower, upper, whether a partition has rows, the numbers of both.
 PARTITIONS_OF_ALL = f"""
     select parent.relname, coalesce(substring(bounds from $$FROM \\('?(-?\\d+)$$)::bigint, {MIN}),
         coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX}),
@@ -46,9 +45,7 @@ PARTITIONS_OF_ALL = f"""
     join pg_inherits on inhparent = parent.oid
     join pg_class child on child.oid = inhrelid
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
-    join pg_partitioned_table on partrelid = parent.oid and partstrat = 'r'
-    join pg_attribute on attrelid = parent.oid and attnum = partattrs[0] and attname = '{TIME}'
-    where parent.relname not in ('account_balance', 'token_balance') and pg_table_is_visible(parent.oid)
+    where parent.relname = any(%s) and parent.relkind = 'p' and pg_table_is_visible(parent.oid)
         and not inhdetachpending
     order by 2"""
 _DIVIDED = """

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import connection
 
-from mirror.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME
+from mirror.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tables
 
 # How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
 _SECONDS = 300.0
@@ -102,7 +102,7 @@ def _look() -> tuple[Month, ...]:
     global _seen
     with _lock:
         try:
-            rows = _session().execute(PARTITIONS_OF_ALL).fetchall()
+            rows = _session().execute(PARTITIONS_OF_ALL, (list(growing_tables()),)).fetchall()
         except psycopg.OperationalError:
             # The statement of the request meets the same, and tries again on a new connection.
             return ()
@@ -122,8 +122,8 @@ class _Row(NamedTuple):
 def _of_rows(rows: list[_Row]) -> _Seen:
     """Return the partitions of the first divided table in whose times any divided table has rows."""
     database, until = str(connection.settings_dict["NAME"]), time.monotonic() + _SECONDS
-    # That of transactions, unless it is still whole.
-    first = min((row.table for row in rows), key=lambda table: (table != "transaction", table), default=None)
+    divided = {row.table for row in rows}
+    first = next((table for table in growing_tables() if table in divided), None)
     filled = {Month(row.lower, row.upper) for row in rows if row.has_rows}
     found = tuple(
         Month(row.lower, row.upper)
