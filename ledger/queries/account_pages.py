@@ -7,7 +7,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.few import MOST, page_of_few
 from mirror.db.pairs import Statement
 from mirror.db.query import Query
-from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.db.walks import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
@@ -104,14 +104,22 @@ def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
     # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
     order = f"order by e.id {query.direction}"
-    parts = (
-        f"""(
-            select * from entity where type = any('{{{kind}}}'::entity_type[]) {query.where.and_sql}
+
+    def of_type(kind: str, where: Where) -> str:
+        return f"""
+            select * from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}
             order by type {query.direction}, id {query.direction} limit {query.limit:d}
-        )"""
-        for kind in ("ACCOUNT", "CONTRACT")
-    )
-    page = f"select * from ({' union all '.join(parts)}) e {order} limit {query.limit:d}"
+        """
+
+    # No contract after the accounts of a full page is looked at, as there may be none that meets a condition.
+    last, beyond = ("min", ">") if query.descending else ("max", "<")
+    full = f"select {last}(id) from account having count(*) = {query.limit:d}"
+    before = Where((f"id {beyond} coalesce(({full}), '{MIN_INT64 if query.descending else MAX_INT64}')",))
+    page = f"""
+        with account as materialized ({of_type("ACCOUNT", query.where)})
+        select * from (select * from account union all ({of_type("CONTRACT", query.where + before)})) e
+        {order} limit {query.limit:d}
+    """
     return fetch(f"select {columns} from ({page}) e {joins} {order}", query.where.values * 2)
 
 

@@ -12,8 +12,9 @@ from mirror.db.query import Query
 from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
 from mirror.db.walks import FIRST_IDS, walk
 
-# The first tokens, in order of id, that are searched for a name before the index of names is.
-_SEARCHED_FIRST = 1000
+# The first tokens, in order of id, that are searched for a name before the index of names is: more of them if
+# that is likely to fill the page, as the index knows all tokens of a common name in no order.
+_SEARCHED_FIRST, _SEARCHED_MOST = 1000, 10_000
 # A pattern without this part is no help to the index of names.
 _TRIGRAM = re.compile(r"\w{3}")
 
@@ -97,9 +98,10 @@ def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
 
 def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     """Return a page of tokens by name: the first ids have common names, the index finds rare ones."""
-    # Index: the primary key (token_id).
-    first = f"select token_id as id, * from token order by token_id {query.direction} limit {_SEARCHED_FIRST}"
-    page = _fetched(_page(_Source(f"from ({first}) t", (), ("t.id",)), selection, query))
+    page, stored = _search_first(_SEARCHED_FIRST, selection, query)
+    likely = len(page) * _SEARCHED_MOST // _SEARCHED_FIRST // 2
+    if len(page) < query.limit <= likely and stored > _SEARCHED_FIRST:
+        page, _ = _search_first(_SEARCHED_MOST, selection, query)
     if len(page) == query.limit:
         return page
     # Index: token__name, trigrams of the name.
@@ -110,6 +112,25 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
         if rows is not None:
             return rows
     return _by_id(selection, query)
+
+
+def _search_first(most: int, selection: Selection, query: Query) -> tuple[list[ListedToken], int]:
+    """Return as much of a page as the first ids have, and about how many tokens there are if it has any."""
+    # Index: the primary key (token_id), or token__type_id (type, token_id).
+    columns = ("t.id",) if selection.type is None else ("t.type", "t.id")
+    order = ", ".join(f"{column} {query.direction}" for column in columns)
+    where = _type("t.type", selection)
+    first = f"""
+        select * from (select token_id as id, * from token) t {where.sql} order by {order} limit {most:d}
+    """
+    page = _page(_Source(f"from ({first}) t", where.values, columns), selection, query)
+    # Statistics of PostgreSQL, which may be old.
+    statement = f"""
+        select page.*, (select reltuples::bigint from pg_class where oid = 'token'::regclass)
+        from ({page.sql}) page order by token_id {query.direction}
+    """
+    rows = fetch(statement, page.values)
+    return [ListedToken(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
 
 def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> list[ListedToken] | None:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from mirror.values import entity_id
 from tests.build import SECOND, START, insert
+from tests.contract.reads import rows_read
 
 ACCOUNTS = "/api/v1/accounts"
 ED25519 = "0aa8e21064c61eab86e2a9c164565b4e7a9a4146106e0a6cd03a8c395a110e92"
@@ -408,3 +409,23 @@ def test_paging_gives_every_account_once(api, build, numbers, limit, order):
         transaction.set_rollback(True)
     expected = sorted(accounts, reverse=order == "desc")
     assert [row["account"] for row in rows] == [entity_id.text(number) for number in expected]
+
+
+@pytest.mark.parametrize(("order", "first"), [("asc", 1000), ("desc", 10_000)])
+def test_contracts_behind_a_full_page_of_accounts_are_not_read(api, monkeypatch, order, first):
+    """Poor accounts come first in either order; then rich contracts."""
+    monkeypatch.setattr("mirror.db.few.MOST", 100)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into entity (id, num, realm, shard, type, balance, timestamp_range) "
+            "select %s + n, %s + n, 0, 0, 'ACCOUNT'::entity_type, 1, '[1,)'::int8range "
+            "from generate_series(1, 2000) n "
+            "union all select 5000 + n, 5000 + n, 0, 0, 'CONTRACT', 1000, '[1,)' "
+            "from generate_series(1, 2000) n",
+            (first, first),
+        )
+        cursor.execute("analyze entity")
+    before = rows_read()
+    answer = api.get(f"{ACCOUNTS}?account.balance=lt:10&order={order}")
+    assert len(ids(answer)) == 25
+    assert rows_read() - before < 500

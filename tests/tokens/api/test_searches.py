@@ -281,6 +281,7 @@ def held(data):
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_tokens_by_name(data, settings_of, monkeypatch, name, kind, order):
     monkeypatch.setattr("tokens.queries.tokens._SEARCHED_FIRST", 10)
+    monkeypatch.setattr("tokens.queries.tokens._SEARCHED_MOST", 100)
     pattern = re.compile(name.replace("_", ".").replace("%", ".*"), re.IGNORECASE)
     parameters = [f"name={name.replace('%', '%25').replace(' ', '%20')}", *([f"type={kind}"] if kind else [])]
     expected = [token.id for token, type, text in data.tokens if pattern.search(text) and kind in ("", type)]

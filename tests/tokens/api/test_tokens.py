@@ -1,6 +1,8 @@
 import pytest
+from django.db import connection
 
 from tests.api import assert_answer
+from tests.contract.reads import rows_read
 
 TOKENS = "/api/v1/tokens"
 KEY = "ab" * 32
@@ -151,6 +153,37 @@ def test_a_name_that_few_tokens_have_is_found_behind_many_others(api, build, mon
     assert found(api.get(f"{TOKENS}?name=coral&limit=2&order=desc")) == [18, 15]
     assert found(api.get(f"{TOKENS}?name=ember&limit=1")) == [11]
     assert len(api.get(f"{TOKENS}?name=coral").statements) == 2
+
+
+@pytest.mark.parametrize("kind", ["", "type=non_fungible_unique&"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_name_that_one_token_in_twenty_has_is_found_among_the_first(
+    api, many_tokens, monkeypatch, order, kind
+):
+    monkeypatch.setattr("tokens.queries.tokens._SEARCHED_FIRST", 100)
+    monkeypatch.setattr("tokens.queries.tokens._SEARCHED_MOST", 1000)
+    before = rows_read()
+    answer = api.get(f"{TOKENS}?{kind}name=coral&order={order}&limit=20")
+    assert len(found(answer)) == 20
+    assert rows_read() - before < 900
+
+
+@pytest.fixture
+def many_tokens(db):
+    """One token in twenty has the name, one in two is non-fungible."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into entity (id, num, realm, shard, type, timestamp_range) "
+            "select n, n, 0, 0, 'TOKEN', '[1,)' from generate_series(2000, 21999) n"
+        )
+        cursor.execute(
+            "insert into token (token_id, type, name, symbol, created_timestamp, decimals, initial_supply, "
+            "max_supply, supply_type, treasury_account_id, pause_status, freeze_status, kyc_status, "
+            "timestamp_range) select n, (case when n % 2 = 0 then 'NON_FUNGIBLE_UNIQUE' else "
+            "'FUNGIBLE_COMMON' end)::token_type, case when n % 40 in (0, 1) then 'Coral ' else 'Other ' end "
+            "|| n, 'S', 1, 0, 0, 0, 'INFINITE', 2, 'PAUSED', 0, 0, '[1,)' from generate_series(2000, 21999) n"
+        )
+        cursor.execute("analyze entity, token")
 
 
 @pytest.mark.usefixtures("five")
