@@ -16,7 +16,7 @@ from mirror import config
 from mirror.db import outage
 from web3sim.calls.estimate import Search, least_gas
 from web3sim.calls.evm_version import evm_version
-from web3sim.calls.gas_price import gas_price
+from web3sim.calls.gas_price import prices
 from web3sim.engine import registry
 from web3sim.engine.gas import intrinsic_gas
 from web3sim.engine.interface import (
@@ -175,7 +175,8 @@ class _Simulation:
             state.begin(call.to, others)
         payer = _payer(call, state, reader)
         self._sender = payer.address
-        self._price = gas_price(selected)
+        the_prices = prices(selected)
+        self._price = the_prices.gas
         self._version = evm_version(selected)
         if call.gas < intrinsic_gas(call.data, creates=self._creates, version=self._version):
             raise _Refused(_INSUFFICIENT_GAS)
@@ -184,7 +185,7 @@ class _Simulation:
         if call.value > payer.balance:
             least: int = config.value("web3.evm.minimumAccountBalance")
             self._state = _Funded(reader, payer.address, max(least, call.value))
-        self._system = NetworkContracts(state)
+        self._system = NetworkContracts(state, the_prices)
         self._new_address = state.next_contract_address() if self._creates else None
 
     def run(self, gas: int) -> CallResult:

@@ -17,7 +17,8 @@ def chain_id() -> int:
     known = _CHAIN_IDS.get(config.value("web3.evm.network"))
     if known is not None:
         return known
-    return caches().system_files.get_or_put("chain id", _read)
+    kept: int = caches().system_files.get_or_put("chain id", _read)
+    return kept
 
 
 def _read() -> int:

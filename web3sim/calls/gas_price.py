@@ -1,4 +1,4 @@
-"""The price of a unit of gas.
+"""The price of a unit of gas, and the exchange rate.
 
 Source: the fee schedule 0.0.111 and the exchange rate 0.0.112 that are in force at the beginning of the hour.
 A version that can't be decoded is passed over.
@@ -6,7 +6,6 @@ A version that can't be decoded is passed over.
 
 from ledger.queries import system_files
 from ledger.queries.fee_schedules import (
-    SCHEDULE_UNITS_PER_TINYCENT,
     gas_of_schedule,
     rate_in_force,
     schedule_in_force,
@@ -16,33 +15,30 @@ from mirror.config import clock
 from mirror.db.bounds import Bounds
 from mirror.values.hapi import CurrentAndNextFeeSchedule, ExchangeRateSet
 from mirror.values.timestamp import NANOS_PER_SECOND
+from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.cache import caches
 
 _SECONDS_PER_HOUR = 3600
 
-# Where the files are missing: 852 tinycents, at 12 cents for an hbar. A schedule counts in thousandths of a
-# tinycent.
-_PRICE_WITHOUT_SCHEDULE = 852_000
-_CENTS, _HBARS = 12, 1
-
 _ATTEMPTS = "web3.evm.maxFileAttempts"
 
 
-def gas_price(selected: SelectedBlock) -> int:
-    """Return the tinybars per unit of gas now, at least one, whatever the block. Errors: psycopg.Error.
+def prices(selected: SelectedBlock) -> Prices:
+    """Return the prices now, whatever the block. Errors: psycopg.Error.
 
-    For calls on the current state it is computed anew for each block: a new rate counts from its block on.
+    For calls on the current state they are read anew for each block: a new rate counts from its block on.
     """
     hour = _hour(clock.now_ns())
     number = selected.block.number if selected.state_time is None else None
-    key = ("gas price", hour, number)
-    return caches().system_files.get_or_put(key, lambda: _price(Bounds(), hour))
+    key = ("prices", hour, number)
+    kept: Prices = caches().system_files.get_or_put(key, lambda: _prices(Bounds(), hour))
+    return kept
 
 
-def gas_price_at(time: int) -> int:
-    """Return the tinybars per unit of gas at a time (ns) in the past, at least one. Errors: psycopg.Error."""
-    return _price(Bounds(upper=time), _hour(time))
+def prices_at(time: int) -> Prices:
+    """Return the prices at a time (ns) in the past. Errors: psycopg.Error."""
+    return _prices(Bounds(upper=time), _hour(time))
 
 
 def _hour(time: int) -> int:
@@ -51,9 +47,8 @@ def _hour(time: int) -> int:
     return seconds - seconds % _SECONDS_PER_HOUR
 
 
-def _price(times: Bounds, seconds: int) -> int:
-    cents, hbars = _rate(times, seconds)
-    return max(_scheduled(times, seconds) * hbars // (cents * SCHEDULE_UNITS_PER_TINYCENT), 1)
+def _prices(times: Bounds, seconds: int) -> Prices:
+    return Prices(_scheduled(times, seconds), *_rate(times, seconds))
 
 
 def _scheduled(times: Bounds, seconds: int) -> int:
@@ -65,7 +60,7 @@ def _scheduled(times: Bounds, seconds: int) -> int:
         attempts=config.value(_ATTEMPTS),
     )
     price = None if version is None else gas_of_schedule(schedule_in_force(version[0], seconds))
-    return _PRICE_WITHOUT_SCHEDULE if price is None else price
+    return WITHOUT_FILES.scheduled if price is None else price
 
 
 def _rate(times: Bounds, seconds: int) -> tuple[int, int]:
@@ -74,4 +69,8 @@ def _rate(times: Bounds, seconds: int) -> tuple[int, int]:
         system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString, attempts=config.value(_ATTEMPTS)
     )
     rate = None if version is None else rate_in_force(version[0], seconds)
-    return (rate.centEquiv, rate.hbarEquiv) if rate is not None and rate.centEquiv > 0 else (_CENTS, _HBARS)
+    return (
+        (rate.centEquiv, rate.hbarEquiv)
+        if rate is not None and rate.centEquiv > 0
+        else (WITHOUT_FILES.cents, WITHOUT_FILES.hbars)
+    )

@@ -5,7 +5,7 @@ is warm (EIP-2929), transient storage (EIP-1153). Each write notes what was ther
 checkpoint undoes the notes made since. A checkpoint costs nothing, a revert only what was written.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from eth.abc import AccountDatabaseAPI, MetaWitnessAPI
@@ -37,6 +37,9 @@ class Accounts(AccountDatabaseAPI):
         self._wiped: dict[Address, bool] = {}
         self._written: dict[tuple[Address, int], bool] = {}
         self._transient: dict[tuple[Address, int], bytes] = {}
+        # What system contracts have made, and whatever else they have changed.
+        self._added: dict[Address, AccountRecord] = {}
+        self._rows: dict[Hashable, Any] = {}
         self._warm_addresses: dict[Address, bool] = {}
         self._warm_slots: dict[tuple[Address, int], bool] = {}
         self._code_hashes: dict[bytes, bytes] = {}
@@ -50,6 +53,10 @@ class Accounts(AccountDatabaseAPI):
             return self._records[address]
         except KeyError:
             return self._load(address)
+
+    def present(self, address: Address) -> AccountRecord | None:
+        """Return what a system contract has put at an address, else the account as it was before the call."""
+        return self._added.get(address) or self.before(address)
 
     def block_hash(self, number: int) -> bytes:
         if number not in self._block_hashes:
@@ -102,6 +109,29 @@ class Accounts(AccountDatabaseAPI):
 
     def commit(self, checkpoint: JournalDBCheckpoint) -> None:
         """Nothing: what is not discarded stays."""
+
+    # WHAT SYSTEM CONTRACTS CHANGE
+
+    def add_account(self, address: Address, record: AccountRecord) -> None:
+        self._know(address)
+        self._set(self._added, address, record)
+        self._set(self._codes, address, record.code)
+        self._bring_about(address)
+
+    def row(self, key: Hashable, default: Any = None) -> Any:
+        return self._rows.get(key, default)
+
+    def put_row(self, key: Hashable, row: Any) -> None:
+        self._set(self._rows, key, row)
+
+    def rows(self) -> Mapping[Hashable, Any]:
+        return self._rows
+
+    def checkpoint(self) -> int:
+        return len(self._undo)
+
+    def go_back(self, checkpoint: int) -> None:
+        self.discard(JournalDBCheckpoint(checkpoint))
 
     # STORAGE
 

@@ -61,6 +61,8 @@ class EngineComputation(CancunComputation):
     state: EngineState
     # Only while there is a tracer.
     sampler: Sampler
+    # The frame that opened this one; None for the outermost.
+    parent: "EngineComputation | None" = None
 
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
@@ -91,6 +93,7 @@ class EngineComputation(CancunComputation):
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
         computation = cls(state, message, transaction_context)
+        computation.parent = parent_computation  # type: ignore[assignment]
         computation.state.check_deadline()
         with computation:
             if message.is_create:

@@ -4,10 +4,10 @@ An `Engine` runs one message on a state that it reads through a `StateReader` an
 tinybars where Ethereum has wei; addresses are 20 bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from web3sim.engine.versions import LATEST, EvmVersion
 
@@ -158,9 +158,44 @@ class CallResult:
 # SYSTEM CONTRACTS
 
 
+class Journal(Protocol):
+    """What a call has changed so far. A frame that reverts, or a checkpoint, takes back what came since."""
+
+    def before(self, address: Address) -> AccountRecord | None:
+        """Return what lived at an address before the call."""
+
+    def present(self, address: Address) -> AccountRecord | None:
+        """Return the same, or what a system contract has put there since."""
+
+    def account_exists(self, address: Address) -> bool: ...
+
+    def get_balance(self, address: Address) -> int: ...
+
+    def set_balance(self, address: Address, balance: int) -> None: ...
+
+    def add_account(self, address: Address, record: AccountRecord) -> None:
+        """Have something live at an address where nothing does."""
+
+    def row(self, key: Hashable, default: Any = None) -> Any:
+        """Return what was put under a key, or the default."""
+
+    def put_row(self, key: Hashable, row: Any) -> None: ...
+
+    def rows(self) -> Mapping[Hashable, Any]:
+        """Return all that was put and not taken back."""
+
+    def checkpoint(self) -> int: ...
+
+    def go_back(self, checkpoint: int) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SystemCall:
-    """A call that reached a system contract; in a delegate call `recipient` is the token or account."""
+    """A call that reached a system contract; in a delegate call `recipient` is the token or account.
+
+    `sender` called the system contract or, if there is one between, the proxy code at `recipient`;
+    `sender_is_delegated` says that it ran the code of another contract. `origin` pays the whole call.
+    """
 
     address: Address
     recipient: Address
@@ -170,6 +205,8 @@ class SystemCall:
     gas: int
     static: bool
     depth: int
+    origin: Address = bytes(20)
+    sender_is_delegated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +230,10 @@ class SystemContracts(Protocol):
     def account_code(self, address: Address, data: bytes) -> bytes:
         """The proxy code that runs when an account without code is called with `data`; empty for none."""
 
-    def tied_to_tokens(self, address: Address) -> bool:
+    def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
         """Return whether a contract is a token's treasury or holds tokens: then it can't destroy itself."""
 
-    def call(self, call: SystemCall) -> SystemAnswer:
+    def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         """Answer a call. Errors: NotSupported, which ends the whole call."""
 
 

@@ -84,6 +84,10 @@ class EngineState(CancunState):
         """The account as it was before the call."""
         return self.accounts.before(address)
 
+    def present(self, address: Address) -> AccountRecord | None:
+        """What a system contract has put at an address, else the account as it was before the call."""
+        return self.accounts.present(address)
+
     def get_ancestor_hash(self, block_number: int) -> Hash32:
         if not self.block_number - _BLOCK_HASH_WINDOW <= block_number < self.block_number:
             return Hash32(b"")

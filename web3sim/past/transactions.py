@@ -16,7 +16,7 @@ from mirror.values.ethereum import created_address
 from mirror.values.result_codes import NAMES
 from mirror.values.transaction_types import NUMBERS
 from web3sim.calls.evm_version import evm_version
-from web3sim.calls.gas_price import gas_price_at
+from web3sim.calls.gas_price import prices_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
 from web3sim.past.wrapped import Wrapped, wrapped_of
 from web3sim.state import blocks
@@ -179,13 +179,14 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
     selected = SelectedBlock(block, past.consensus_timestamp - 1)
     ledger = LedgerState(selected, reading)
     addresses = _Addresses(past, ledger, reading)
+    known = prices_at(past.consensus_timestamp)
     request = CallRequest(
         sender=addresses.sender,
         to=None if past.creates else addresses.receiver,
         data=_data(past),
         gas=past.gas_limit if past.ethereum is None else past.ethereum.gas_limit,
         value=_value(past),
-        gas_price=gas_price_at(past.consensus_timestamp),
+        gas_price=known.gas,
         new_contract_address=addresses.created if past.creates else None,
         version=evm_version(selected),
         deadline=deadline,
@@ -194,7 +195,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         request,
         selected.environment(request.gas),
         RecordedState(ledger, past, request),
-        NetworkContracts(ledger),
+        NetworkContracts(ledger, known),
         ledger,
     )
 

@@ -81,7 +81,7 @@ class Caches:
     entities: (time, id or address) -> Entity or None. tokens: (time, what, ids) -> what the tables answer.
     blocks: how a block was asked for -> StoredBlock or None. block_hashes: the first of 256 numbers -> the
     hashes of these blocks, one after the other; like code, they never change. system_files: the name of what
-    one of them says -> its number.
+    one of them says -> that.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -110,7 +110,7 @@ class Caches:
             by_access=True,
             clock=clock,
         )
-        self.system_files: ExpiringCache[Hashable, int] = ExpiringCache(
+        self.system_files: ExpiringCache[Hashable, Any] = ExpiringCache(
             config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )
 

@@ -1,6 +1,7 @@
 """The ledger as the EVM sees it: addresses, accounts, code, storage, tokens."""
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from mirror import config
 from mirror.values import entity_id
@@ -11,7 +12,17 @@ from web3sim.state.database import Reading
 from web3sim.state.proxies import proxy_code
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.historical.accounts import HistoricalTables
-from web3sim.state.tables.interface import Entity, Nft, Tables, Token
+from web3sim.state.tables.interface import (
+    AirdropKey,
+    Associations,
+    CustomFees,
+    Entity,
+    Nft,
+    Relationship,
+    Schedule,
+    Tables,
+    Token,
+)
 from web3sim.state.tables.remembered import EntityKey, RememberedTables
 
 # Numbers of the network's own entities; others are above.
@@ -119,12 +130,16 @@ class LedgerState:
         return entity_id.encode(self._shard, self._realm, num)
 
     def next_contract_address(self) -> Address:
-        """The long-zero address of a contract that a call creates: its number is above all that exist."""
+        """The long-zero address of a contract that a call creates."""
+        return entity_id.long_zero(self.next_num)
+
+    @cached_property
+    def next_num(self) -> int:
+        """The number of the first entity that a call creates: above all that exist."""
         # Index: the primary key (id).
         row = self._reading.fetch_one("select id from entity order by id desc limit 1")
         highest = 0 if row is None else entity_id.decode(row[0])[2]
-        num = max(highest + int(config.value("web3.evm.entityNumBuffer")), _LAST_RESERVED_NUM) + 1
-        return entity_id.long_zero(num)
+        return max(highest + int(config.value("web3.evm.entityNumBuffer")), _LAST_RESERVED_NUM) + 1
 
     def _key(self, address: Address) -> EntityKey:
         num = entity_id.num_of_long_zero(address)
@@ -143,10 +158,40 @@ class LedgerState:
     def total_supply(self, token: Token) -> int:
         return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))
 
-    def token_balance(self, token: Token, account_id: int) -> int:
-        """Return what an account holds, of a unique token the number of serials; 0 without a relationship."""
-        key = ("balance", token.id, account_id)
-        return self._tables.other(key, lambda tables: tables.token_balance(token, account_id))
+    def relationship(self, token: Token, account_id: int) -> Relationship | None:
+        """Return the relationship of an account with a token; None unless it is associated."""
+        key = ("relationship", token.id, account_id)
+        return self._tables.other(key, lambda tables: tables.relationship(token, account_id))
+
+    def associations(self, account_id: int) -> Associations:
+        return self._tables.other(
+            ("associations", account_id), lambda tables: tables.associations(account_id)
+        )
+
+    def newest_serial(self, token_id: int) -> int:
+        """Return the highest serial number that was ever minted; 0 if none was."""
+        return self._tables.other(("newest serial", token_id), lambda tables: tables.newest_serial(token_id))
+
+    def custom_fees(self, token_id: int) -> CustomFees:
+        return self._tables.other(("custom fees", token_id), lambda tables: tables.custom_fees(token_id))
+
+    def hbar_allowance(self, owner: int, spender: int) -> int:
+        """Return what is left of an allowance in tinybars; 0 without one."""
+        key = ("hbar allowance", owner, spender)
+        return self._tables.other(key, lambda tables: tables.hbar_allowance(owner, spender))
+
+    def pending_airdrop(self, key: AirdropKey) -> int | None:
+        """Return the amount of a pending airdrop, 0 for a serial; None if there is none."""
+        return self._tables.other(("airdrop", *key), lambda tables: tables.pending_airdrop(key))
+
+    def schedule(self, schedule_id: int) -> Schedule | None:
+        return self._tables.other(("schedule", schedule_id), lambda tables: tables.schedule(schedule_id))
+
+    def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        """Return the public keys, or their prefixes, that have signed a schedule."""
+        return self._tables.other(
+            ("signatories", schedule_id), lambda tables: tables.signatories(schedule_id)
+        )
 
     def tied_to_tokens(self, account_id: int) -> bool:
         """Return whether an account is a token's treasury, or holds tokens."""

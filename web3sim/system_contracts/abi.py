@@ -1,16 +1,27 @@
-"""Contract ABI, as far as system contracts use it: words, addresses, one dynamic part at the end.
+"""Contract ABI: any types by eth_abi; words, addresses and one dynamic part at the end in a shorter way.
 
 Decoding is strict where a caller could mean something else: unused leading bytes of a value are zero, parts
-lie within the data. What follows the last part is ignored. eth_abi either demands padding too, which callers
-leave out, or cuts short what is not all there; and it takes 10 microseconds where a whole view takes 5.
+lie within the data. What follows the last part is ignored. The shorter way is there because eth_abi takes 10
+microseconds where a whole view takes 5.
 """
 
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
 from eth_abi.abi import encode
+from eth_abi.codec import ABICodec
+from eth_abi.decoding import AddressDecoder
+from eth_abi.exceptions import DecodingError
+from eth_abi.grammar import parse
+from eth_abi.registry import BaseEquals
+from eth_abi.registry import registry as library_registry
 
 WORD = 32
 SELECTOR_LENGTH = 4
 ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ADDRESS_PADDING = bytes(12)
+_ADDRESS_LENGTH = 20
 
 
 class InvalidArguments(ValueError):
@@ -39,6 +50,54 @@ def bytes_at(arguments: bytes, index: int) -> bytes:
     if start + WORD + length > len(arguments):
         raise InvalidArguments(f"argument {index} is longer than the call data")
     return arguments[start + WORD : start + WORD + length]
+
+
+class _BytesOfAddress(AddressDecoder):
+    """An address as its 20 bytes."""
+
+    decoder_fn: Any = staticmethod(bytes)
+
+
+_registry: Any = library_registry.copy()  # type: ignore[no-untyped-call]
+_registry.unregister_decoder("address")
+_is_address = BaseEquals("address")  # type: ignore[no-untyped-call]
+_registry.register_decoder(_is_address, _BytesOfAddress, label="address")
+_codec = ABICodec(_registry)
+
+
+def decoded(types: Sequence[str], arguments: bytes) -> tuple[Any, ...]:
+    """Return arguments of any types, addresses as bytes. Padding at their end may be missing.
+
+    Errors: InvalidArguments.
+    """
+    try:
+        return _codec.decode(types, arguments + bytes(-len(arguments) % WORD))
+    except (DecodingError, OverflowError, UnicodeDecodeError) as error:
+        raise InvalidArguments(str(error)) from None
+
+
+def encoded(types: Sequence[str], values: Sequence[Any]) -> bytes:
+    """Encode values of any types, addresses as bytes."""
+    return encode(types, values)
+
+
+@cache
+def empty(kind: str) -> Any:
+    """Return the value of a type that is zero or has nothing in it."""
+    return _empty(parse(kind))
+
+
+def _empty(kind: Any) -> Any:
+    if kind.is_array:
+        length = kind.arrlist[-1]
+        return [_empty(kind.item_type)] * (length[0] if length else 0)
+    components = getattr(kind, "components", None)
+    if components is not None:
+        return tuple(map(_empty, components))
+    base: str = kind.base
+    if base == "bytes":
+        return bytes(kind.sub or 0)
+    return {"string": "", "bool": False, "address": bytes(_ADDRESS_LENGTH)}.get(base, 0)
 
 
 def word_of(number: int) -> bytes:

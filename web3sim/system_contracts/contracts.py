@@ -1,9 +1,21 @@
 """The network's own contracts as an engine calls them: which function of which, and through which proxy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from web3sim.engine.interface import AccountKind, Address, Halt, NotSupported, SystemAnswer, SystemCall
+from web3sim.engine.interface import (
+    AccountKind,
+    Address,
+    Halt,
+    Journal,
+    NotSupported,
+    SystemAnswer,
+    SystemCall,
+)
+from web3sim.operations.prices import WITHOUT_FILES, Prices
+from web3sim.operations.refusals import Refused
 from web3sim.state.ledger import LedgerState
+from web3sim.state.overlay import Overlay
 from web3sim.state.proxies import (
     ACCOUNT_SERVICE,
     REDIRECT_FOR_ACCOUNT,
@@ -13,8 +25,9 @@ from web3sim.state.proxies import (
     TOKEN_SERVICE,
     proxy_code,
 )
-from web3sim.system_contracts import functions, hts
-from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at
+from web3sim.system_contracts import token_service, unsupported
+from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at, word_of
+from web3sim.system_contracts.functions import Function, Invocation, WrongType
 
 _ADDRESS_LENGTH = 20
 _HALTED = SystemAnswer(halt=Halt.PRECOMPILE)
@@ -22,82 +35,131 @@ _HALTED = SystemAnswer(halt=Halt.PRECOMPILE)
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`."""
+    """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`.
 
-    functions: dict[bytes, str]
+    Of the functions that are not simulated only the signature is known.
+    """
+
+    functions: Mapping[bytes, Function] = field(default_factory=dict)
     redirect: bytes | None = None
     proxied: AccountKind | None = None
-    proxy_functions: dict[bytes, str] = field(default_factory=dict)
+    proxy_functions: Mapping[bytes, Function] = field(default_factory=dict)
+    unsupported: Mapping[bytes, str] = field(default_factory=dict)
+    unsupported_by_proxy: Mapping[bytes, str] = field(default_factory=dict)
 
 
 def _address(number: int) -> Address:
     return number.to_bytes(_ADDRESS_LENGTH, "big")
 
 
-_SERVICES = {
+SERVICES = {
     TOKEN_SERVICE: _Service(
-        functions.TOKEN_SERVICE, REDIRECT_FOR_TOKEN, AccountKind.TOKEN, functions.TOKEN_PROXY
+        token_service.FUNCTIONS,
+        REDIRECT_FOR_TOKEN,
+        AccountKind.TOKEN,
+        token_service.PROXY_FUNCTIONS,
+        unsupported.TOKEN_SERVICE,
+        unsupported.TOKEN_PROXY,
     ),
-    _address(0x168): _Service(functions.EXCHANGE_RATE),
-    _address(0x169): _Service(functions.PRNG),
+    _address(0x168): _Service(unsupported=unsupported.EXCHANGE_RATE),
+    _address(0x169): _Service(unsupported=unsupported.PRNG),
     ACCOUNT_SERVICE: _Service(
-        functions.ACCOUNT_SERVICE, REDIRECT_FOR_ACCOUNT, AccountKind.ACCOUNT, functions.ACCOUNT_PROXY
+        redirect=REDIRECT_FOR_ACCOUNT,
+        proxied=AccountKind.ACCOUNT,
+        unsupported=unsupported.ACCOUNT_SERVICE,
+        unsupported_by_proxy=unsupported.ACCOUNT_PROXY,
     ),
     SCHEDULE_SERVICE: _Service(
-        functions.SCHEDULE_SERVICE, REDIRECT_FOR_SCHEDULE, AccountKind.SCHEDULE, functions.SCHEDULE_PROXY
+        redirect=REDIRECT_FOR_SCHEDULE,
+        proxied=AccountKind.SCHEDULE,
+        unsupported=unsupported.SCHEDULE_SERVICE,
+        unsupported_by_proxy=unsupported.SCHEDULE_PROXY,
     ),
     # The token service with wider numbers, which networks have switched off.
-    _address(0x16C): _Service({}),
+    _address(0x16C): _Service(),
 }
 
 
 class NetworkContracts:
     """The SystemContracts of the engine interface, on one state."""
 
-    def __init__(self, state: LedgerState) -> None:
-        self._state = state
+    def __init__(self, state: LedgerState, prices: Prices = WITHOUT_FILES) -> None:
+        self._state, self._prices = state, prices
 
     def at(self, address: Address) -> bool:
-        return address in _SERVICES
+        return address in SERVICES
 
     def account_code(self, address: Address, data: bytes) -> bytes:
-        is_for_proxy = data[:SELECTOR_LENGTH] in functions.ACCOUNT_PROXY
-        return proxy_code(AccountKind.ACCOUNT, address) if is_for_proxy else b""
+        service, selector = SERVICES[ACCOUNT_SERVICE], data[:SELECTOR_LENGTH]
+        if selector in service.proxy_functions or selector in service.unsupported_by_proxy:
+            return proxy_code(AccountKind.ACCOUNT, address)
+        return b""
 
-    def tied_to_tokens(self, address: Address) -> bool:
-        account = self._state.account_id_at(address)
+    def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
+        account = Overlay(self._state, journal).account_id_at(address)
         return account is not None and self._state.tied_to_tokens(account)
 
-    def call(self, call: SystemCall) -> SystemAnswer:
+    def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
+        service = SERVICES[call.address]
         try:
-            return self._answer(call, _SERVICES[call.address])
-        except (InvalidArguments, hts.WrongType):
+            target, data = _redirected(call, service, journal) or (None, call.data)
+            functions = service.functions if target is None else service.proxy_functions
+            selector = data[:SELECTOR_LENGTH]
+            function = functions.get(selector)
+            if function is None:
+                return _unknown(call, service, selector, through_proxy=target is not None)
+            if function.writes and call.static:
+                return _HALTED
+            ledger = Overlay(self._state, journal)
+            arguments = data[SELECTOR_LENGTH:]
+            return _answer(Invocation(call, ledger, self._prices, arguments, function, target))
+        except (InvalidArguments, WrongType):
             return _HALTED
 
-    def _answer(self, call: SystemCall, service: _Service) -> SystemAnswer:
-        """Errors: InvalidArguments, WrongType, NotSupported."""
-        redirected = self._redirected(call, service)
-        if redirected is None:
-            signature = service.functions.get(call.data[:SELECTOR_LENGTH])
-        else:
-            target, data = redirected
-            signature = service.proxy_functions.get(data[:SELECTOR_LENGTH])
-            if signature in hts.VIEWS:
-                arguments = data[SELECTOR_LENGTH:]
-                return hts.answer_view(self._state, target, signature, arguments, call.static)
-        if signature is None:
-            return _HALTED
-        number = int.from_bytes(call.address, "big")
-        raise NotSupported(f"{signature} of {number:#x} is not simulated yet")
 
-    def _redirected(self, call: SystemCall, service: _Service) -> tuple[Address, bytes] | None:
-        """Return whom a call through a proxy is for, and its own call data. Errors: InvalidArguments."""
-        if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
-            return None
-        arguments = call.data[SELECTOR_LENGTH:]
-        if call.recipient != call.address:
-            caller = self._state.account(call.recipient)
-            if caller is not None and caller.kind is service.proxied:
-                # The proxy packs its address without padding.
-                return call.recipient, arguments[_ADDRESS_LENGTH:]
-        return address_at(arguments, 0), bytes_at(arguments, 1)
+def _redirected(call: SystemCall, service: _Service, journal: Journal) -> tuple[Address, bytes] | None:
+    """Return whom a call through a proxy is for, and its own call data. Errors: InvalidArguments."""
+    if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
+        return None
+    arguments = call.data[SELECTOR_LENGTH:]
+    if call.recipient != call.address:
+        caller = journal.present(call.recipient)
+        if caller is not None and caller.kind is service.proxied:
+            # The proxy packs its address without padding.
+            return call.recipient, arguments[_ADDRESS_LENGTH:]
+    return address_at(arguments, 0), bytes_at(arguments, 1)
+
+
+def _unknown(call: SystemCall, service: _Service, selector: bytes, *, through_proxy: bool) -> SystemAnswer:
+    """Errors: NotSupported."""
+    signatures = service.unsupported_by_proxy if through_proxy else service.unsupported
+    signature = signatures.get(selector)
+    if signature is None:
+        return _HALTED
+    raise NotSupported(f"{signature} of {int.from_bytes(call.address):#x} is not simulated yet")
+
+
+def _answer(invocation: Invocation) -> SystemAnswer:
+    """Errors: InvalidArguments, WrongType, NotSupported."""
+    function, journal = invocation.function, invocation.ledger.journal
+    checkpoint = journal.checkpoint()
+    try:
+        output = function.handler(invocation)
+    except Refused as refused:
+        journal.go_back(checkpoint)
+        return _refusal(invocation, refused)
+    gas = function.gas(invocation) + invocation.more_gas
+    return SystemAnswer(output, gas, logs=tuple(invocation.logs))
+
+
+def _refusal(invocation: Invocation, refused: Refused) -> SystemAnswer:
+    function = invocation.function
+    gas = function.gas(invocation)
+    tells_code = function.tells_code and invocation.target is None
+    if tells_code and not invocation.call.static:
+        return SystemAnswer(function.refusal(refused.number), gas, child_failure=refused.code)
+    as_word = refused.as_word
+    if as_word is None:
+        as_word = function.writes
+    output = word_of(refused.number) if as_word else refused.code.encode()
+    return SystemAnswer(output, gas, reverted=True, child_failure=refused.code)

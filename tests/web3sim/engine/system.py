@@ -1,7 +1,7 @@
 """A stand-in for the system contracts of a network."""
 
 from tests.web3sim.engine.world import RETURN_TOP, code, long_zero
-from web3sim.engine.interface import Address, SystemAnswer, SystemCall
+from web3sim.engine.interface import Address, Journal, SystemAnswer, SystemCall
 
 TOKEN_SERVICE = long_zero(0x167)
 
@@ -21,10 +21,10 @@ class System:
         """Every account has a proxy for one function, which answers 7."""
         return code(7, *RETURN_TOP) if data[:4] == b"\x86\xaf\xf0\x7c" else b""
 
-    def tied_to_tokens(self, address: Address) -> bool:
+    def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
         return address in self.tied
 
-    def call(self, call: SystemCall) -> SystemAnswer:
+    def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         self.calls.append(call)
         if isinstance(self.answer, Exception):
             raise self.answer

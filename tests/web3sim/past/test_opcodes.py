@@ -34,7 +34,7 @@ class Refusing:
     def tied_to_tokens(self, address):
         return False
 
-    def call(self, call):
+    def call(self, call, journal):
         return SystemAnswer(b"no", gas=100, reverted=True)
 
 

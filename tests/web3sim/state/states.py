@@ -1,7 +1,10 @@
 """States for tests, of the rows a test built."""
 
+from typing import cast
+
 from mirror.values import entity_id
-from web3sim.engine.interface import AccountRecord
+from web3sim.engine.accounts import Accounts
+from web3sim.engine.interface import AccountRecord, Journal
 from web3sim.state.blocks import SelectedBlock, StoredBlock
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
@@ -16,6 +19,11 @@ def current() -> LedgerState:
 
 def at(time: int) -> LedgerState:
     return LedgerState(SelectedBlock(SOME_BLOCK, time), Reading())
+
+
+def journal(state: LedgerState) -> Journal:
+    """What a call would change; nothing yet."""
+    return cast(Journal, Accounts(state))
 
 
 def long_zero(num: int) -> bytes:

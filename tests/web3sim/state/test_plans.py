@@ -23,7 +23,7 @@ def read_everything(state: LedgerState) -> None:
     for unique in (False, True):
         token = Token(TOKENS + unique, "", "", 0, unique, ACCOUNTS, 0)
         state.total_supply(token)
-        state.token_balance(token, ACCOUNTS)
+        state.relationship(token, ACCOUNTS)
     state.tied_to_tokens(ACCOUNTS)
     state.token_allowance(TOKENS, ACCOUNTS, ACCOUNTS + 1)
     state.nft(TOKENS, 1)

@@ -109,9 +109,25 @@ class LedgerComputation(EngineComputation):
                 gas=message.gas,
                 static=message.is_static,
                 depth=message.depth,
-            )
+                origin=self.transaction_context.origin,
+                sender_is_delegated=self._is_sender_delegated(),
+            ),
+            self.state.journal,
         )
         self._take(answer)
+
+    def _is_sender_delegated(self) -> bool:
+        """Return whether the frame that called runs code of another contract, proxy code aside."""
+        caller = self.parent
+        proxied = self.state.present(self.msg.storage_address)
+        by_proxy = self.msg.storage_address != self.msg.code_address and (
+            proxied is not None and proxied.kind is not AccountKind.CONTRACT
+        )
+        if caller is not None and by_proxy:
+            caller = caller.parent
+        if caller is None or caller.msg.is_create:
+            return False
+        return bool(caller.msg.storage_address != caller.msg.code_address)
 
     def _take(self, answer: SystemAnswer) -> None:
         if answer.child_failure is not None:
@@ -150,7 +166,7 @@ def _may_delegate(state: LedgerEngineState, message: MessageAPI) -> bool:
     """Return whether a system contract answers: to plain calls, and to delegate calls of proxy code."""
     if message.storage_address == message.code_address:
         return True
-    caller = state.before(message.storage_address)
+    caller = state.present(message.storage_address)
     if caller is None:
         return False
     if caller.kind is not AccountKind.CONTRACT:
@@ -162,7 +178,7 @@ def _with_account_code(state: LedgerEngineState, message: MessageAPI) -> Message
     """The message with the code of an account's proxy, where an account without code is called through it."""
     if message.is_create or message.code or state.system is None:
         return message
-    record = state.before(message.code_address)
+    record = state.present(message.code_address)
     if record is None or record.kind is not AccountKind.ACCOUNT:
         return message
     code = state.system.account_code(message.code_address, message.data_as_bytes)

@@ -15,7 +15,7 @@ from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
 from web3sim.engine.halts import RuleBroken
-from web3sim.engine.interface import Halt, SystemAnswer, SystemCall, SystemContracts
+from web3sim.engine.interface import Halt, Journal, SystemAnswer, SystemCall, SystemContracts
 from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.state import LedgerEngineState, is_system_account, long_zero_number
 from web3sim.engine.precompiles import PRECOMPILES
@@ -50,11 +50,11 @@ class _EarlierSystem:
     def account_code(self, address: Address, data: bytes) -> bytes:
         return b""
 
-    def tied_to_tokens(self, address: Address) -> bool:
-        return self._system.tied_to_tokens(address)
+    def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
+        return self._system.tied_to_tokens(address, journal)
 
-    def call(self, call: SystemCall) -> SystemAnswer:
-        return self._system.call(call)
+    def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
+        return self._system.call(call, journal)
 
 
 class OlderState(LedgerEngineState):

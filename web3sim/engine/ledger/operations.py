@@ -112,7 +112,7 @@ def _why_not_destroyed(
     if beneficiary == address:
         return interface.Halt.SELF_DESTRUCT_TO_SELF
     heir = state.before(beneficiary)
-    if state.system is not None and state.system.tied_to_tokens(address):
+    if state.system is not None and state.system.tied_to_tokens(address, state.journal):
         return interface.Halt.OTHER
     if balance and heir is not None and heir.receiver_signature_required:
         return interface.Halt.INVALID_SIGNATURE

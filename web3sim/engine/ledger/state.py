@@ -1,8 +1,10 @@
 """The state a computation runs on by the rules of a ledger network."""
 
+from typing import cast
+
 from eth_typing import Address, Hash32
 
-from web3sim.engine.interface import AccountKind
+from web3sim.engine.interface import AccountKind, Journal
 from web3sim.engine.state import EngineState
 from web3sim.engine.versions import LATEST, EvmVersion
 
@@ -16,6 +18,11 @@ class LedgerEngineState(EngineState):
 
     version: EvmVersion = LATEST
 
+    @property
+    def journal(self) -> Journal:
+        """What this run has changed, by addresses that the library gives a name of its own."""
+        return cast(Journal, self.accounts)
+
     def get_ancestor_hash(self, block_number: int) -> Hash32:
         """Any block up to the current one, without a window."""
         if block_number > self.block_number or self.block_number == 0:
@@ -24,7 +31,7 @@ class LedgerEngineState(EngineState):
 
     def is_network_owned(self, address: Address) -> bool:
         """Token or schedule: neither holds hbar."""
-        record = self.before(address)
+        record = self.present(address)
         return record is not None and record.kind in (AccountKind.TOKEN, AccountKind.SCHEDULE)
 
 

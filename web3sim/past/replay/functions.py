@@ -2,7 +2,7 @@
 
 from web3sim.engine.interface import CallRequest
 from web3sim.system_contracts.abi import SELECTOR_LENGTH
-from web3sim.system_contracts.functions import selector_of
+from web3sim.system_contracts.signatures import selector_of
 
 _COMMON = {
     selector_of(signature): signature

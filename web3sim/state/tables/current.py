@@ -4,11 +4,27 @@ from collections.abc import Mapping, Sequence
 
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
-from web3sim.state.tables.interface import Entities, Entity, Nft, SlotKey, Token, entities_of, token_of
+from web3sim.state.tables.interface import (
+    ENTITY_COLUMNS,
+    TOKEN_COLUMNS,
+    TOKEN_ENTITY_COLUMNS,
+    TOKEN_SELECTION,
+    AirdropKey,
+    Associations,
+    CustomFees,
+    Entities,
+    Entity,
+    Nft,
+    Relationship,
+    Schedule,
+    SlotKey,
+    Token,
+    custom_fees_of,
+    entities_of,
+    token_of,
+)
 
 SLOT_LENGTH = 32
-
-_ENTITY = "id, type::text, evm_address, alias, balance, ethereum_nonce, receiver_sig_required"
 
 
 class CurrentTables:
@@ -24,7 +40,7 @@ class CurrentTables:
         # may have come where another was deleted.
         rows = self._reading.fetch(
             f"""
-            select wanted.address, wanted.asked, {_ENTITY}
+            select wanted.address, wanted.asked, {ENTITY_COLUMNS}
             from (
                 select address, null::bigint asked from unnest(%s::bytea[]) address
                 union all
@@ -64,25 +80,98 @@ class CurrentTables:
         # Indexes: the primary keys (token_id) and (id).
         return token_of(
             self._reading.fetch_one(
-                """
-                select token_id, name, symbol, decimals, t.type::text, treasury_account_id, total_supply
-                from token t join entity e on e.id = t.token_id
-                where t.token_id = %s and e.type = 'TOKEN' and e.deleted is not true
+                f"""
+                select {TOKEN_SELECTION}
+                from (select {TOKEN_COLUMNS} from token where token_id = %(token)s) token
+                    cross join (select {TOKEN_ENTITY_COLUMNS} from entity where id = %(token)s) entity
+                where entity.type = 'TOKEN' and entity.deleted is not true
                 """,
-                (token_id,),
+                {"token": token_id},
             )
         )
 
     def total_supply(self, token: Token) -> int:
         return token.total_supply
 
-    def token_balance(self, token: Token, account_id: int) -> int:
+    def relationship(self, token: Token, account_id: int) -> Relationship | None:
         # Index: the primary key (account_id, token_id).
         row = self._reading.fetch_one(
-            "select balance from token_account where account_id = %s and token_id = %s and associated",
+            """
+            select account_id, token_id, balance, freeze_status, kyc_status,
+                coalesce(automatic_association, false)
+            from token_account where account_id = %s and token_id = %s and associated
+            """,
             (account_id, token.id),
         )
+        return None if row is None else Relationship(*row)
+
+    def associations(self, account_id: int) -> Associations:
+        # Index: the primary key (account_id, token_id).
+        row = self._reading.fetch_one(
+            """
+            select count(*), count(*) filter (where automatic_association),
+                count(*) filter (where balance > 0)
+            from token_account where account_id = %s and associated
+            """,
+            (account_id,),
+        )
+        return Associations(*row) if row is not None else Associations(0, 0, 0)
+
+    def newest_serial(self, token_id: int) -> int:
+        # Index: the primary key (token_id, serial_number).
+        row = self._reading.fetch_one(
+            "select serial_number from nft where token_id = %s order by serial_number desc limit 1",
+            (token_id,),
+        )
         return 0 if row is None else int(row[0])
+
+    def custom_fees(self, token_id: int) -> CustomFees:
+        # Index: the primary key (entity_id).
+        return custom_fees_of(
+            self._reading.fetch_one(
+                "select fixed_fees, fractional_fees, royalty_fees from custom_fee where entity_id = %s",
+                (token_id,),
+            )
+        )
+
+    def hbar_allowance(self, owner: int, spender: int) -> int:
+        # Index: the primary key (owner, spender).
+        row = self._reading.fetch_one(
+            "select amount from crypto_allowance where owner = %s and spender = %s", (owner, spender)
+        )
+        return 0 if row is None else int(row[0])
+
+    def pending_airdrop(self, key: AirdropKey) -> int | None:
+        # Index: token_airdrop__sender_id (sender_account_id, receiver_account_id, token_id, serial_number).
+        row = self._reading.fetch_one(
+            """
+            select coalesce(amount, 0) from token_airdrop
+            where sender_account_id = %s and receiver_account_id = %s and token_id = %s
+                and serial_number = %s and state = 'PENDING'
+            """,
+            key,
+        )
+        return None if row is None else int(row[0])
+
+    def schedule(self, schedule_id: int) -> Schedule | None:
+        # Indexes: the primary keys (schedule_id) and (id).
+        row = self._reading.fetch_one(
+            """
+            select schedule_id, creator_account_id, s.payer_account_id, transaction_body, executed_timestamp,
+                expiration_time, wait_for_expiry, s.consensus_timestamp, e.key, e.memo
+            from schedule s join entity e on e.id = s.schedule_id
+            where schedule_id = %s and e.deleted is not true
+            """,
+            (schedule_id,),
+        )
+        return None if row is None else Schedule(*row)
+
+    def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        # Index: transaction_signature__entity_id (entity_id, consensus_timestamp).
+        rows = self._reading.fetch(
+            "select public_key_prefix from transaction_signature where entity_id = %s", (schedule_id,)
+        )
+        return frozenset(prefix for (prefix,) in rows)
 
     def tied_to_tokens(self, account_id: int) -> bool:
         # Indexes: the primary keys of token_account (account_id, token_id), token (token_id), entity (id). A
@@ -113,7 +202,7 @@ class CurrentTables:
         # Index: the primary key (token_id, serial_number).
         row = self._reading.fetch_one(
             """
-            select account_id, spender, coalesce(metadata, '') from nft
+            select account_id, spender, coalesce(metadata, ''), created_timestamp, delegating_spender from nft
             where token_id = %s and serial_number = %s and deleted is not true
             """,
             (token_id, serial_number),

@@ -5,7 +5,7 @@ The modules beside this one read the tables; `web3sim.state.ledger` turns the ro
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mirror.db.sql import Row
 from mirror.values import entity_id
@@ -19,7 +19,10 @@ SlotKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A row of entity that is not deleted. `type` is as in the table; the balance in tinybars."""
+    """A row of entity that is not deleted. `type` is as in the table; the balance in tinybars.
+
+    `key` is serialized; the period is in seconds, the timestamps are in ns.
+    """
 
     id: int
     type: str
@@ -28,6 +31,13 @@ class Entity:
     balance: int = 0
     nonce: int = 0
     receiver_signature_required: bool = False
+    key: bytes | None = None
+    memo: str = ""
+    max_automatic_associations: int = 0
+    auto_renew_account_id: int | None = None
+    auto_renew_period: int | None = None
+    expiration_timestamp: int | None = None
+    created_timestamp: int | None = None
 
     @property
     def own_address(self) -> Address | None:
@@ -45,7 +55,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token whose entity is not deleted; the supply only if it is the current one."""
+    """A row of token whose entity is not deleted; the supply only if it is the current one.
+
+    Keys are serialized. `freeze_status` is that of new relationships: 0 without a key, 1 frozen, 2 not;
+    `kyc_status`: 0 without a key, 1 granted, 2 not.
+    """
 
     id: int
     name: str
@@ -54,6 +68,50 @@ class Token:
     unique: bool
     treasury_account_id: int
     total_supply: int
+    max_supply: int = 0
+    finite: bool = False
+    freeze_default: bool = False
+    freeze_status: int = 0
+    kyc_status: int = 0
+    pause_status: str = "NOT_APPLICABLE"
+    kyc_key: bytes | None = None
+    freeze_key: bytes | None = None
+    wipe_key: bytes | None = None
+    supply_key: bytes | None = None
+    fee_schedule_key: bytes | None = None
+    pause_key: bytes | None = None
+    metadata_key: bytes | None = None
+    metadata: bytes = b""
+    created_timestamp: int = 0
+    # Of its entity.
+    admin_key: bytes | None = None
+    memo: str = ""
+    auto_renew_account_id: int | None = None
+    auto_renew_period: int | None = None
+    expiration_timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """A row of token_account that is associated.
+
+    `balance` of a unique token is the number of serials. The statuses are as in Token; None is the token's.
+    """
+
+    account_id: int
+    token_id: int
+    balance: int = 0
+    freeze_status: int | None = None
+    kyc_status: int | None = None
+    automatic: bool = False
+
+
+class Associations(NamedTuple):
+    """The number of tokens an account is associated with, of them automatically, and has some of."""
+
+    all: int
+    automatic: int
+    positive: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +121,42 @@ class Nft:
     account_id: int | None
     spender: int | None
     metadata: bytes
+    created_timestamp: int = 0
+    delegating_spender: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CustomFees:
+    """A row of custom_fee, each fee as in its JSON."""
+
+    fixed: tuple[Mapping[str, Any], ...] = ()
+    fractional: tuple[Mapping[str, Any], ...] = ()
+    royalty: tuple[Mapping[str, Any], ...] = ()
+
+
+class AirdropKey(NamedTuple):
+    """`serial_number` is 0 for a fungible token."""
+
+    sender: int
+    receiver: int
+    token_id: int
+    serial_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A row of schedule whose entity is not deleted. Times are in ns; the admin key is serialized."""
+
+    id: int
+    creator_account_id: int
+    payer_account_id: int
+    transaction_body: bytes
+    executed_timestamp: int | None
+    expiration_time: int | None
+    wait_for_expiry: bool
+    consensus_timestamp: int
+    admin_key: bytes | None
+    memo: str
 
 
 class Entities(NamedTuple):
@@ -90,8 +184,26 @@ class Tables(Protocol):
 
     def total_supply(self, token: Token) -> int: ...
 
-    def token_balance(self, token: Token, account_id: int) -> int:
-        """Return what a relationship holds, for a unique token the number of serials; 0 without one."""
+    def relationship(self, token: Token, account_id: int) -> Relationship | None:
+        """Return the relationship of an account with a token; None unless it is associated."""
+
+    def associations(self, account_id: int) -> Associations: ...
+
+    def newest_serial(self, token_id: int) -> int:
+        """Return the highest serial number that was ever minted; 0 if none was."""
+
+    def custom_fees(self, token_id: int) -> CustomFees: ...
+
+    def hbar_allowance(self, owner: int, spender: int) -> int:
+        """Return what is left of an allowance in tinybars; 0 without one."""
+
+    def pending_airdrop(self, key: AirdropKey) -> int | None:
+        """Return the amount of a pending airdrop, 0 for a serial; None if there is none."""
+
+    def schedule(self, schedule_id: int) -> Schedule | None: ...
+
+    def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        """Return the public keys, or their prefixes, that have signed a schedule."""
 
     def tied_to_tokens(self, account_id: int) -> bool:
         """Return whether an account is the treasury of a token that is not deleted, or holds tokens."""
@@ -104,14 +216,38 @@ class Tables(Protocol):
     def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool: ...
 
 
+#: The columns of an entity, of the table or a version of it.
+ENTITY_COLUMNS = (
+    "id, type::text as type, evm_address, alias, balance, ethereum_nonce, receiver_sig_required, key, memo, "
+    "max_automatic_token_associations, auto_renew_account_id, auto_renew_period, expiration_timestamp, "
+    "created_timestamp"
+)
+#: The columns of a token, of the table or a version of it, and those of its entity.
+TOKEN_COLUMNS = (
+    "token_id, name, symbol, decimals, type::text as kind, treasury_account_id, total_supply, max_supply, "
+    "supply_type::text as supply_type, freeze_default, freeze_status, kyc_status, "
+    "pause_status::text as pause_status, kyc_key, freeze_key, wipe_key, supply_key, fee_schedule_key, "
+    "pause_key, metadata_key, metadata, created_timestamp"
+)
+TOKEN_ENTITY_COLUMNS = (
+    "id, type::text as type, deleted, key, memo, auto_renew_account_id, auto_renew_period, "
+    "expiration_timestamp"
+)
+#: Both, from a query of each.
+TOKEN_SELECTION = (
+    "token_id, name, symbol, decimals, kind, treasury_account_id, total_supply, max_supply, supply_type, "
+    "freeze_default, freeze_status, kyc_status, pause_status, kyc_key, freeze_key, wipe_key, supply_key, "
+    "fee_schedule_key, pause_key, metadata_key, metadata, created_timestamp, key, memo, "
+    "auto_renew_account_id, auto_renew_period, expiration_timestamp"
+)
+
+
 def entities_of(rows: Iterable[Row]) -> Entities:
     """From rows of the address and the id asked for, then the columns of Entity in order."""
     by_address: dict[Address, Entity] = {}
     by_id: dict[int, Entity] = {}
-    for address, asked_id, found_id, kind, evm_address, alias, balance, nonce, receiver_signature in rows:
-        # Of an account older than what is stored, more may be known to have gone than to have come.
-        held = max(balance or 0, 0)
-        entity = Entity(found_id, kind, evm_address, alias, held, nonce or 0, bool(receiver_signature))
+    for address, asked_id, *columns in rows:
+        entity = _entity_of(columns)
         if address is None:
             by_id[asked_id] = entity
         else:
@@ -119,9 +255,30 @@ def entities_of(rows: Iterable[Row]) -> Entities:
     return Entities(by_address, by_id)
 
 
+def _entity_of(columns: Sequence[Any]) -> Entity:
+    found_id, kind, evm_address, alias, balance, nonce, receiver_signature, key, memo, most, *others = columns
+    # Of an account older than what is stored, more may be known to have gone than to have come.
+    held = max(balance or 0, 0)
+    return Entity(
+        found_id, kind, evm_address, alias, held, nonce or 0, bool(receiver_signature), key, memo, most or 0,
+        *others,
+    )  # fmt: skip
+
+
 def token_of(row: Row | None) -> Token | None:
-    """From the columns of Token in order, the type as text."""
+    """From the columns of TOKEN_SELECTION."""
     if row is None:
         return None
-    token_id, name, symbol, decimals, kind, treasury, supply = row
-    return Token(token_id, name, symbol, decimals, kind == "NON_FUNGIBLE_UNIQUE", treasury, supply)
+    token_id, name, symbol, decimals, kind, treasury, supply, max_supply, supply_type, *others = row
+    *keys, metadata, created, admin_key, memo, auto_renew_id, auto_renew_period, expiration = others
+    columns: list[Any] = [
+        *(token_id, name, symbol, decimals, kind == "NON_FUNGIBLE_UNIQUE", treasury, supply, max_supply),
+        *(supply_type == "FINITE", *keys, metadata or b"", created, admin_key, memo),
+        *(auto_renew_id, auto_renew_period, expiration),
+    ]
+    return Token(*columns)
+
+
+def custom_fees_of(row: Row | None) -> CustomFees:
+    """From the columns fixed_fees, fractional_fees and royalty_fees."""
+    return CustomFees(*(tuple(fees or ()) for fees in row)) if row is not None else CustomFees()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mirror.db.sql import MAX_INT64
 from tests.build import START, insert, time_range
 from tests.web3sim.state.states import at, current, long_zero, token
 from web3sim.state.tables.interface import Nft, Token
@@ -50,8 +51,8 @@ def test_a_token_is_as_it_is_or_was(build):
     build.token(
         TOKEN, since=START, until=START + 10, table="token_history", name="Old", symbol="O", decimals=3
     )
-    old = Token(TOKEN, "Old", "O", 3, unique=False, treasury_account_id=TREASURY, total_supply=0)
-    new = Token(TOKEN, "New", "N", 2, unique=False, treasury_account_id=TREASURY, total_supply=9)
+    old = Token(TOKEN, "Old", "O", 3, False, TREASURY, 0, MAX_INT64, created_timestamp=START)
+    new = Token(TOKEN, "New", "N", 2, False, TREASURY, 9, MAX_INT64, created_timestamp=START + 10)
     assert [at(START + after).token(TOKEN) for after in (-1, 0, 9, 10)] == [None, old, old, new]
     assert current().token(TOKEN) == new
     assert current().token_at(long_zero(TOKEN)) == new
@@ -128,7 +129,8 @@ def test_the_supply_of_a_unique_token_is_its_serials_of_that_time(build):
 
 
 def held(state, account=OWNER):
-    return state.token_balance(token(state, TOKEN), account)
+    relationship = state.relationship(token(state, TOKEN), account)
+    return 0 if relationship is None else relationship.balance
 
 
 def test_a_balance_is_that_of_the_relationship(build):
@@ -276,7 +278,7 @@ def test_an_nft_is_as_it_is_or_was(build):
     build.nft(TOKEN, 1, account=OWNER, since=START, until=START + 5, table="nft_history", spender=SPENDER)
     build.nft(TOKEN, 1, account=OTHER, since=START + 5, until=START + 9, table="nft_history", metadata=None)
     build.nft(TOKEN, 1, account=None, since=START + 9, deleted=True)
-    first, second = Nft(OWNER, SPENDER, b"metadata"), Nft(OTHER, None, b"")
+    first, second = Nft(OWNER, SPENDER, b"metadata", START), Nft(OTHER, None, b"", START + 5)
     assert [at(START + after).nft(TOKEN, 1) for after in (-1, 0, 4, 5, 8, 9)] == [
         *(None, first, first, second, second, None)
     ]
@@ -285,5 +287,5 @@ def test_an_nft_is_as_it_is_or_was(build):
 
 def test_an_nft_that_exists_now(build):
     build.nft(TOKEN, 1, account=OWNER, spender=SPENDER)
-    assert current().nft(TOKEN, 1) == at(START).nft(TOKEN, 1) == Nft(OWNER, SPENDER, b"metadata")
+    assert current().nft(TOKEN, 1) == at(START).nft(TOKEN, 1) == Nft(OWNER, SPENDER, b"metadata", START)
     assert current().nft(TOKEN, 2) is None

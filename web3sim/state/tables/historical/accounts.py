@@ -7,7 +7,7 @@ from mirror.values.ethereum import created_address
 from web3sim.engine.interface import Address
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.historical.tokens import HistoricalTokens, newest
-from web3sim.state.tables.interface import Entities, Entity, SlotKey, entities_of
+from web3sim.state.tables.interface import ENTITY_COLUMNS, Entities, Entity, SlotKey, entities_of
 
 # A contract's own.
 _FIRST_NONCE = 1
@@ -27,12 +27,7 @@ class HistoricalTables(HistoricalTokens):
             for table in ("entity", "entity_history")
             for column in ("evm_address", "alias")
         )
-        version = newest(
-            "entity",
-            "id, type::text as type, evm_address, alias, ethereum_nonce, receiver_sig_required, "
-            "created_timestamp, deleted",
-            "id = known.id",
-        )
+        version = newest("entity", f"{ENTITY_COLUMNS}, deleted", "id = known.id")
         rows = self.reading.fetch(
             f"""
             with snapshot as materialized ({self.snapshot})
@@ -44,7 +39,8 @@ class HistoricalTables(HistoricalTokens):
                         and consensus_timestamp > coalesce(base.consensus_timestamp, -1)
                         and errata is distinct from 'DELETE'
                 ), 0) end,
-                e.ethereum_nonce, e.receiver_sig_required
+                e.ethereum_nonce, e.receiver_sig_required, e.key, e.memo, e.max_automatic_token_associations,
+                e.auto_renew_account_id, e.auto_renew_period, e.expiration_timestamp, e.created_timestamp
             from (
                 select address, null::bigint as asked from unnest(%(addresses)s::bytea[]) address
                 union all

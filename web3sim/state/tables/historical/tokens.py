@@ -4,15 +4,32 @@ Of versioned rows those count that were valid then; balances are those of the la
 since.
 """
 
+from dataclasses import replace
+
 from mirror import config
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.state.database import Reading
-from web3sim.state.tables.interface import Nft, Token, token_of
+from web3sim.state.tables.current import CurrentTables
+from web3sim.state.tables.interface import (
+    TOKEN_COLUMNS,
+    TOKEN_ENTITY_COLUMNS,
+    TOKEN_SELECTION,
+    AirdropKey,
+    Associations,
+    CustomFees,
+    Nft,
+    Relationship,
+    Schedule,
+    Token,
+    custom_fees_of,
+    token_of,
+)
 
 # How far back the last snapshot may lie, and from it a balance's last row: a snapshot only has what changed.
 REACH = 31 * NANOS_PER_DAY
 _TREASURY_NUM = 2
+_NFT = "account_id, spender, coalesce(metadata, '') as metadata, created_timestamp, delegating_spender"
 
 
 def newest(table: str, columns: str, condition: str) -> str:
@@ -57,16 +74,12 @@ class HistoricalTokens:
         """
 
     def token(self, token_id: int) -> Token | None:
-        token = newest(
-            "token",
-            "token_id, name, symbol, decimals, type::text as kind, treasury_account_id, total_supply",
-            "token_id = %(token)s",
-        )
-        entity = newest("entity", "type::text as type, deleted", "id = %(token)s")
+        token = newest("token", TOKEN_COLUMNS, "token_id = %(token)s")
+        entity = newest("entity", TOKEN_ENTITY_COLUMNS, "id = %(token)s")
         return token_of(
             self.reading.fetch_one(
                 f"""
-                select token_id, name, symbol, decimals, kind, treasury_account_id, total_supply
+                select {TOKEN_SELECTION}
                 from ({token}) token cross join ({entity}) entity
                 where entity.type = 'TOKEN' and entity.deleted is not true
                 """,
@@ -103,7 +116,7 @@ class HistoricalTokens:
         assert row is not None
         return int(row[0])
 
-    def token_balance(self, token: Token, account_id: int) -> int:
+    def relationship(self, token: Token, account_id: int) -> Relationship | None:
         if token.unique:
             # Indexes: nft__account_token_serialnumber (account_id, token_id, serial_number),
             # nft_history__account_timestamp_range (account_id, timestamp_range).
@@ -130,16 +143,118 @@ class HistoricalTokens:
                 ), 0)::bigint
             """
         relationship = newest(
-            "token_account", "associated", "account_id = %(account)s and token_id = %(token)s"
+            "token_account",
+            "associated, freeze_status, kyc_status, automatic_association",
+            "account_id = %(account)s and token_id = %(token)s",
         )
         row = self.reading.fetch_one(
             f"""
             with snapshot as materialized ({self.snapshot})
-            select {held} from ({relationship}) relationship where associated
+            select {held}, freeze_status, kyc_status, coalesce(automatic_association, false)
+            from ({relationship}) relationship where associated
             """,
             {"token": token.id, "account": account_id, "time": self.time},
         )
+        return None if row is None else Relationship(account_id, token.id, *row)
+
+    def newest_serial(self, token_id: int) -> int:
+        # Index: the primary key (token_id, serial_number). Serials are minted in their order.
+        row = self.reading.fetch_one(
+            """
+            select serial_number from nft where token_id = %s and created_timestamp <= %s
+            order by serial_number desc limit 1
+            """,
+            (token_id, self.time),
+        )
         return 0 if row is None else int(row[0])
+
+    def associations(self, account_id: int) -> Associations:
+        # Indexes: the primary key of token_account (account_id, token_id), and
+        # token_account_history__account_token_lower_timestamp (account_id, token_id, lower(timestamp_range)).
+        valid = "account_id = %(account)s and associated and timestamp_range @> %(time)s::bigint"
+        rows = self.reading.fetch(
+            f"""
+            select token_id, coalesce(automatic_association, false) from token_account where {valid}
+            union all
+            select token_id, coalesce(automatic_association, false) from token_account_history where {valid}
+            """,
+            {"account": account_id, "time": self.time},
+        )
+        positive = 0
+        for token_id, _ in rows:
+            token = self.token(token_id)
+            relationship = None if token is None else self.relationship(token, account_id)
+            positive += relationship is not None and relationship.balance > 0
+        return Associations(len(rows), sum(automatic for _, automatic in rows), positive)
+
+    def custom_fees(self, token_id: int) -> CustomFees:
+        version = newest("custom_fee", "fixed_fees, fractional_fees, royalty_fees", "entity_id = %(token)s")
+        return custom_fees_of(
+            self.reading.fetch_one(
+                f"select fixed_fees, fractional_fees, royalty_fees from ({version}) version",
+                {"token": token_id, "time": self.time},
+            )
+        )
+
+    def hbar_allowance(self, owner: int, spender: int) -> int:
+        # Indexes: the primary key of crypto_allowance (owner, spender), the one of its history that ends in
+        # lower(timestamp_range), crypto_transfer__entity_id_consensus_timestamp.
+        allowance = "owner = %(owner)s and spender = %(spender)s"
+        row = self.reading.fetch_one(
+            f"""
+            with granted as (
+                select amount_granted, lower(timestamp_range) as since from crypto_allowance
+                where {allowance} and lower(timestamp_range) <= %(time)s and amount_granted > 0
+                union all
+                select amount_granted, lower(timestamp_range) from crypto_allowance_history
+                where {allowance} and lower(timestamp_range) <= %(time)s
+                    and upper(timestamp_range) > %(time)s
+            )
+            select amount_granted + coalesce((
+                select sum(amount) from crypto_transfer t
+                where entity_id = %(owner)s and is_approval
+                    and t.consensus_timestamp > since and t.consensus_timestamp <= %(time)s
+                    and %(spender)s = coalesce((
+                        select r.sender_id from contract_result r
+                        where r.consensus_timestamp = t.consensus_timestamp
+                    ), t.payer_account_id)
+            ), 0)::bigint
+            from granted order by since desc limit 1
+            """,
+            {"owner": owner, "spender": spender, "time": self.time},
+        )
+        return 0 if row is None else max(int(row[0]), 0)
+
+    def pending_airdrop(self, key: AirdropKey) -> int | None:
+        condition = (
+            "sender_account_id = %(sender)s and receiver_account_id = %(receiver)s "
+            "and token_id = %(token_id)s and serial_number = %(serial_number)s"
+        )
+        version = newest("token_airdrop", "coalesce(amount, 0) as amount, state::text as state", condition)
+        row = self.reading.fetch_one(
+            f"select amount from ({version}) version where state = 'PENDING'",
+            {**key._asdict(), "time": self.time},
+        )
+        return None if row is None else int(row[0])
+
+    def schedule(self, schedule_id: int) -> Schedule | None:
+        """Of its versions only the last is stored; that it was executed is known by the time."""
+        found = CurrentTables(self.reading).schedule(schedule_id)
+        if found is None or found.consensus_timestamp > self.time:
+            return None
+        executed = found.executed_timestamp
+        return found if executed is None or executed <= self.time else replace(found, executed_timestamp=None)
+
+    def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        # Index: transaction_signature__entity_id (entity_id, consensus_timestamp).
+        rows = self.reading.fetch(
+            """
+            select public_key_prefix from transaction_signature
+            where entity_id = %s and consensus_timestamp <= %s
+            """,
+            (schedule_id, self.time),
+        )
+        return frozenset(prefix for (prefix,) in rows)
 
     def tied_to_tokens(self, account_id: int) -> bool:
         # Index: token_account_history__account_token_lower_timestamp (account_id, token_id,
@@ -156,9 +271,10 @@ class HistoricalTokens:
         )
         for (token_id,) in rows:
             token = self.token(token_id)
-            if token is not None and (
-                token.treasury_account_id == account_id or self.token_balance(token, account_id)
-            ):
+            if token is None:
+                continue
+            held = self.relationship(token, account_id)
+            if token.treasury_account_id == account_id or (held is not None and held.balance):
                 return True
         return False
 
@@ -196,11 +312,14 @@ class HistoricalTokens:
     def nft(self, token_id: int, serial_number: int) -> Nft | None:
         version = newest(
             "nft",
-            "account_id, spender, coalesce(metadata, '') as metadata, deleted",
+            f"{_NFT}, deleted",
             "token_id = %(token)s and serial_number = %(serial)s",
         )
         row = self.reading.fetch_one(
-            f"select account_id, spender, metadata from ({version}) version where deleted is not true",
+            f"""
+            select account_id, spender, metadata, created_timestamp, delegating_spender
+            from ({version}) version where deleted is not true
+            """,
             {"token": token_id, "serial": serial_number, "time": self.time},
         )
         return None if row is None else Nft(*row)

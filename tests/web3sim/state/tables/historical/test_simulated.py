@@ -55,7 +55,7 @@ def everything(tables: Tables) -> Answers:
         answers["token", token_id] = replace(token, total_supply=0)
         answers["supply", token_id] = tables.total_supply(token)
         for account, _ in keys("token_account", "account_id, token_id"):
-            answers["balance", token_id, account] = tables.token_balance(token, account)
+            answers["relationship", token_id, account] = tables.relationship(token, account)
     for owner, spender, token_id in keys("token_allowance", "owner, spender, token_id"):
         answers["allowance", owner, spender, token_id] = tables.token_allowance(token_id, owner, spender)
     for owner, spender, token_id in keys("nft_allowance", "owner, spender, token_id"):

@@ -1,0 +1,52 @@
+"""What operations of system contracts cost: canonical prices in dollars, and the gas they are worth.
+
+A price in US dollars becomes gas by the price of a unit of gas that the fee schedule states; a fifth is added
+for the contract. What the network charges beyond the canonical price, by the size of an operation, is left
+out.
+"""
+
+from typing import NamedTuple
+
+from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT
+
+#: Tinycents of a US dollar.
+DOLLAR = 10_000_000_000
+_LEAST_VIEW = 100
+
+
+class Prices(NamedTuple):
+    """`scheduled` is the price of gas in thousandths of a tinycent; `cents` are worth as much as `hbars`."""
+
+    scheduled: int
+    cents: int
+    hbars: int
+
+    @property
+    def gas(self) -> int:
+        """The tinybars of a unit of gas, at least one."""
+        return max(self.scheduled * self.hbars // (self.cents * SCHEDULE_UNITS_PER_TINYCENT), 1)
+
+    def gas_of(self, tinycents: int) -> int:
+        """The gas of an operation with a canonical price."""
+        gas = (tinycents + self.scheduled - 1) * SCHEDULE_UNITS_PER_TINYCENT // self.scheduled
+        return gas + gas // 5
+
+    def gas_of_view(self) -> int:
+        return max(self.gas_of(VIEW), _LEAST_VIEW)
+
+    def tinybars(self, tinycents: int) -> int:
+        return tinycents * self.hbars // self.cents
+
+    def tinycents(self, tinybars: int) -> int:
+        return tinybars * self.cents // self.hbars
+
+
+#: Where the files are missing: 852 tinycents, at 12 cents for an hbar.
+WITHOUT_FILES = Prices(852_000, 12, 1)
+
+# CANONICAL PRICES, in tinycents
+
+VIEW = DOLLAR // 10_000
+ASSOCIATE = DISSOCIATE = APPROVE = DOLLAR // 20
+#: Of most operations on a token: KYC, freeze, pause, delete, update, mint of units, burn, wipe.
+TOKEN_OPERATION = DOLLAR // 1_000

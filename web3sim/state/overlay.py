@@ -1,0 +1,239 @@
+"""The ledger as a call has changed it so far: rows that the call wrote, and behind them the state before.
+
+A row stands under the key of what it is: `("token", id)`, `("relationship", token, account)` and so on. Rows
+go into the journal of the engine, so a frame that reverts takes back its own. Nothing is ever stored.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mirror.values import entity_id
+from web3sim.engine.interface import AccountKind, AccountRecord, Address, Journal
+from web3sim.state.ledger import LedgerState
+from web3sim.state.proxies import proxy_code
+from web3sim.state.tables.interface import (
+    AirdropKey,
+    Associations,
+    CustomFees,
+    Entity,
+    Nft,
+    Relationship,
+    Schedule,
+    Token,
+)
+
+#: In place of a row that the call has removed.
+_ABSENT: Any = object()
+_NEXT = ("next entity",)
+_PROXIED = (AccountKind.TOKEN, AccountKind.SCHEDULE)
+
+Stored = TypeVar("Stored")
+
+
+class Overlay:
+    """Errors of all methods: those of LedgerState."""
+
+    def __init__(self, state: LedgerState, journal: Journal) -> None:
+        self.state, self.journal = state, journal
+
+    def _row(self, key: tuple[Any, ...], stored: Callable[[], Stored]) -> Stored:
+        row = self.journal.row(key)
+        if row is None:
+            return stored()
+        found: Stored = None if row is _ABSENT else row  # type: ignore[assignment]
+        return found
+
+    def _put(self, key: tuple[Any, ...], row: Any) -> None:
+        self.journal.put_row(key, _ABSENT if row is None else row)
+
+    # ENTITIES
+
+    def entity(self, encoded: int) -> Entity | None:
+        """The entity of an id, whatever its address; not one that the call has deleted."""
+        return self._row(("entity", encoded), lambda: self.state.entity(encoded))
+
+    def put_entity(self, entity: Entity) -> None:
+        self._put(("entity", entity.id), entity)
+
+    def remove_entity(self, encoded: int) -> None:
+        self._put(("entity", encoded), None)
+
+    def entity_at(self, address: Address) -> Entity | None:
+        """The entity that the EVM knows by an address, also a contract that the call itself has made."""
+        created = self.journal.row(("created", address))
+        if created is not None:
+            return self.entity(created)
+        stored = self.state.entity_at(address)
+        if stored is not None:
+            return self.entity(stored.id)
+        if not self.journal.account_exists(address) or self.journal.before(address) is not None:
+            return None
+        return self._note_contract(address)
+
+    def account_at(self, address: Address) -> Entity | None:
+        """The account or contract at an address."""
+        entity = self.entity_at(address)
+        return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
+
+    def account_id_at(self, address: Address) -> int | None:
+        account = self.account_at(address)
+        return None if account is None else account.id
+
+    def address_of(self, encoded: int) -> Address:
+        """The EVM address of an entity, also of one that is not known."""
+        entity = self.entity(encoded)
+        return entity_id.long_zero(encoded) if entity is None else entity.address
+
+    def add_entity(self, kind: AccountKind, address: Address | None = None, **columns: Any) -> Entity:
+        """Make an entity with a new number, at an address of its own or the long-zero one."""
+        encoded = self.state.encoded(self._next_num())
+        entity = Entity(encoded, kind.name, evm_address=address, **columns)
+        self.put_entity(entity)
+        self._put(("created", entity.address), encoded)
+        code = proxy_code(kind, entity.address) if kind in _PROXIED else b""
+        self.journal.add_account(entity.address, AccountRecord(code=code, kind=kind, entity_id=encoded))
+        return entity
+
+    def _note_contract(self, address: Address) -> Entity:
+        """Give a contract that an earlier frame has created, or an account that got value, its entity."""
+        num = entity_id.num_of_long_zero(address)
+        own = address if num is None else None
+        encoded = self.state.encoded(self._next_num() if num is None else num)
+        entity = Entity(encoded, AccountKind.CONTRACT.name, evm_address=own)
+        self.put_entity(entity)
+        self._put(("created", address), encoded)
+        return entity
+
+    def _next_num(self) -> int:
+        num: int = self.journal.row(_NEXT, self.state.next_num)
+        # The outermost message may have created a contract of that number.
+        while self.journal.account_exists(entity_id.long_zero(num)):
+            num += 1
+        self.journal.put_row(_NEXT, num + 1)
+        return num
+
+    # HBAR, in tinybars
+
+    def hbar_balance(self, encoded: int) -> int:
+        return self.journal.get_balance(self.address_of(encoded))
+
+    def add_hbar(self, encoded: int, tinybars: int) -> None:
+        """Change a balance; the caller has looked that it does not become negative."""
+        address = self.address_of(encoded)
+        self.journal.set_balance(address, self.journal.get_balance(address) + tinybars)
+
+    def hbar_allowance(self, owner: int, spender: int) -> int:
+        return self._row(
+            ("hbar allowance", owner, spender), lambda: self.state.hbar_allowance(owner, spender)
+        )
+
+    def put_hbar_allowance(self, owner: int, spender: int, tinybars: int) -> None:
+        self._put(("hbar allowance", owner, spender), tinybars)
+
+    # TOKENS
+
+    def token(self, token_id: int) -> Token | None:
+        """A token; not one that the call has deleted."""
+        return self._row(("token", token_id), lambda: self.state.token(token_id))
+
+    def token_at(self, address: Address) -> Token | None:
+        entity = self.entity_at(address)
+        if entity is None or entity.type != AccountKind.TOKEN.name:
+            return None
+        return self.token(entity.id)
+
+    def put_token(self, token: Token) -> None:
+        self._put(("token", token.id), token)
+
+    def total_supply(self, token: Token) -> int:
+        return self._row(("supply", token.id), lambda: self.state.total_supply(token))
+
+    def put_total_supply(self, token_id: int, amount: int) -> None:
+        self._put(("supply", token_id), amount)
+
+    def custom_fees(self, token_id: int) -> CustomFees:
+        return self._row(("custom fees", token_id), lambda: self.state.custom_fees(token_id))
+
+    def put_custom_fees(self, token_id: int, fees: CustomFees) -> None:
+        self._put(("custom fees", token_id), fees)
+
+    # RELATIONSHIPS
+
+    def relationship(self, token: Token, account_id: int) -> Relationship | None:
+        """The relationship of an account with a token; None unless it is associated."""
+        key = ("relationship", token.id, account_id)
+        return self._row(key, lambda: self.state.relationship(token, account_id))
+
+    def put_relationship(self, relationship: Relationship) -> None:
+        self._put(("relationship", relationship.token_id, relationship.account_id), relationship)
+
+    def remove_relationship(self, token_id: int, account_id: int) -> None:
+        self._put(("relationship", token_id, account_id), None)
+
+    def token_balance(self, token: Token, account_id: int) -> int:
+        """What an account holds, of a unique token the number of serials; 0 without a relationship."""
+        relationship = self.relationship(token, account_id)
+        return 0 if relationship is None else relationship.balance
+
+    def associations(self, account_id: int) -> Associations:
+        """The counts before the call, and what `put_associations` made of them."""
+        return self._row(("associations", account_id), lambda: self.state.associations(account_id))
+
+    def put_associations(self, account_id: int, associations: Associations) -> None:
+        self._put(("associations", account_id), associations)
+
+    # UNIQUE TOKENS
+
+    def nft(self, token_id: int, serial_number: int) -> Nft | None:
+        return self._row(("nft", token_id, serial_number), lambda: self.state.nft(token_id, serial_number))
+
+    def put_nft(self, token_id: int, serial_number: int, nft: Nft | None) -> None:
+        """None: the serial is burned or wiped."""
+        self._put(("nft", token_id, serial_number), nft)
+
+    def newest_serial(self, token_id: int) -> int:
+        return self._row(("newest serial", token_id), lambda: self.state.newest_serial(token_id))
+
+    def put_newest_serial(self, token_id: int, serial_number: int) -> None:
+        self._put(("newest serial", token_id), serial_number)
+
+    # ALLOWANCES AND AIRDROPS
+
+    def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
+        key = ("allowance", token_id, owner, spender)
+        return self._row(key, lambda: self.state.token_allowance(token_id, owner, spender))
+
+    def put_token_allowance(self, token_id: int, owner: int, spender: int, amount: int) -> None:
+        self._put(("allowance", token_id, owner, spender), amount)
+
+    def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool:
+        key = ("approved for all", token_id, owner, spender)
+        return self._row(key, lambda: self.state.approved_for_all(token_id, owner, spender))
+
+    def put_approved_for_all(self, token_id: int, owner: int, spender: int, approved: bool) -> None:
+        self._put(("approved for all", token_id, owner, spender), approved)
+
+    def pending_airdrop(self, key: AirdropKey) -> int | None:
+        """The amount of a pending airdrop, 0 for a serial; None if there is none."""
+        return self._row(("airdrop", *key), lambda: self.state.pending_airdrop(key))
+
+    def put_pending_airdrop(self, key: AirdropKey, amount: int | None) -> None:
+        """None: the airdrop is claimed or cancelled."""
+        self._put(("airdrop", *key), amount)
+
+    # SCHEDULES
+
+    def schedule(self, schedule_id: int) -> Schedule | None:
+        return self._row(("schedule", schedule_id), lambda: self.state.schedule(schedule_id))
+
+    def put_schedule(self, schedule: Schedule) -> None:
+        self._put(("schedule", schedule.id), schedule)
+
+    def remove_schedule(self, schedule_id: int) -> None:
+        self._put(("schedule", schedule_id), None)
+
+    def signatories(self, schedule_id: int) -> frozenset[bytes]:
+        return self._row(("signatories", schedule_id), lambda: self.state.signatories(schedule_id))
+
+    def put_signatories(self, schedule_id: int, prefixes: frozenset[bytes]) -> None:
+        self._put(("signatories", schedule_id), prefixes)

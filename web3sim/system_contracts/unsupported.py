@@ -1,0 +1,138 @@
+"""The functions of system contracts that a simulation lacks, by selector; they are refused by name."""
+
+from web3sim.system_contracts.signatures import selector_of
+
+
+def _named(*signatures: str) -> dict[bytes, str]:
+    """Map selectors to signatures."""
+    return {selector_of(signature): signature for signature in signatures}
+
+
+TOKEN_SERVICE = _named(
+    # Views
+    "allowance(address,address,address)",
+    "getApproved(address,uint256)",
+    "getFungibleTokenInfo(address)",
+    "getNonFungibleTokenInfo(address,int64)",
+    "getTokenCustomFees(address)",
+    "getTokenDefaultFreezeStatus(address)",
+    "getTokenDefaultKycStatus(address)",
+    "getTokenExpiryInfo(address)",
+    "getTokenInfo(address)",
+    "getTokenKey(address,uint256)",
+    "getTokenType(address)",
+    "isApprovedForAll(address,address,address)",
+    "isFrozen(address,address)",
+    "isKyc(address,address)",
+    "isToken(address)",
+    # Tokens
+    "createFungibleToken(HederaTokenV1,uint256,uint256)",
+    "createFungibleToken(HederaTokenV2,uint64,uint32)",
+    "createFungibleToken(HederaTokenV3,int64,int32)",
+    "createFungibleTokenWithCustomFees(HederaTokenV1,uint256,uint256,FixedFeeV1[],FractionalFeeV1[])",
+    "createFungibleTokenWithCustomFees(HederaTokenV2,uint64,uint32,FixedFeeV1[],FractionalFeeV1[])",
+    "createFungibleTokenWithCustomFees(HederaTokenV3,int64,int32,FixedFeeV2[],FractionalFeeV2[])",
+    "createNonFungibleToken(HederaTokenV1)",
+    "createNonFungibleToken(HederaTokenV2)",
+    "createNonFungibleToken(HederaTokenV3)",
+    "createNonFungibleTokenWithCustomFees(HederaTokenV1,FixedFeeV1[],RoyaltyFeeV1[])",
+    "createNonFungibleTokenWithCustomFees(HederaTokenV2,FixedFeeV1[],RoyaltyFeeV1[])",
+    "createNonFungibleTokenWithCustomFees(HederaTokenV3,FixedFeeV2[],RoyaltyFeeV2[])",
+    "deleteToken(address)",
+    "pauseToken(address)",
+    "unpauseToken(address)",
+    "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])",
+    "updateNonFungibleTokenCustomFees(address,FixedFeeV2[],RoyaltyFeeV2[])",
+    "updateNFTsMetadata(address,int64[],bytes)",
+    "updateTokenExpiryInfo(address,ExpiryV1)",
+    "updateTokenExpiryInfo(address,ExpiryV2)",
+    "updateTokenInfo(address,HederaTokenV1)",
+    "updateTokenInfo(address,HederaTokenV2)",
+    "updateTokenInfo(address,HederaTokenV3)",
+    "updateTokenKeys(address,TokenKey[])",
+    # Supply
+    "burnToken(address,uint64,int64[])",
+    "burnToken(address,int64,int64[])",
+    "mintToken(address,uint64,bytes[])",
+    "mintToken(address,int64,bytes[])",
+    "wipeTokenAccount(address,address,uint32)",
+    "wipeTokenAccount(address,address,int64)",
+    "wipeTokenAccountNFT(address,address,int64[])",
+    # Transfers and allowances
+    "approve(address,address,uint256)",
+    "approveNFT(address,address,uint256)",
+    "cryptoTransfer(TokenTransferListV1[])",
+    "cryptoTransfer(TransferList,TokenTransferListV2[])",
+    "setApprovalForAll(address,address,bool)",
+    "transferFrom(address,address,address,uint256)",
+    "transferFromNFT(address,address,address,uint256)",
+    "transferNFT(address,address,address,int64)",
+    "transferNFTs(address,address[],address[],int64[])",
+    "transferToken(address,address,address,int64)",
+    "transferTokens(address,address[],int64[])",
+    # Relationships
+    "dissociateToken(address,address)",
+    "dissociateTokens(address,address[])",
+    "freezeToken(address,address)",
+    "grantTokenKyc(address,address)",
+    "revokeTokenKyc(address,address)",
+    "unfreezeToken(address,address)",
+    # Airdrops
+    "airdropTokens(TokenTransferListV2[])",
+    "cancelAirdrops(PendingAirdrop[])",
+    "claimAirdrops(PendingAirdrop[])",
+    "rejectTokens(address,address[],NftID[])",
+)
+
+# At the address of a token.
+TOKEN_PROXY = _named(
+    "approve(address,uint256)",
+    "cancelAirdropFT(address)",
+    "cancelAirdropNFT(address,int64)",
+    "claimAirdropFT(address)",
+    "claimAirdropNFT(address,int64)",
+    "dissociate()",
+    "isAssociated()",
+    "rejectTokenFT()",
+    "rejectTokenNFTs(int64[])",
+    "setApprovalForAll(address,bool)",
+    "transfer(address,uint256)",
+    "transferFrom(address,address,uint256)",
+)
+
+EXCHANGE_RATE = _named("tinybarsToTinycents(uint256)", "tinycentsToTinybars(uint256)")
+
+PRNG = _named("getPseudorandomSeed()")
+
+ACCOUNT_SERVICE = _named(
+    "getEvmAddressAlias(address)",
+    "getHederaAccountNumAlias(address)",
+    "hbarAllowance(address,address)",
+    "hbarApprove(address,address,int256)",
+    "isAuthorized(address,bytes,bytes)",
+    "isAuthorizedRaw(address,bytes,bytes)",
+    "isValidAlias(address)",
+)
+
+# At the address of an account.
+ACCOUNT_PROXY = _named(
+    "hbarAllowance(address)",
+    "hbarApprove(address,int256)",
+    "setUnlimitedAutomaticAssociations(bool)",
+)
+
+SCHEDULE_SERVICE = _named(
+    "authorizeSchedule(address)",
+    "deleteSchedule(address)",
+    "executeCallOnPayerSignature(address,address,uint256,uint256,uint64,bytes)",
+    "getScheduledCreateFungibleTokenInfo(address)",
+    "getScheduledCreateNonFungibleTokenInfo(address)",
+    "hasScheduleCapacity(uint256,uint256)",
+    "scheduleCall(address,uint256,uint256,uint64,bytes)",
+    "scheduleCallWithPayer(address,address,uint256,uint256,uint64,bytes)",
+    "scheduleNative(address,bytes,address)",
+    "signSchedule(address,bytes)",
+)
+
+# At the address of a schedule.
+SCHEDULE_PROXY = _named("deleteSchedule()", "signSchedule()")
