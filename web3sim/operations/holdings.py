@@ -1,0 +1,115 @@
+"""What accounts hold: their relationships with tokens, units, serials and hbar.
+
+Amounts are in a token's smallest unit, those of hbar in tinybars. The functions change the overlay; those
+that look first raise Refused.
+"""
+
+from dataclasses import replace
+
+from web3sim.operations.refusals import Refused
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import Nft, Relationship, Token
+
+_FROZEN, _KYC_REVOKED = 1, 2
+
+
+# CHECKS
+
+
+def usable_token(ledger: Overlay, token_id: int) -> Token:
+    """Return a token that is not paused. Errors: Refused."""
+    return not_paused(ledger.token(token_id))
+
+
+def not_paused(token: Token | None) -> Token:
+    """Return a token that is there and not paused. Errors: Refused."""
+    if token is None:
+        raise Refused("INVALID_TOKEN_ID")
+    if token.pause_status == "PAUSED":
+        raise Refused("TOKEN_IS_PAUSED")
+    return token
+
+
+def associated(
+    ledger: Overlay, token: Token, account_id: int, code: str = "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+) -> Relationship:
+    """Return the relationship of an account with a token. Errors: Refused."""
+    relationship = ledger.relationship(token, account_id)
+    if relationship is None:
+        raise Refused(code)
+    return relationship
+
+
+def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
+    """Return a relationship through which the token can move.
+
+    Checks, in this order: the account is associated, not frozen, and has KYC. Errors: Refused.
+    """
+    relationship = associated(ledger, token, account_id)
+    check_frozen_and_kyc(token, relationship)
+    return relationship
+
+
+def check_frozen_and_kyc(token: Token, relationship: Relationship) -> None:
+    """Errors: Refused."""
+    if is_frozen(token, relationship):
+        raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+    if not has_kyc(token, relationship):
+        raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+
+
+def is_frozen(token: Token, relationship: Relationship) -> bool:
+    status = relationship.freeze_status
+    return (token.freeze_status if status is None else status) == _FROZEN
+
+
+def has_kyc(token: Token, relationship: Relationship) -> bool:
+    """Return whether KYC is granted, or the token needs none."""
+    status = relationship.kyc_status
+    return (token.kyc_status if status is None else status) != _KYC_REVOKED
+
+
+def owner_of(token: Token, nft: Nft) -> int:
+    """The account that owns a serial."""
+    return nft.account_id or token.treasury_account_id
+
+
+# CHANGES
+
+
+def add_units(
+    ledger: Overlay, token: Token, account_id: int, amount: int, code: str = "INSUFFICIENT_TOKEN_BALANCE"
+) -> None:
+    """Change what an associated account has of a token, of a unique one the number of serials.
+
+    Errors: Refused with `code` if it has too little.
+    """
+    relationship = associated(ledger, token, account_id)
+    balance = relationship.balance + amount
+    if balance < 0 and amount < 0:
+        raise Refused(code)
+    ledger.put_relationship(replace(relationship, balance=balance))
+    if (balance > 0) != (relationship.balance > 0):
+        counts = ledger.associations(account_id)
+        positive = counts.positive + (1 if balance > 0 else -1)
+        ledger.put_associations(account_id, counts._replace(positive=positive))
+
+
+def add_tinybars(
+    ledger: Overlay, account_id: int, tinybars: int, code: str = "INSUFFICIENT_ACCOUNT_BALANCE"
+) -> None:
+    """Change the hbar of an account. Errors: Refused with `code` if it has too little."""
+    if tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0:
+        raise Refused(code)
+    ledger.add_hbar(account_id, tinybars)
+
+
+def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:
+    """Give a serial to another associated account; nobody is approved for it afterwards."""
+    nft = ledger.nft(token.id, serial_number)
+    assert nft is not None
+    sender = owner_of(token, nft)
+    moved = replace(nft, account_id=receiver, spender=None, delegating_spender=None)
+    ledger.put_nft(token.id, serial_number, moved)
+    add_units(ledger, token, sender, -1)
+    add_units(ledger, token, receiver, 1)
