@@ -2,12 +2,12 @@
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import psycopg
@@ -47,6 +47,31 @@ NOT_YET = ("/stateproof/",)
 # Its schedule and its rate have expired years before their files, and it expects them to count all the same.
 WRONG = ("^network/fees/three-functions$",)
 
+# Cases of functions that are not simulated yet; each goes from here with its functions.
+UNFINISHED = frozenset(
+    f"contracts/call/{name}"
+    for name in (
+        "has-aliases",
+        "has-hbar-allowance-direct",
+        "hss-unknown-schedule",
+        "hts-allowances",
+        "hts-approve",
+        "hts-bad-input",
+        "hts-default-status",
+        "hts-frozen-and-kyc",
+        "hts-is-token",
+        "hts-mint",
+        "hts-token-info",
+        "hts-token-key",
+        "hts-transfer",
+        "system-exchange-rate",
+        "system-exchange-rate-default",
+        "system-exchange-rate-newest-file",
+        "system-prng",
+        "token-transfer-by-account",
+    )
+)
+
 pytestmark = pytest.mark.skipif(
     not RUNNER.exists(), reason=f"no conformance cases in {CONFORMANCE} (MIRROR_CONFORMANCE)"
 )
@@ -75,13 +100,13 @@ def database(transactional_db: None) -> Iterator[dict[str, str]]:
 @pytest.mark.django_db(transaction=True)
 def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_path: Path) -> None:
     port = _free_port()
-    log = tmp_path / "server.log"
+    log, report = tmp_path / "server.log", tmp_path / "report.json"
     runner = subprocess.run(
         [
             *(sys.executable, str(RUNNER), "--quiet", "--prepare-db"),
             *("--base-url", f"http://127.0.0.1:{port}", "--dsn", make_conninfo("", **database)),
             *("--server-cmd", str(ROOT / "tests/conformance/serve"), "--server-log", str(log)),
-            *("--report", str(tmp_path / "report.json"), "--enable", "opcodes"),
+            *("--report", str(report), "--enable", "opcodes", "--enable", "system-contracts"),
             *("--timeout", str(PATIENCE_SECONDS), "--start-timeout", str(PATIENCE_SECONDS)),
             *("--release", "newer"),
             *(part for area in ONLY or AREAS for part in ("--filter", area)),
@@ -91,19 +116,23 @@ def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_p
         capture_output=True,
         text=True,
     )
-    summary = re.search(
-        r"^(\d+) of (\d+) executed cases pass .*, (\d+) skipped$", runner.stdout, re.MULTILINE
-    )
     server_said = log.read_text() if log.exists() else ""
-    assert runner.returncode == 0 and summary, (
-        f"{runner.stdout[-5000:]}\n{runner.stderr[-2000:]}\n{server_said[-2000:]}"
-    )
-    passed, executed, _ = map(int, summary.groups())
-    assert passed == executed, runner.stdout[-5000:]
-    cases = json.loads((tmp_path / "report.json").read_text())["cases"]
+    assert report.exists(), f"{runner.stdout[-5000:]}\n{runner.stderr[-2000:]}\n{server_said[-2000:]}"
+    cases = json.loads(report.read_text())["cases"]
+    assert cases
     skipped = {case["reason"] for case in cases if case["outcome"] == "skip"}
-    # Most functions of system contracts are not simulated yet.
-    assert ONLY or skipped == {"requires system-contracts"}
+    assert ONLY or not skipped
+    failed = {case["id"]: case for case in cases if case["outcome"] not in ("pass", "skip")}
+    unexpected = failed.keys() if ONLY else failed.keys() - UNFINISHED
+    assert not unexpected, "\n".join(_told(failed[case_id]) for case_id in sorted(unexpected))
+
+
+def _told(case: dict[str, Any]) -> str:
+    """What a case expected, and what came."""
+    problems = [
+        f"  {request['url']}: {problem}" for request in case["requests"] for problem in request["problems"]
+    ]
+    return "\n".join([f"{case['id']} {case.get('reason', '')}", *problems])
 
 
 def _free_port() -> int:
