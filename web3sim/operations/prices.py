@@ -50,3 +50,4 @@ VIEW = DOLLAR // 10_000
 ASSOCIATE = DISSOCIATE = APPROVE = DOLLAR // 20
 #: Of most operations on a token: KYC, freeze, pause, delete, update, mint of units, burn, wipe.
 TOKEN_OPERATION = DOLLAR // 1_000
+TOKEN_CREATE, TOKEN_CREATE_WITH_FEES = DOLLAR, 2 * DOLLAR

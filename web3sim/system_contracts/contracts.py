@@ -142,6 +142,7 @@ def _unknown(call: SystemCall, service: _Service, selector: bytes, *, through_pr
 def _answer(invocation: Invocation) -> SystemAnswer:
     """Errors: InvalidArguments, WrongType, NotSupported."""
     function, journal = invocation.function, invocation.ledger.journal
+    _return_value(invocation.call, journal)
     checkpoint = journal.checkpoint()
     try:
         output = function.handler(invocation)
@@ -152,10 +153,17 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     return SystemAnswer(output, gas, logs=tuple(invocation.logs))
 
 
+def _return_value(call: SystemCall, journal: Journal) -> None:
+    """Services keep nothing: what the engine has moved to one goes back, and a fee is charged from there."""
+    if call.value:
+        journal.set_balance(call.address, journal.get_balance(call.address) - call.value)
+        journal.set_balance(call.sender, journal.get_balance(call.sender) + call.value)
+
+
 def _refusal(invocation: Invocation, refused: Refused) -> SystemAnswer:
     function = invocation.function
     gas = function.gas(invocation)
-    tells_code = function.tells_code and invocation.target is None
+    tells_code = function.tells_code and invocation.target is None and not refused.reverts
     if tells_code and not invocation.call.static:
         return SystemAnswer(function.refusal(refused.number), gas, child_failure=refused.code)
     as_word = refused.as_word
