@@ -26,6 +26,7 @@ from psycopg.types.numeric import Int8Dumper
 from mirror import config
 from mirror.db import budget, turns
 from mirror.db.partitions import months
+from mirror.db.prepared import PreparedStatements
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
@@ -156,12 +157,14 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
         wrapper.close()
         wrapper.ensure_connection()
         return _rows(wrapper, statement, values, timeout)
-    except psycopg.errors.FeatureNotSupported:
+    except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
         wrapper.errors_occurred = True
         if wrapper.in_atomic_block:
             raise
         # "Cached plan must not change result type": a migration has changed a table of a prepared statement.
+        # Or psycopg has forgotten those of its own after a transaction that was rolled back, and so all.
         wrapper.connection.execute("deallocate all")
+        wrapper.prepared = None
         return _rows(wrapper, statement, values, timeout)
     except psycopg.Error:
         wrapper.errors_occurred = True
@@ -179,13 +182,21 @@ def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: s
         return cursor.fetchall()
     turn.reading = True
     try:
+        if wrapper.in_atomic_block:
+            cursor.execute(statement, values)
+            return cursor.fetchall()
         # Whoever has interrupted it just before has seen nothing to cancel.
-        if turn.interrupted and not wrapper.in_atomic_block:
+        if turn.interrupted:
             raise psycopg.errors.QueryCanceled
-        cursor.execute(statement, values)
+        if wrapper.prepared is None:
+            wrapper.prepared = PreparedStatements(cursor)
+        rows = wrapper.prepared.rows(statement, values)
+        if rows is None:
+            cursor.execute(statement, values)
+            rows = cursor.fetchall()
+        return rows
     finally:
         turn.reading = False
-    return cursor.fetchall()
 
 
 def fetch_one(statement: str, values: Values = ()) -> Row | None:
@@ -203,6 +214,7 @@ def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     milliseconds = str(max(round(seconds * 1000), 1))
     cursor, current_milliseconds = wrapper.reading or (None, "")
     if cursor is None or cursor.connection is not connection:
+        wrapper.prepared = None
         cursor = psycopg.Cursor(connection)
         cursor.format = psycopg.pq.Format.BINARY
         cursor.adapters.register_dumper(int, Int8Dumper)

@@ -5,6 +5,7 @@ from django.db.backends.postgresql import base
 
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
+from mirror.db.prepared import PreparedStatements
 from mirror.db.turns import Turn
 
 
@@ -13,5 +14,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
     #: The cursor that `mirror.db.sql` reads with, and its statement timeout in milliseconds.
     reading: tuple[psycopg.Cursor[Any], str] | None = None
+    #: The statements that web requests read with, once one has run on the connection of that cursor.
+    prepared: PreparedStatements | None = None
     #: The turn that the connection belongs to at present.
     turn: Turn | None = None
