@@ -4,7 +4,8 @@ A row stands under the key of what it is: `("token", id)`, `("relationship", tok
 go into the journal of the engine, so a frame that reverts takes back its own. Nothing is ever stored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from mirror.values import entity_id
@@ -185,7 +186,26 @@ class Overlay:
     # UNIQUE TOKENS
 
     def nft(self, token_id: int, serial_number: int) -> Nft | None:
-        return self._row(("nft", token_id, serial_number), lambda: self.state.nft(token_id, serial_number))
+        return self._row(("nft", token_id, serial_number), lambda: self._stored_nft(token_id, serial_number))
+
+    def _stored_nft(self, token_id: int, serial_number: int) -> Nft | None:
+        stored = self.state.nft(token_id, serial_number)
+        new_owners: Mapping[int, int] = self.journal.row(("new owners", token_id), {})
+        if stored is None or stored.account_id is None or stored.account_id not in new_owners:
+            return stored
+        return replace(
+            stored, account_id=new_owners[stored.account_id], spender=None, delegating_spender=None
+        )
+
+    def replace_owner(self, token_id: int, old: int, new: int) -> None:
+        """Have an account own all serials of another, of which only those are known that were looked at."""
+        known: Mapping[int, int] = self.journal.row(("new owners", token_id), {})
+        owners = {first: new if last == old else last for first, last in known.items()}
+        self._put(("new owners", token_id), {old: new} | owners)
+        for key, row in list(self.journal.rows().items()):
+            is_serial = isinstance(key, tuple) and key[:2] == ("nft", token_id) and row is not _ABSENT
+            if is_serial and row.account_id == old:
+                self.journal.put_row(key, replace(row, account_id=new, spender=None, delegating_spender=None))
 
     def put_nft(self, token_id: int, serial_number: int, nft: Nft | None) -> None:
         """None: the serial is burned or wiped."""

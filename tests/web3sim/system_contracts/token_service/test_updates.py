@@ -1,0 +1,223 @@
+"""Tokens that a call changes."""
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+
+from mirror.values.hapi import ContractID, Key
+from mirror.values.result_codes import NAMES
+from tests.web3sim.state.states import current, journal, long_zero
+from tests.web3sim.system_contracts.calls import SERVICE, words
+from web3sim.engine.interface import SystemAnswer, SystemCall
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import Token
+from web3sim.system_contracts.contracts import NetworkContracts
+from web3sim.system_contracts.signatures import parameters_of, selector_of
+
+TREASURY, NEW, OTHER, CALLER = 1001, 1002, 1003, 2009
+TOKEN, UNIQUE, IMMUTABLE = 3001, 3002, 3003
+NOBODY = bytes(20)
+ADMIN = Key(ed25519=bytes(range(32))).SerializeToString()
+CODES = {name: number for number, name in NAMES.items()}
+INFO, KEYS = "updateTokenInfo(address,HederaTokenV3)", "updateTokenKeys(address,TokenKey[])"
+EXPIRY = "updateTokenExpiryInfo(address,ExpiryV2)"
+FEES = "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])"
+ROYALTIES = "updateNonFungibleTokenCustomFees(address,FixedFeeV2[],RoyaltyFeeV2[])"
+SIGNATURE = "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
+
+
+@pytest.fixture
+def ledger(build):
+    for number in (TREASURY, OTHER, CALLER):
+        build.entity(number)
+    build.entity(NEW, max_automatic_token_associations=1)
+    for number in (TOKEN, UNIQUE):
+        build.entity(number, type="TOKEN", key=ADMIN, expiration_timestamp=10**18, memo="old")
+        build.holding(number, account=TREASURY, balance=2)
+    build.entity(IMMUTABLE, type="TOKEN")
+    build.token(TOKEN, total_supply=2, kyc_key=ADMIN, fee_schedule_key=ADMIN)
+    build.token(UNIQUE, type="NON_FUNGIBLE_UNIQUE", total_supply=2, fee_schedule_key=ADMIN)
+    build.token(IMMUTABLE, kyc_key=ADMIN)
+    for serial_number in (1, 2):
+        build.nft(UNIQUE, serial_number, account=TREASURY)
+    return build
+
+
+class Calls:
+    """Calls of one simulation, after one another."""
+
+    def __init__(self) -> None:
+        self.state = current()
+        self.journal = journal(self.state)
+        self.overlay = Overlay(self.state, self.journal)
+        self.contracts = NetworkContracts(self.state)
+
+    def __call__(self, signature: str, *arguments: Any) -> SystemAnswer:
+        data = selector_of(signature) + encode(parameters_of(signature), arguments)
+        call = SystemCall(SERVICE, SERVICE, long_zero(CALLER), data, 0, 10**6, static=False, depth=0)
+        return self.contracts.call(call, self.journal)
+
+    def code(self, signature: str, *arguments: Any) -> str:
+        answer = self(signature, *arguments)
+        assert answer.halt is None
+        assert not answer.reverted
+        return NAMES[int.from_bytes(answer.output)]
+
+    def token(self, number: int) -> Token:
+        token = self.overlay.token(number)
+        assert token is not None
+        return token
+
+
+@pytest.fixture
+def calls(ledger):
+    return Calls()
+
+
+def struct(**changes: Any) -> tuple[Any, ...]:
+    members = {
+        "name": "",
+        "symbol": "",
+        "treasury": NOBODY,
+        "memo": "",
+        "finite": False,
+        "max_supply": 0,
+        "freeze_default": False,
+        "keys": [],
+        "expiry": (0, NOBODY, 0),
+    }
+    return tuple((members | changes).values())
+
+
+def key(bits: int, *, contract: bytes = NOBODY, ed25519: bytes = b"") -> Any:
+    return bits, (False, contract, ed25519, b"", NOBODY)
+
+
+def test_what_is_given_changes_and_the_rest_stays(calls):
+    assert calls.code(INFO, long_zero(TOKEN), struct(name="New", memo="m", keys=[key(2, ed25519=bytes(32))]))
+
+    symbol = Calls().token(TOKEN).symbol
+    token = calls.token(TOKEN)
+    assert (token.name, token.memo, token.symbol) == ("New", "m", symbol)
+    assert token.kyc_key == Key(ed25519=bytes(32)).SerializeToString()
+    assert token.expiration_timestamp == 10**18
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_each_version_of_the_struct_is_taken(calls, version):
+    assert calls.code(f"updateTokenInfo(address,HederaTokenV{version})", long_zero(TOKEN), struct(name="a"))
+    assert calls.token(TOKEN).name == "a"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_expiry_changes_alone(calls, version):
+    signature = f"updateTokenExpiryInfo(address,ExpiryV{version})"
+    assert calls.code(signature, long_zero(TOKEN), (10**9 + 1, long_zero(OTHER), 7_000_000)) == "SUCCESS"
+    token = calls.token(TOKEN)
+    assert token.expiration_timestamp == (10**9 + 1) * 10**9
+    assert (token.auto_renew_account_id, token.auto_renew_period) == (OTHER, 7_000_000)
+
+
+def test_units_go_to_the_new_treasury(calls):
+    assert calls.code(INFO, long_zero(TOKEN), struct(treasury=long_zero(NEW))) == "SUCCESS"
+    token = calls.token(TOKEN)
+    assert token.treasury_account_id == NEW
+    assert [calls.overlay.token_balance(token, account) for account in (TREASURY, NEW)] == [0, 2]
+    assert calls.overlay.associations(NEW) == (1, 1, 1)
+
+
+def test_serials_go_to_the_new_treasury_whether_they_were_looked_at_or_not(calls):
+    calls.overlay.put_nft(UNIQUE, 1, calls.overlay.nft(UNIQUE, 1))
+    assert calls.code(INFO, long_zero(UNIQUE), struct(treasury=long_zero(NEW))) == "SUCCESS"
+    assert [calls.overlay.nft(UNIQUE, serial).account_id for serial in (1, 2)] == [NEW, NEW]
+    assert calls.overlay.token_balance(calls.token(UNIQUE), NEW) == 2
+
+
+@pytest.mark.parametrize(
+    ("token", "changes", "expected"),
+    [
+        (2999, {}, "INVALID_TOKEN_ID"),
+        (TOKEN, {"memo": "m" * 101}, "MEMO_TOO_LONG"),
+        (TOKEN, {"name": "n" * 101}, "TOKEN_NAME_TOO_LONG"),
+        (TOKEN, {"symbol": "s" * 101}, "TOKEN_SYMBOL_TOO_LONG"),
+        (TOKEN, {"keys": [key(1)]}, "INVALID_ADMIN_KEY"),
+        (TOKEN, {"keys": [key(4, ed25519=bytes(32))]}, "TOKEN_HAS_NO_FREEZE_KEY"),
+        (TOKEN, {"expiry": (10**9 - 1, NOBODY, 0)}, "INVALID_EXPIRATION_TIME"),
+        (TOKEN, {"expiry": (0, NOBODY, 1)}, "INVALID_RENEWAL_PERIOD"),
+        (TOKEN, {"expiry": (0, long_zero(999_999), 0)}, "INVALID_AUTORENEW_ACCOUNT"),
+        (TOKEN, {"treasury": long_zero(999_999)}, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
+        (TOKEN, {"treasury": long_zero(OTHER)}, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"),
+        (TOKEN, {"keys": [key(1, contract=long_zero(OTHER))]}, SIGNATURE),
+        (IMMUTABLE, {"name": "n"}, "TOKEN_IS_IMMUTABLE"),
+    ],
+    ids=str,
+)
+def test_what_the_network_refuses_is_told_and_changes_nothing(calls, token, changes, expected):
+    assert calls.code(INFO, long_zero(token), struct(**changes)) == expected
+    assert dict(calls.journal.rows()) == {}
+
+
+def test_a_paused_token_does_not_change(ledger):
+    ledger.entity(3004, type="TOKEN", key=ADMIN)
+    ledger.token(3004, pause_status="PAUSED", pause_key=ADMIN)
+    assert Calls().code(INFO, long_zero(3004), struct(name="n")) == "TOKEN_IS_PAUSED"
+
+
+def test_the_key_of_another_contract_has_not_signed(ledger):
+    foreign = Key(contractID=ContractID(contractNum=OTHER)).SerializeToString()
+    ledger.entity(3004, type="TOKEN", key=foreign)
+    ledger.token(3004, fee_schedule_key=foreign)
+    assert Calls().code(INFO, long_zero(3004), struct(name="n")) == SIGNATURE
+    fixed = [(5, NOBODY, True, False, long_zero(OTHER))]
+    assert Calls().code(FEES, long_zero(3004), fixed, []) == SIGNATURE
+
+
+def test_a_key_replaces_itself_without_an_admin_key(calls):
+    assert calls.code(KEYS, long_zero(IMMUTABLE), [key(2, ed25519=bytes(32))]) == "SUCCESS"
+    assert calls.token(IMMUTABLE).kyc_key == Key(ed25519=bytes(32)).SerializeToString()
+    assert calls.code(KEYS, long_zero(IMMUTABLE), [key(1, ed25519=bytes(32))]) == "TOKEN_IS_IMMUTABLE"
+
+
+def test_custom_fees_are_replaced(calls):
+    fixed = [(5, NOBODY, True, False, long_zero(OTHER))]
+    fractional = [(1, 10, 1, 7, True, long_zero(TREASURY))]
+    assert calls.code(FEES, long_zero(TOKEN), fixed, fractional) == "SUCCESS"
+    fees = calls.overlay.custom_fees(TOKEN)
+    assert fees.fixed == (
+        {
+            "all_collectors_are_exempt": False,
+            "amount": 5,
+            "collector_account_id": OTHER,
+            "denominating_token_id": None,
+        },
+    )
+    assert fees.fractional[0]["maximum_amount"] == 7
+    royalty = [(1, 10, 7, NOBODY, True, long_zero(OTHER))]
+    assert calls.code(ROYALTIES, long_zero(UNIQUE), [], royalty) == "SUCCESS"
+    assert calls.overlay.custom_fees(UNIQUE).royalty[0]["fallback_fee"] == {
+        "amount": 7,
+        "denominating_token_id": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("signature", "token", "fixed", "expected"),
+    [
+        (FEES, UNIQUE, [], "INVALID_TOKEN_ID"),
+        (ROYALTIES, TOKEN, [], "INVALID_TOKEN_ID"),
+        (FEES, IMMUTABLE, [], "TOKEN_HAS_NO_FEE_SCHEDULE_KEY"),
+        (FEES, TOKEN, [], "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"),
+        (FEES, TOKEN, [(0, NOBODY, True, False, long_zero(OTHER))], "CUSTOM_FEE_MUST_BE_POSITIVE"),
+        (
+            FEES,
+            TOKEN,
+            [(1, NOBODY, False, True, long_zero(OTHER))],
+            "TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR",
+        ),
+    ],
+    ids=str,
+)
+def test_fees_that_the_network_refuses_are_told(calls, signature, token, fixed, expected):
+    answer = calls(signature, long_zero(token), fixed, [])
+    assert (answer.output, answer.gas) == (words(CODES[expected]), 15_284)

@@ -1,0 +1,109 @@
+"""Changing tokens: their names, treasury, keys, expiry and custom fees."""
+
+from typing import Any
+
+from web3sim.operations.prices import TOKEN_OPERATION
+from web3sim.operations.refusals import Refused
+from web3sim.operations.token_fees import FeeArguments
+from web3sim.operations.token_update import TokenChange, update_fees, update_token
+from web3sim.state.tables.interface import Entity
+from web3sim.system_contracts.abi import word_of
+from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.token_service.keys import keys_of
+
+_SUCCESS = word_of(22)
+
+
+def _account(invocation: Invocation, address: bytes, code: str) -> Entity | None:
+    """Return the account at an address; None at the zero address. Errors: Refused."""
+    return invocation.account(address, code) if any(address) else None
+
+
+def _expiry(invocation: Invocation, expiry: tuple[Any, ...]) -> dict[str, Any]:
+    """Errors: Refused."""
+    second, auto_renew_account, auto_renew_period = expiry
+    return {
+        "expires": second,
+        "auto_renew_account": _account(invocation, auto_renew_account, "INVALID_AUTORENEW_ACCOUNT"),
+        "auto_renew_period": auto_renew_period,
+    }
+
+
+def _update(invocation: Invocation, address: bytes, **changes: Any) -> bytes:
+    token = invocation.token(address)
+    update_token(invocation.ledger, invocation.signers, token, TokenChange(**changes))
+    return _SUCCESS
+
+
+def _info(invocation: Invocation) -> bytes:
+    """Supply and freeze default of the struct are not changed."""
+    address, struct = invocation.decoded()
+    name, symbol, treasury, memo, _, _, _, token_keys, expiry = struct
+    invocation.token(address)
+    return _update(
+        invocation,
+        address,
+        name=name,
+        symbol=symbol,
+        memo=memo,
+        treasury=_account(invocation, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
+        keys=keys_of(invocation, token_keys),
+        **_expiry(invocation, expiry),
+    )
+
+
+def _expiry_info(invocation: Invocation) -> bytes:
+    address, expiry = invocation.decoded()
+    invocation.token(address)
+    return _update(invocation, address, **_expiry(invocation, expiry))
+
+
+def _keys(invocation: Invocation) -> bytes:
+    address, token_keys = invocation.decoded()
+    return _update(invocation, address, keys=keys_of(invocation, token_keys))
+
+
+def _fungible_fees(invocation: Invocation) -> bytes:
+    address, fixed, fractional = invocation.decoded()
+    return _fees(invocation, address, unique=False, fixed=fixed, fractional=fractional)
+
+
+def _unique_fees(invocation: Invocation) -> bytes:
+    address, fixed, royalty = invocation.decoded()
+    return _fees(invocation, address, unique=True, fixed=fixed, royalty=royalty)
+
+
+def _fees(invocation: Invocation, address: bytes, *, unique: bool, **fees: Any) -> bytes:
+    token = invocation.token(address)
+    if token.unique is not unique:
+        raise Refused("INVALID_TOKEN_ID")
+    given = FeeArguments(invocation.ledger, token.id).fees(**fees)
+    update_fees(invocation.ledger, invocation.signers, token, given)
+    return _SUCCESS
+
+
+_GAS = costs(TOKEN_OPERATION)
+
+FUNCTIONS = (
+    *(
+        Function(f"updateTokenInfo(address,HederaTokenV{version})", _info, gas=_GAS, writes=True)
+        for version in (1, 2, 3)
+    ),
+    *(
+        Function(f"updateTokenExpiryInfo(address,ExpiryV{version})", _expiry_info, gas=_GAS, writes=True)
+        for version in (1, 2)
+    ),
+    Function("updateTokenKeys(address,TokenKey[])", _keys, gas=_GAS, writes=True),
+    Function(
+        "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])",
+        _fungible_fees,
+        gas=_GAS,
+        writes=True,
+    ),
+    Function(
+        "updateNonFungibleTokenCustomFees(address,FixedFeeV2[],RoyaltyFeeV2[])",
+        _unique_fees,
+        gas=_GAS,
+        writes=True,
+    ),
+)
