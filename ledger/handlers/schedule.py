@@ -92,7 +92,7 @@ def execution(item: RecordItem, batch: Batch) -> None:
 
     Rows: schedule.executed_timestamp, if the schedule is stored.
     """
-    if not batch.transaction["scheduled"]:
+    if not item.scheduled:
         return
     schedule = entity_id.of_schedule(item.record.scheduleRef)
     batch.mention(schedule)

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from ledger.ingest.batch import Batch
+from ledger.ingest.batch import TRANSACTION, Batch
 from ledger.ingest.registry import Order, every_item
-from ledger.models import EntityTransaction, Transaction, TransactionHash
+from ledger.models import EntityTransaction, TransactionHash
 from ledger.stream.record.item import RecordItem
+from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.transaction_types import NUMBERS
@@ -19,59 +20,76 @@ NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "N
 
 HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
 
+_TRANSACTION_HASH = RowOrder(
+    TransactionHash, "consensus_timestamp", "hash", "payer_account_id", "hash_suffix"
+)
+_INNER = TRANSACTION.position("inner_transactions")
+
 
 class TransactionsWithLogs(set[int]):
     """The consensus timestamps of the submitted messages in a file that have contract logs."""
 
 
-class AtomicBatches(dict[int, dict[str, Any]]):
+class AtomicBatches(dict[int, list[Any]]):
     """The transaction rows of the atomic batches in a file, by consensus timestamp."""
 
 
 @every_item(Order.TRANSACTION)
 def transaction(item: RecordItem, batch: Batch) -> None:
-    """Store the transaction. Source: body, record, receipt.status. Rows: transaction insert."""
+    """Store the transaction. Source: body, record, receipt.status.
+
+    Rows: transaction insert; transaction.inner_transactions of the atomic batch that it belongs to: payer and
+    valid start of each.
+    """
     # BODY
-    body, record = item.body, item.record
-    node = entity_id.of_account(body.nodeAccountID) if body.HasField("nodeAccountID") else 0
+    body, record, persist = item.body, item.record, batch.persist
+    node = entity_id.of_account(body.nodeAccountID)
+    seconds: int | None = body.transactionValidDuration.seconds
+    if not seconds and not body.HasField("transactionValidDuration"):
+        seconds = None
     initial_balance = 0
     if item.transaction_type == CRYPTO_CREATE:
         initial_balance = body.cryptoCreateAccount.initialBalance
     elif item.transaction_type == CONTRACT_CREATE:
         initial_balance = body.contractCreateInstance.initialBalance
     keep_bytes = item.transaction_type in NODE_TYPES
+    batch_key = body.batch_key.SerializeToString() if body.HasField("batch_key") else None
     # ROWS
-    batch.transaction = batch.insert(
-        Transaction,
-        consensus_timestamp=item.consensus_timestamp,
-        type=item.transaction_type,
-        result=item.result,
-        payer_account_id=item.payer_account_id,
-        valid_start_ns=item.valid_start_ns,
-        valid_duration_seconds=(
-            body.transactionValidDuration.seconds if body.HasField("transactionValidDuration") else None
-        ),
-        node_account_id=node or None,
-        entity_id=item.entity_id or None,
-        initial_balance=_signed(initial_balance),
-        max_fee=_signed(body.transactionFee),
-        charged_tx_fee=_signed(record.transactionFee),
-        memo=item.memo,
-        transaction_hash=record.transactionHash,
-        transaction_bytes=item.transaction_bytes if keep_bytes or batch.persist.transaction_bytes else None,
-        transaction_record_bytes=(
-            item.record_bytes if keep_bytes or batch.persist.transaction_record_bytes else None
-        ),
-        scheduled=record.HasField("scheduleRef"),
-        nonce=body.transactionID.nonce,
-        parent_consensus_timestamp=item.parent_consensus_timestamp,
-        index=item.index,
-        max_custom_fees=_max_custom_fees(item, batch),
-        batch_key=body.batch_key.SerializeToString() if body.HasField("batch_key") else None,
-        high_volume=body.high_volume,
-        congestion_pricing_multiplier=item.congestion_pricing_multiplier,
-        high_volume_pricing_multiplier=_signed(record.high_volume_pricing_multiplier),
-    )
+    batch.transaction = row = [
+        item.consensus_timestamp,
+        item.transaction_type,
+        item.result,
+        item.payer_account_id,
+        item.valid_start_ns,
+        seconds,
+        node or None,
+        item.entity_id or None,
+        _signed(initial_balance) if initial_balance else 0,
+        _signed(body.transactionFee),
+        _signed(record.transactionFee),
+        item.memo,
+        record.transactionHash,
+        item.transaction_bytes if keep_bytes or persist.transaction_bytes else None,
+        item.scheduled,
+        item.nonce,
+        item.parent_consensus_timestamp,
+        None,  # errata
+        item.index,
+        None,  # nft_transfer
+        None,  # itemized_transfer
+        item.record_bytes if keep_bytes or persist.transaction_record_bytes else None,
+        _max_custom_fees(item, batch) if body.max_custom_fees else None,
+        batch_key,
+        None,  # inner_transactions
+        body.high_volume,
+        item.congestion_pricing_multiplier,
+        _signed(record.high_volume_pricing_multiplier),
+    ]
+    batch.rows_of(TRANSACTION).append(row)
+    if item.transaction_type == ATOMIC_BATCH:
+        batch.state(AtomicBatches)[item.consensus_timestamp] = row
+    elif batch_key is not None and item.nonce == 0:
+        _list_in_atomic_batch(item, batch)
     if batch.mentioned is not None:
         # Messages are found by their topic, so the topic gets no row of entity_transaction for each.
         entity = 0 if item.transaction_type == SUBMIT_MESSAGE else item.entity_id
@@ -90,22 +108,17 @@ def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
     return limits or None
 
 
-@every_item(Order.TRANSACTION)
-def inner_transactions(item: RecordItem, batch: Batch) -> None:
-    """List the transactions of an atomic batch (HIP-551), which follow it in the file.
+def _list_in_atomic_batch(item: RecordItem, batch: Batch) -> None:
+    """List a transaction of an atomic batch (HIP-551), which precedes it in the file.
 
     A transaction of a batch has a batch key and nonce 0; the transactions it causes have other nonces.
-    Rows: transaction.inner_transactions of the atomic batch: payer and valid start of each.
     """
-    if item.transaction_type == ATOMIC_BATCH:
-        batch.state(AtomicBatches)[item.consensus_timestamp] = batch.transaction
-    elif batch.transaction["batch_key"] is not None and batch.transaction["nonce"] == 0:
-        outer = batch.state(AtomicBatches).get(item.parent_consensus_timestamp or 0)
-        if outer is None:
-            batch.recoverable(item, "the atomic batch it belongs to is not in its file")
-            return
-        inner = outer.setdefault("inner_transactions", [])
-        inner += (item.payer_account_id, item.valid_start_ns)
+    outer = batch.state(AtomicBatches).get(item.parent_consensus_timestamp or 0)
+    if outer is None:
+        batch.recoverable(item, "the atomic batch it belongs to is not in its file")
+        return
+    outer[_INNER] = outer[_INNER] or []
+    outer[_INNER] += (item.payer_account_id, item.valid_start_ns)
 
 
 @every_item(Order.LOOKUPS)
@@ -125,12 +138,13 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
     digest = item.record.transactionHash
     if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
         return
-    batch.insert(
-        TransactionHash,
-        consensus_timestamp=item.consensus_timestamp,
-        hash=digest[:HASH_LENGTH],
-        hash_suffix=digest[HASH_LENGTH:] or None,
-        payer_account_id=item.payer_account_id,
+    batch.rows_of(_TRANSACTION_HASH).append(
+        (
+            item.consensus_timestamp,
+            digest[:HASH_LENGTH],
+            item.payer_account_id,
+            digest[HASH_LENGTH:] or None,
+        )
     )
 
 

@@ -9,6 +9,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles
 from ledger.models import CryptoAllowance, CryptoTransfer, Entity, StakingRewardTransfer
 from ledger.stream.record.item import RecordItem
+from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY
 from mirror.values.transaction_types import NUMBERS
@@ -18,6 +19,10 @@ CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 # Until the end of 2019 records of failed transfers listed the transfers that were requested.
 SPURIOUS_TRANSFERS_BEFORE = 1_577_836_799_000_000_000
 
+_CRYPTO_TRANSFER = RowOrder(
+    CryptoTransfer, "entity_id", "consensus_timestamp", "amount", "payer_account_id", "is_approval", "errata"
+)
+
 
 @handles("CRYPTOTRANSFER")
 def requested_transfers(item: RecordItem, batch: Batch) -> None:
@@ -26,10 +31,13 @@ def requested_transfers(item: RecordItem, batch: Batch) -> None:
     Source: body.cryptoTransfer.transfers; sender_id of the function result, or the payer, for the spender.
     Rows: crypto_allowance amount, silently; transaction.itemized_transfer, if configured.
     """
-    itemized: list[dict[str, Any]] | None = [] if batch.persist.itemized_transfers else None
+    persist = batch.persist
+    if not persist.itemized_transfers and not (persist.track_allowance and item.spends_allowances):
+        return
+    itemized: list[dict[str, Any]] | None = [] if persist.itemized_transfers else None
     for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
         # BODY
-        spends = transfer.is_approval and transfer.amount < 0 and batch.persist.track_allowance
+        spends = transfer.is_approval and transfer.amount < 0 and persist.track_allowance
         if not spends and itemized is None:
             continue
         account = batch.account(item, transfer.accountID, "account of a requested transfer")
@@ -50,7 +58,7 @@ def requested_transfers(item: RecordItem, batch: Batch) -> None:
                 payer_account_id=item.payer_account_id,
             )
     if itemized:
-        batch.transaction["itemized_transfer"] = itemized
+        batch.amend_transaction("itemized_transfer", itemized)
 
 
 @every_item(Order.HBAR_TRANSFERS)
@@ -63,42 +71,29 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         return
     at, payer = item.consensus_timestamp, item.payer_account_id
     spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
-    requested = _approvals(item, spurious_time) if item.transaction_type == CRYPTO_TRANSFER else None
+    # It makes no difference for nearly all transactions.
+    matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
+    requested = _approvals(item) if matters else None
     track_balance, mentions = batch.persist.track_balance, batch.mentioned is not None
-    rows, entities = batch.rows_of(CryptoTransfer), batch.changes_of(Entity)
+    add, move = batch.rows_of(_CRYPTO_TRANSFER).append, batch.changes_of(Entity).move
     for transfer in item.record.transferList.accountAmounts:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval, errata = False, None
         if requested and (account, amount) in requested:
             is_approval = amount < 0 and requested[account, amount]
             errata = "DELETE" if spurious_time else None
-        rows.append(
-            {
-                "entity_id": account,
-                "consensus_timestamp": at,
-                "amount": amount,
-                "payer_account_id": payer,
-                "is_approval": is_approval,
-                "errata": errata,
-            }
-        )
+        add((account, at, amount, payer, is_approval, errata))
         if account:
             if mentions:
                 batch.mention(account)
             if track_balance and errata is None:
-                entities.add({"id": account, "balance": amount, "balance_timestamp": at}, None)
+                move(account, amount, at)
 
 
-def _approvals(item: RecordItem, spurious_time: bool) -> dict[tuple[int, int], bool] | None:
-    """Return is_approval of the requested transfers by account and amount; the first of equal ones counts.
-
-    None when it makes no difference, as for nearly all transactions.
-    """
-    transfers = item.body.cryptoTransfer.transfers.accountAmounts
-    if not spurious_time and not any(transfer.is_approval for transfer in transfers):
-        return None
+def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:
+    """Return is_approval of the requested transfers by account and amount; the first of equal ones counts."""
     approvals: dict[tuple[int, int], bool] = {}
-    for transfer in transfers:
+    for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
         if transfer.accountID.HasField("accountNum"):
             key = (entity_id.of_account(transfer.accountID), transfer.amount)
             approvals.setdefault(key, transfer.is_approval)
@@ -112,9 +107,12 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
     Rows: staking_reward_transfer insert; entity version whose stake period starts yesterday (epoch days),
     unless the transaction itself restarted the period.
     """
+    rewards = item.record.paid_staking_rewards
+    if not rewards:
+        return
     at = item.consensus_timestamp
     yesterday = at // NANOS_PER_DAY - 1
-    for reward in item.record.paid_staking_rewards:
+    for reward in rewards:
         account = entity_id.of_account(reward.accountID)
         batch.insert(
             StakingRewardTransfer,

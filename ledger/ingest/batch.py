@@ -12,9 +12,10 @@ from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.persist import Persist
-from ledger.models import Entity, RecordFile
+from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record.item import RecordItem
 from mirror.db.partitions.making import make_room
+from mirror.db.writing.copy import RowOrder
 from mirror.db.writing.rows import Rows
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,38 @@ log = logging.getLogger(__name__)
 MAX_ALIAS_TOLD = 40
 
 State = TypeVar("State")
+
+TRANSACTION = RowOrder(
+    Transaction,
+    "consensus_timestamp",
+    "type",
+    "result",
+    "payer_account_id",
+    "valid_start_ns",
+    "valid_duration_seconds",
+    "node_account_id",
+    "entity_id",
+    "initial_balance",
+    "max_fee",
+    "charged_tx_fee",
+    "memo",
+    "transaction_hash",
+    "transaction_bytes",
+    "scheduled",
+    "nonce",
+    "parent_consensus_timestamp",
+    "errata",
+    "index",
+    "nft_transfer",
+    "itemized_transfer",
+    "transaction_record_bytes",
+    "max_custom_fees",
+    "batch_key",
+    "inner_transactions",
+    "high_volume",
+    "congestion_pricing_multiplier",
+    "high_volume_pricing_multiplier",
+)
 
 
 class Batch(Rows):
@@ -37,8 +70,8 @@ class Batch(Rows):
         self.recoverable_errors = 0
         # All items of the file being read, also those that the settings leave out.
         self.items: Sequence[RecordItem] = ()
-        # The `transaction` row of the item being read; later steps may add to it.
-        self.transaction: dict[str, Any] = {}
+        # The `transaction` row of the item being read.
+        self.transaction: list[Any] = []
         self._states: dict[type, Any] = {}
         self._of_block: list[Callable[[dict[str, Any]], None]] = []
         self._completions: list[Callable[[], None]] = []
@@ -122,6 +155,10 @@ class Batch(Rows):
         for work in self._completions:
             work()
         self._completions = []
+
+    def amend_transaction(self, column: str, value: Any) -> None:
+        """Set a column of the `transaction` row of the item being read."""
+        self.transaction[TRANSACTION.position(column)] = value
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
         """Add the version of an entity that a create, update or delete transaction makes (columns of

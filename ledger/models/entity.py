@@ -113,6 +113,7 @@ class Entity(EntityColumns):
         },
         fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
         added=frozenset({"balance"}),
+        moved=("balance", "balance_timestamp"),
         defaults={
             "decline_reward": "false",
             "memo": "''",

@@ -58,7 +58,7 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
     # BODY
     transfers = _transfers(item)
     # ROWS
-    batch.transaction["nft_transfer"] = transfers
+    batch.amend_transaction("nft_transfer", transfers)
     at = item.consensus_timestamp
     treasury_change: dict[str, Any] | None = None
     for transfer in transfers:

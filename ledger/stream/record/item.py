@@ -37,13 +37,16 @@ class RecordItem:
     unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
     the item wraps, once its handler has decoded it. `hook_call` is the last call of a hook before this item
     among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an Ethereum
-    transaction that delegates, as far as its block tells them. Times are ns; `payer_account_id` is encoded.
+    transaction that delegates, as far as its block tells them. `result_kind` is the record's field with the
+    result of a contract, `scheduled` says that a schedule was executed. Times are ns; `payer_account_id` is
+    encoded.
     """
 
     __slots__ = (
         "_memo_bytes",
         "_record_bytes",
         "_signed",
+        "_spends_allowances",
         "_transaction_bytes",
         "account_nonces",
         "body",
@@ -55,11 +58,14 @@ class RecordItem:
         "hapi_version",
         "hook_call",
         "index",
+        "nonce",
         "parent",
         "parent_consensus_timestamp",
         "payer_account_id",
         "record",
         "result",
+        "result_kind",
+        "scheduled",
         "sidecar_records",
         "successful",
         "transaction",
@@ -97,6 +103,7 @@ class RecordItem:
         self._transaction_bytes = transaction_bytes
         self._record_bytes = record_bytes
         self._memo_bytes: bytes | None = None
+        self._spends_allowances: bool | None = None
 
         self.body = self._parse_body()
         self.transaction_type = _type_of(self.body)
@@ -104,6 +111,9 @@ class RecordItem:
         # A node may submit any transaction id: a payer that cannot exist has a record all the same.
         self.payer_account_id = entity_id.of_account(transaction_id.accountID)
         self.valid_start_ns = timestamp.of(transaction_id.transactionValidStart)
+        self.nonce: int = transaction_id.nonce
+        self.scheduled: bool = record.HasField("scheduleRef")
+        self.result_kind: str | None = record.WhichOneof("body")
 
         if not record.HasField("consensusTimestamp"):
             raise InvalidItem("its record has no consensus timestamp")
@@ -170,7 +180,7 @@ class RecordItem:
     @property
     def ran_contract(self) -> bool:
         """Return whether the record has the result of a contract call or creation, be it an empty one."""
-        return self.record.WhichOneof("body") is not None
+        return self.result_kind is not None
 
     @property
     def contract_parent(self) -> "RecordItem | None":
@@ -187,19 +197,30 @@ class RecordItem:
     @property
     def spender_account_id(self) -> int:
         """Return the spender of the allowances that the item uses up: who called, or else the payer."""
-        kind = self.record.WhichOneof("body")
+        kind = self.result_kind
         if kind is None:
             return self.payer_account_id
         return entity_id.of_account(getattr(self.record, kind).sender_id) or self.payer_account_id
 
     @property
+    def spends_allowances(self) -> bool:
+        """Return whether the body requests a transfer of hbar out of an allowance."""
+        spends = self._spends_allowances
+        if spends is None:
+            spends = False
+            for transfer in self.body.cryptoTransfer.transfers.accountAmounts:
+                if transfer.is_approval:
+                    spends = True
+            self._spends_allowances = spends
+        return spends
+
+    @property
     def top_level(self) -> bool:
         """The item counts in its block's gas and bloom totals."""
-        transaction_id = self.body.transactionID
         return (
             self.parent_consensus_timestamp is None
-            or transaction_id.nonce == 0
-            or transaction_id.scheduled
+            or self.nonce == 0
+            or self.body.transactionID.scheduled
             or (
                 self.transaction_type == _FILE_UPDATE
                 and entity_id.decode(self.payer_account_id)[2] == _SYSTEM_ADMIN_NUM
@@ -220,7 +241,7 @@ class RecordItem:
     @property
     def function_result(self) -> Any | None:
         """The record's ContractFunctionResult; None when it has none or an empty one."""
-        kind = self.record.WhichOneof("body")
+        kind = self.result_kind
         if kind is None:
             return None
         result = getattr(self.record, kind)

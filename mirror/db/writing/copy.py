@@ -66,6 +66,14 @@ class EncodedRows:
 
 # A row's values in the order of the columns; or rows that are encoded.
 Row = Sequence[Any] | EncodedRows
+# A row as it is added: its columns by name, or as above.
+AddedRow = dict[str, Any] | Row
+
+
+@cache
+def names_of(model: type[models.Model]) -> tuple[str, ...]:
+    """Return the names of these columns."""
+    return tuple(column.name for column in columns_of(model))
 
 
 @cache
@@ -83,6 +91,23 @@ def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
             Column(field.column, _WIRE_TYPES.get(database_type, "text"), default, field.max_length)
         )
     return tuple(columns)
+
+
+class RowOrder:
+    """The columns of a table with very many rows, which are added as lists or tuples of their values.
+
+    `names` are all columns in the model's order, so that whoever adds a row sees what stands where.
+    """
+
+    def __init__(self, model: type[models.Model], *names: str) -> None:
+        expected = names_of(model)
+        if names != expected:
+            raise TypeError(f"The columns of {model.__name__} are {', '.join(expected)}, in this order.")
+        self.model, self.names = model, names
+
+    def position(self, name: str) -> int:
+        """Return where a row has the value of a column."""
+        return self.names.index(name)
 
 
 def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]) -> None:

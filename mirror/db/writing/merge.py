@@ -58,6 +58,8 @@ class MergeRule:
     noted: columns of the staging table alone, with types, that `fold` or `carried` fill for `expressions`.
     history: whether there are versions; if not, every change is silent and creates what is not stored.
     regroups: whether silent changes may be folded into each other first, and then into those before them.
+    moved: an amount that is `added`, and the column of its last change's time. Silent changes of the two are
+    the most frequent ones, and are summed up by `move`; only for a key of one column, without `present`.
     """
 
     key: tuple[str, ...]
@@ -72,6 +74,7 @@ class MergeRule:
     noted: Mapping[str, str] = field(default_factory=dict)
     history: bool = True
     regroups: bool = True
+    moved: tuple[str, str] = ("", "")
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         """Apply a silent change to the change before it."""
@@ -115,17 +118,63 @@ class MergeRule:
         return Change(inherited, since, columns)
 
 
-class Pending:
+# An amount and the time of its last change.
+Moved = list[int]
+
+
+class Moves:
+    """Silent changes of the columns `moved`, summed up until something else happens to the object."""
+
+    __slots__ = ("_rule", "moved")
+
+    def __init__(self, rule: MergeRule) -> None:
+        self._rule = rule
+        self.moved: dict[Any, Moved] = {}
+
+    def add(self, columns: dict[str, Any], since: int | None) -> None:
+        raise NotImplementedError
+
+    def move(self, key: int, amount: int, at: int) -> None:
+        """Add `amount` to what the object has."""
+        moved = self.moved.get(key)
+        if moved is None:
+            self.moved[key] = [amount, at]
+        else:
+            moved[0] += amount
+            moved[1] = at
+
+    def _settle(self, key: Any) -> None:
+        """Make the moves of an object a change like any other."""
+        if key in self.moved:
+            self.add(self._columns_of_move(key, self.moved.pop(key)), None)
+
+    def _columns_of_move(self, key: Any, moved: Moved) -> dict[str, Any]:
+        amount, time = self._rule.moved
+        return {self._rule.key[0]: key, amount: moved[0], time: moved[1]}
+
+
+class Pending(Moves):
     """The changes of one table in a batch, ordered by timestamp for each object.
 
     `earlier` has silent changes of the file being read from before a barrier.
     """
 
-    __slots__ = ("_earlier", "_latest", "_of_file", "_rule", "key", "silent", "undecided", "versions")
+    __slots__ = (
+        "_earlier",
+        "_latest",
+        "_moved_earlier",
+        "_of_file",
+        "key",
+        "silent",
+        "undecided",
+        "versions",
+    )
 
     def __init__(self, rule: MergeRule, earlier: dict[Any, Change] | None = None) -> None:
-        self._rule = rule
+        super().__init__(rule)
         self._earlier = earlier or {}
+        # What has moved in earlier files.
+        self._moved_earlier: dict[Any, Moved] = {}
         # Returns the key in a change's columns: one value, or a tuple of several.
         self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         self._latest: dict[Any, Change] = {}
@@ -138,15 +187,35 @@ class Pending:
 
     def given(self, key: Any, at: int) -> Collection[str]:
         """Return the columns that versions from `at` on gave the object; none without such a version."""
+        self._settle(key)
         latest = self._latest.get(key)
         return latest.given if latest and latest.since == at else ()
 
     def __len__(self) -> int:
         own = len(self._of_file) if self._rule.carried else 0
-        return len(self.silent) + own + len(self.versions)
+        moved = len(self.moved) + len(self._moved_earlier)
+        return len(self.silent) + own + len(self.versions) + moved
+
+    def move_all(self, moves: Mapping[int, Moved]) -> None:
+        """Add all these amounts."""
+        for key, (amount, at) in moves.items():
+            self.move(key, amount, at)
+
+    def _settle(self, key: Any) -> None:
+        earlier = self._moved_earlier.pop(key, None)
+        if earlier is not None:
+            self._add_earlier(key, self._columns_of_move(key, earlier))
+        super()._settle(key)
+
+    def settle(self) -> None:
+        """Make all moves changes like any other, after the last file."""
+        for key in [*self._moved_earlier, *self.moved]:
+            self._settle(key)
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         key = self.key(columns)
+        if key in self.moved or key in self._moved_earlier:
+            self._settle(key)
         if self.undecided and key in self.undecided:
             self.undecided[key].append((columns, since, False))
             return
@@ -182,21 +251,36 @@ class Pending:
         """Return a copy of `of_file` for all objects; empty where the rule carries nothing."""
         if not self._rule.carried:
             return {}
+        for key in list(self.moved):
+            self._settle(key)
         changes = {key: self.of_file(key) for key in self._earlier.keys() | self._of_file.keys()}
         return {key: Change(dict(change.columns)) for key, change in changes.items() if change}
 
     def end_file(self) -> None:
         """Mark the end of a file: the changes so far are of earlier files."""
         self._earlier = {}
-        if not self._rule.carried:
-            return
-        for key, change in self._of_file.items():
-            before = self.silent.get(key)
-            if before is None:
-                self.silent[key] = change
-            else:
-                self._rule.fold(before, change.columns)
-        self._of_file = {}
+        if self._rule.carried:
+            for key, change in self._of_file.items():
+                before = self.silent.get(key)
+                if before is None:
+                    self.silent[key] = change
+                else:
+                    self._rule.fold(before, change.columns)
+            self._of_file = {}
+        for key, moved in self.moved.items():
+            earlier = self._moved_earlier.setdefault(key, moved)
+            if earlier is not moved:
+                earlier[0] += moved[0]
+                earlier[1] = moved[1]
+        self.moved = {}
+
+    def _add_earlier(self, key: Any, columns: dict[str, Any]) -> None:
+        """Add a silent change of earlier files."""
+        before = self._latest.get(key) or self.silent.get(key)
+        if before is None:
+            self.silent[key] = Change(columns)
+        else:
+            self._rule.fold(before, columns)
 
     def establish(self, columns: dict[str, Any], since: int) -> None:
         """Add a version unless the object exists, which may only be known from the stored row."""

@@ -11,22 +11,19 @@ from typing import Any
 
 from django.db import models
 
-from mirror.db.partitions.catalogue import TIME
 from mirror.db.tables import GrowingTable
 from mirror.db.writing.copy import EncodedRows, columns_of
 from mirror.db.writing.fitting import Encoder
-from mirror.db.writing.merge import Change, MergeRule
-from mirror.db.writing.rows import Part, Recorded, Rows, row_values
+from mirror.db.writing.merge import Change, MergeRule, Moves
+from mirror.db.writing.rows import Part, Recorded, Rows, row_values, time_position
 from mirror.values.timestamp import NANOS_PER_DAY
 
-_TIME_OF = itemgetter(TIME)
 
-
-class Changes:
+class Changes(Moves):
     """The changes of one table, in the place of `Pending`: silent ones of an object are folded into one."""
 
     def __init__(self, rule: MergeRule) -> None:
-        self._rule = rule
+        super().__init__(rule)
         self._key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
         # The silent changes of each object since its last version.
         self._silent: dict[Any, Change] = {}
@@ -42,6 +39,8 @@ class Changes:
             self._add_version(columns, since)
             return
         key = self._key(columns)
+        if key in self.moved:
+            self._settle(key)
         silent = self._silent.get(key)
         if silent is None:
             if self._rule.regroups:
@@ -55,6 +54,8 @@ class Changes:
 
     def _add_version(self, columns: dict[str, Any], since: int, *, establishes: bool = False) -> None:
         key = self._key(columns)
+        if key in self.moved:
+            self._settle(key)
         self._silent.pop(key, None)
         given = {name for name, value in columns.items() if value is not None}
         at, before = self._versions.get(key, (since, set()))
@@ -85,6 +86,7 @@ class RecordedRows(Rows):
             Part(
                 {model: _encoded(model, rows) for model, rows in segment.inserted.items() if rows},
                 {model: _recorded(changes) for model, changes in segment.pending.items() if len(changes)},
+                {model: changes.moved for model, changes in segment.pending.items() if changes.moved},
                 segment.afterwards,
                 segment.barrier,
             )
@@ -98,9 +100,10 @@ def _recorded(changes: Any) -> list[Recorded]:
 
 
 def _encoded(model: type[models.Model], rows: Iterable[Any]) -> EncodedRows:
-    encoded = _encoder(model).encode(row_values(columns_of(model), rows))
+    values: list[Any] = list(row_values(columns_of(model), rows))
+    encoded = _encoder(model).encode(values)
     if issubclass(model, GrowingTable):
-        return replace(encoded, days=_days(list(map(_TIME_OF, rows))))
+        return replace(encoded, days=_days(list(map(itemgetter(time_position(model)), values))))
     return encoded
 
 

@@ -5,9 +5,10 @@ COPY into a staging table and at most two statements. No statement is run per ro
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any
 
 from django.db import models
@@ -15,9 +16,9 @@ from django.db.backends.utils import CursorWrapper
 
 from mirror.db.partitions.catalogue import TIME
 from mirror.db.tables import GrowingTable
-from mirror.db.writing.copy import Column, EncodedRows, Row, columns_of
+from mirror.db.writing.copy import AddedRow, Column, EncodedRows, Row, RowOrder, columns_of, names_of
 from mirror.db.writing.fitting import copy_fitting
-from mirror.db.writing.merge import Change, Merge, MergeRule, Pending
+from mirror.db.writing.merge import Change, Merge, MergeRule, Moved, Pending
 from mirror.values.timestamp import NANOS_PER_DAY
 
 Work = Callable[[CursorWrapper, list[Any]], None]
@@ -33,6 +34,8 @@ class Part:
 
     rows: dict[type[models.Model], EncodedRows] = field(default_factory=dict)
     changes: dict[type[models.Model], list[Recorded]] = field(default_factory=dict)
+    # What has moved after these changes.
+    moved: dict[type[models.Model], Mapping[Any, Moved]] = field(default_factory=dict)
     afterwards: dict[Work, list[Any]] = field(default_factory=dict)
     barrier: Callable[[CursorWrapper], None] | None = None
 
@@ -41,7 +44,7 @@ class _Segment:
     """Rows between two barriers. Those of files that were read elsewhere are encoded."""
 
     def __init__(self) -> None:
-        self.inserted: dict[type[models.Model], list[dict[str, Any] | EncodedRows]] = {}
+        self.inserted: dict[type[models.Model], list[AddedRow]] = {}
         self.pending: dict[type[models.Model], Pending] = {}
         self.afterwards: dict[Work, list[Any]] = {}
         self.barrier: Callable[[CursorWrapper], None] | None = None
@@ -86,12 +89,13 @@ class Rows:
             self._inserted[model] = [columns]
         return columns
 
-    def rows_of(self, model: type[models.Model]) -> list[Any]:
-        """Return the list that `insert` adds to until the next barrier, for tables with very many rows.
-
-        Each row is a dict of its columns.
-        """
-        return self._inserted.setdefault(model, [])
+    def rows_of(self, order: RowOrder) -> list[Any]:
+        """Return the list that takes rows of a table until the next barrier: their values in this order."""
+        try:
+            return self._inserted[order.model]
+        except KeyError:
+            rows = self._inserted[order.model] = []
+            return rows
 
     def changes_of(self, model: type[models.Model]) -> Pending:
         """Return what `upsert` adds to until the next barrier, for tables with very many changes."""
@@ -126,6 +130,8 @@ class Rows:
                     pending.establish(columns, since)
                 else:
                     pending.add(columns, since)
+        for model, moves in part.moved.items():
+            self.changes_of(model).move_all(moves)
         for model, rows in part.rows.items():
             self._inserted.setdefault(model, []).append(rows)
         for work, noted in part.afterwards.items():
@@ -166,6 +172,8 @@ class Rows:
             for row in reversed(segment.inserted.get(model, ())):
                 if isinstance(row, dict):
                     yield row
+                elif not isinstance(row, EncodedRows):
+                    yield dict(zip(names_of(model), row, strict=True))
 
     def days(self) -> set[int]:
         """Return the days (since the epoch) of the rows for tables that are divided by time on request."""
@@ -175,7 +183,7 @@ class Rows:
             for model, rows in segment.inserted.items()
             if issubclass(model, GrowingTable)
             for row in rows
-            for day in (row.days if isinstance(row, EncodedRows) else (row[TIME] // NANOS_PER_DAY,))
+            for day in (row.days if isinstance(row, EncodedRows) else (_time(model, row) // NANOS_PER_DAY,))
         }
 
     def counts(self) -> Counter[str]:
@@ -201,17 +209,33 @@ class Rows:
             segment.write(cursor)
 
 
-def _count(rows: Iterable[dict[str, Any] | EncodedRows]) -> int:
+def _count(rows: Iterable[AddedRow]) -> int:
     return sum(row.count if isinstance(row, EncodedRows) else 1 for row in rows)
 
 
-def row_values(columns: Iterable[Column], rows: Iterable[dict[str, Any] | EncodedRows]) -> Iterator[Row]:
+def row_values(columns: Iterable[Column], rows: Iterable[AddedRow]) -> Iterator[Row]:
     """Yield the values of each row in the order of the columns; encoded rows as they are."""
     defaults = {column.name: column.default for column in columns}
-    return (
-        row if row.__class__ is EncodedRows else tuple((defaults | row).values())  # type: ignore[operator]
-        for row in rows
-    )
+    # Whole rows are the most frequent ones, and need no defaults.
+    values_of, whole = itemgetter(*defaults), len(defaults)
+    for row in rows:
+        if row.__class__ is not dict:
+            yield row  # type: ignore[misc]
+        elif len(row) == whole:
+            yield values_of(row)
+        else:
+            yield tuple((defaults | row).values())
+
+
+def _time(model: type[models.Model], row: dict[str, Any] | Sequence[Any]) -> int:
+    time: int = row[TIME] if isinstance(row, dict) else row[time_position(model)]
+    return time
+
+
+@cache
+def time_position(model: type[models.Model]) -> int:
+    """Return where the values of a row have its time."""
+    return names_of(model).index(TIME)
 
 
 def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:
@@ -237,6 +261,7 @@ def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pe
         cursor.execute(merge.find_present, [list(column) for column in zip(*pending.undecided, strict=True)])
         pending.decide({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
         pending.end_file()
+    pending.settle()
     cursor.execute(merge.create_staging)
     names = [c.name for c in merge.staged if c.name not in ("since", "until")]
     changes = [*pending.silent.values(), *pending.versions]

@@ -1,6 +1,7 @@
 """Changes of versioned rows: in memory, in the database, and in batches of any size."""
 
 import pickle
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger.models import CryptoTransfer, CustomFee, Entity, StakingRewardTransfer
+from mirror.db.writing.copy import RowOrder
 from mirror.db.writing.recorded import RecordedRows
 from mirror.db.writing.rows import Rows
 from mirror.values.timestamp import NANOS_PER_DAY
@@ -22,25 +24,40 @@ NEXT_FILE: dict[str, Any] = {}
 BARRIER: dict[str, Any] = {"barrier": True}
 
 
-def write(*changes: dict[str, Any]) -> None:
+def change(rows: Rows, columns: dict[str, Any], *, move: bool = True) -> None:
+    """Add a change; one of a balance alone also as what has moved."""
+    if move and columns.keys() == {"id", "since", "balance", "balance_timestamp"} and not columns["since"]:
+        rows.changes_of(Entity).move(columns["id"], columns["balance"], columns["balance_timestamp"])
+    else:
+        rows.upsert(Entity, **columns)
+
+
+def write(*changes: dict[str, Any], move: bool = True) -> None:
     rows = Rows()
-    for change in changes:
-        if change is NEXT_FILE:
+    for columns in changes:
+        if columns is NEXT_FILE:
             rows.end_file()
-        elif change is BARRIER:
+        elif columns is BARRIER:
             rows.barrier(lambda cursor: None)
         else:
-            rows.upsert(Entity, **change)
+            change(rows, columns, move=move)
     with connection.cursor() as cursor:
         rows.write(cursor)
+
+
+def _nothing(cursor: CursorWrapper) -> None:
+    pass
 
 
 def write_recorded(*changes: dict[str, Any]) -> None:
     """Write the same, with the changes of each file recorded in another process."""
     rows, recorded = Rows(), RecordedRows()
-    for change in changes:
-        if change is not NEXT_FILE:
-            recorded.upsert(Entity, **change)
+    for columns in changes:
+        if columns is BARRIER:
+            recorded.barrier(_nothing)
+            continue
+        if columns is not NEXT_FILE:
+            change(recorded, columns)
             continue
         for part in pickle.loads(pickle.dumps(recorded.parts())):
             rows.add_part(part)
@@ -216,6 +233,32 @@ def test_rows_are_inserted_with_the_defaults_of_their_columns() -> None:
     ]
 
 
+def test_rows_may_be_added_as_their_values_in_the_order_of_the_columns() -> None:
+    order = RowOrder(StakingRewardTransfer, "account_id", "amount", "consensus_timestamp", "payer_account_id")
+    rows, recorded = Rows(), RecordedRows()
+    rows.rows_of(order).append((1, 2, 3, 4))
+    rows.insert(StakingRewardTransfer, account_id=5, amount=6, consensus_timestamp=7, payer_account_id=8)
+    recorded.rows_of(order).append([9, 10, 11, 12])
+    expected = [{"account_id": 1, "amount": 2, "consensus_timestamp": 3, "payer_account_id": 4}]
+    assert list(rows.inserted(StakingRewardTransfer))[1:] == expected
+    for part in recorded.parts():
+        rows.add_part(part)
+
+    with connection.cursor() as cursor:
+        rows.write(cursor)
+
+    assert stored("staking_reward_transfer", ", ".join(order.names)) == [
+        (1, 2, 3, 4),
+        (5, 6, 7, 8),
+        (9, 10, 11, 12),
+    ]
+
+
+def test_an_order_of_columns_that_is_not_that_of_the_table_is_refused() -> None:
+    with pytest.raises(TypeError, match="are account_id, amount, consensus_timestamp, payer_account_id, in"):
+        RowOrder(StakingRewardTransfer, "amount", "account_id", "consensus_timestamp", "payer_account_id")
+
+
 def test_a_model_without_a_rule_takes_no_changes() -> None:
     with pytest.raises(TypeError, match="StakingRewardTransfer has no merge rule"):
         Rows().upsert(StakingRewardTransfer, since=1, account_id=1)
@@ -321,17 +364,17 @@ def test_batches_of_any_size_give_the_same_tables(
         columns = "id, timestamp_range, balance, balance_timestamp, ethereum_nonce, memo"
         return stored("entity", columns), stored("entity_history", columns)
 
-    one_by_one = load(changes)
+    one_by_one = load(changes, partial(write, move=False))
     batches: list[list[dict[str, Any]]] = []
     rest = list(changes)
     while rest:
         size = sizes[len(batches) % len(sizes)]
-        batches.append([change for group in rest[:size] for change in [*group, NEXT_FILE]])
+        batches.append([columns for group in rest[:size] for columns in [*group, NEXT_FILE]])
         rest = rest[size:]
 
     assert load(batches) == one_by_one
     assert load(batches, write_recorded) == one_by_one
-    assert load([[change for group in changes for change in [*group, NEXT_FILE]]]) == one_by_one
+    assert load([[columns for group in changes for columns in [*group, NEXT_FILE]]]) == one_by_one
 
 
 @pytest.mark.parametrize("kind", [Rows, RecordedRows])
