@@ -65,15 +65,17 @@ def first_book() -> bytes:
 
 
 class Maker:
-    """Makes the history in a child process: making and loading take a core each. `end` has to be called."""
+    """Makes the history in a child process: making and loading take a core each.
+
+    `end` has to be called, so hold the stop signals back until that is certain.
+    """
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
         self._receiving, sending = multiprocessing.Pipe(duplex=False)
         context = multiprocessing.get_context("fork")
         self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
-        with signals.held():
-            self._process.start()
+        self._process.start()
         sending.close()
 
     def files(self) -> Iterator[LocalRecordFile]:
@@ -98,8 +100,11 @@ class Maker:
 def made_ahead() -> Iterator[Maker | None]:
     """Begin to make the history, unless it is complete, for `load` once there is a database."""
     publisher = Publisher(folder(), nodes())
-    maker = None if publisher.complete else Maker(publisher)
+    maker: Maker | None = None
     try:
+        if not publisher.complete:
+            with signals.held():
+                maker = Maker(publisher)
         yield maker
     finally:
         if maker:
@@ -122,8 +127,9 @@ def load(say: Say, maker: Maker | None = None) -> None:
         else:
             say(f"Making a demo network with hours of history in {folder()} and loading it.")
             if maker is None:
-                maker = Maker(publisher)
-                ending.callback(maker.end)
+                with signals.held():
+                    maker = Maker(publisher)
+                    ending.callback(maker.end)
             files = maker.files()
         with shown("Loading", config.value("demo.blocks"), say) as display:
             done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)

@@ -72,7 +72,7 @@ class Part(_Watched):
         process = context.Process(target=_run, args=(self._work,), name=self.name)
         with signals.held():
             process.start()
-        self._process = process
+            self._process = process
         self._began = time.monotonic()
 
     def stop(self) -> None:

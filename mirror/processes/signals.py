@@ -1,6 +1,7 @@
 """Signals that ask a node's processes to stop, and the end of a process with its parent."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import threading
@@ -31,13 +32,14 @@ def pause(seconds: float) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Hold back the stop signals while a process is started.
+    """Hold back the stop signals while a process is started, and noted where it is stopped.
 
-    A new process first has the handlers of its parent, which would end both in disorder. It has to call
-    `leave_to_supervisor`.
+    A new process first has the handlers of its parent, which would end both in disorder. A copy of this one
+    has to call `leave_to_supervisor`; another program has to allow the signals by itself, as PostgreSQL does.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -56,7 +58,9 @@ def leave_to_supervisor() -> None:
 
 def end_with_parent() -> None:
     """Have the kernel send this process SIGTERM when its parent is gone, however that ended."""
-    parent = os.getppid()
+    # A parent that is gone already is known to multiprocessing alone.
+    parent = multiprocessing.parent_process()
+    parent_pid = os.getppid() if parent is None else parent.pid
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
+    if os.getppid() != parent_pid:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from mirror.config.errors import OperatorError
 from mirror.node.postgres.place import PORT, Place, wheel_folder
+from mirror.processes import signals
 
 DATABASE = ROLE = "mirror_node"
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
@@ -187,25 +188,28 @@ def full_disk(place: Place) -> str:
 
 
 def _run(place: Place, command: Sequence[str], text: str = "") -> None:
-    running = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=place.home,
-        env=ENVIRONMENT,
-        umask=0o077,
-        # Ctrl-C in the terminal is for the node.
-        start_new_session=True,
-        **place.account.process_options,
-    )
+    running: subprocess.Popen[str] | None = None
     try:
+        with signals.held():
+            running = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=place.home,
+                env=ENVIRONMENT,
+                umask=0o077,
+                # Ctrl-C in the terminal is for the node.
+                start_new_session=True,
+                **place.account.process_options,
+            )
         output, errors = running.communicate(text)
     except BaseException:
-        # This also ends the programs it has started, which would go on writing.
-        os.killpg(running.pid, signal.SIGKILL)
-        running.communicate()
+        if running:
+            # This also ends the programs it has started, which would go on writing.
+            os.killpg(running.pid, signal.SIGKILL)
+            running.communicate()
         raise
     if running.returncode:
         with place.log.open("a") as log:

@@ -5,6 +5,7 @@ the database, and the last to leave stops the server. The kernel drops the locks
 next command finds a server that a killed node has left behind, uses it, and stops it.
 """
 
+import atexit
 import errno
 import fcntl
 import hashlib
@@ -20,7 +21,7 @@ from typing import IO
 from mirror.node.postgres import cluster, folders
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.place import PORT, Place, place
-from mirror.processes import running
+from mirror.processes import running, signals
 
 Say = Callable[[str], None]
 
@@ -72,22 +73,34 @@ class Server:
             folders.make_home(self.place)
             users = (self.place.home / "users.lock").open("a+b")
         with users:
-            with self._starting_or_stopping():
-                fcntl.lockf(users, fcntl.LOCK_SH)
-                try:
-                    with self._translated():
-                        self._start()
-                except BaseException:
-                    self._abandon()
-                    raise
-            _USED_HERE.add(self.place.home)
+            started = False
             try:
+                with self._starting_or_stopping():
+                    fcntl.lockf(users, fcntl.LOCK_SH)
+                    try:
+                        with self._translated():
+                            self._start()
+                        started = True
+                        # Ctrl-C may come between any two statements, also where a block has not quite begun.
+                        atexit.register(self._leave, users)
+                    except BaseException:
+                        self._abandon()
+                        raise
+                _USED_HERE.add(self.place.home)
                 yield self
             finally:
-                _USED_HERE.remove(self.place.home)
-                with self._starting_or_stopping():
-                    if _locked(users):
-                        self.stop()
+                if started:
+                    self._leave(users)
+
+    def _leave(self, users: IO[bytes]) -> None:
+        """Stop the server if this was its last user."""
+        _USED_HERE.discard(self.place.home)
+        try:
+            with self._starting_or_stopping():
+                if _locked(users):
+                    self.stop()
+        finally:
+            atexit.unregister(self._leave)
 
     def pid(self) -> int | None:
         """Return the process id of the running server, None if it does not run."""
@@ -176,7 +189,8 @@ class Server:
         if begin > _LOG_BYTES:
             place.log.rename(place.log.with_suffix(".log.1"))
             begin = 0
-        with place.log.open("ab") as log:
+        # Ctrl-C while it is started would leave a server of which this object does not know.
+        with place.log.open("ab") as log, signals.held():
             place.log.chmod(0o600)
             self._child = subprocess.Popen(
                 [programs / "postgres", *arguments, "-c", f"cluster_name={self._mark}"],

@@ -14,6 +14,7 @@ from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.place import Account, place
 from mirror.node.postgres.server import Server
+from mirror.processes import running
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FAST = {"fsync": "off"}
@@ -26,6 +27,30 @@ from mirror.node.postgres.server import Server
 from mirror.node.postgres.place import place
 with Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
     print(server.pid(), flush=True)
+    sys.stdin.read()
+"""
+
+# Uses it too, but gets Ctrl-C at a moment of its start: when a program with the given word in its command has
+# just been started, or when the method of that name ends.
+INTERRUPTED_USER = """
+import os, signal, sys
+from pathlib import Path
+from mirror.node.postgres import server
+from mirror.node.postgres.place import place
+
+def interrupt(frame, event, called):
+    if event == "c_return" and called.__name__ == "fork_exec":
+        is_moment = any(sys.argv[2] in str(word) for word in frame.f_locals["args"])
+    else:
+        is_moment = event == "return" and (server.__file__, sys.argv[2]) == (
+            frame.f_code.co_filename, frame.f_code.co_name
+        )
+    if is_moment:
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.setprofile(interrupt)
+with server.Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use():
     sys.stdin.read()
 """
 
@@ -130,6 +155,20 @@ def test_commands_share_one_server_and_the_last_one_stops_it(data_folder):
     assert server.pid() is not None, "one command still uses it"
     first.communicate(timeout=PATIENCE_SECONDS)
     assert server.pid() is None
+
+
+def test_ctrl_c_at_any_moment_of_a_start_leaves_no_server(data_folder):
+    for moment in ("initdb", "--single", "cluster_name", "_launch", "_start", "in_use"):
+        user = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED_USER, str(data_folder), moment],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+
+        assert user.stderr.endswith("KeyboardInterrupt\n"), moment
+        left = [pid for pid in running.pids() if str(data_folder) in running.command(pid)]
+        assert left == [], f"{moment}: {[running.command(pid) for pid in left]}"
 
 
 def test_a_server_left_behind_by_a_killed_command_is_taken_over_and_stopped(data_folder):
