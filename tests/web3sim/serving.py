@@ -28,11 +28,11 @@ WORKING_TICKS = 50
 class ServingNode(Node):
     """`manage.py serve` on the tests' database."""
 
-    def start(self, *command: str, **environment: str) -> None:
+    def begin(self, *command: str, **environment: str) -> None:
         parameters = connection.get_connection_params()
         names = ("user", "password", "host", "port")
         others = urlencode({name: str(parameters[name]) for name in names if parameters.get(name)})
-        super().start("serve", DATABASE_URL=f"postgresql:///{parameters['dbname']}?{others}", **environment)
+        super().begin("serve", DATABASE_URL=f"postgresql:///{parameters['dbname']}?{others}", **environment)
 
     def ask(self, path: str, body: object = None) -> int:
         """Return the status of the answer."""

@@ -42,7 +42,6 @@ def started(application: Application) -> Callable[[Any, dict[str, Any]], None]:
     for watch in (
         gateway.turns.watch,
         gateway.readers.watch,
-        stalled_clients.limit_answers,
         gone_clients.Watch(gateway.turns).watch,
     ):
         threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()

@@ -79,7 +79,7 @@ def serve() -> None:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    from mirror.node.web.workers import Server
+    from mirror.node.web.workers import Server, work
 
     signals.end_with_parent()
     host, port = address()
@@ -106,7 +106,7 @@ def serve() -> None:
     )
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
-    server.serve(target_loader=_application, wrap_loader=False)
+    server.serve(work, _application, wrap_loader=False)
 
 
 def _application() -> Callable[..., Any]:

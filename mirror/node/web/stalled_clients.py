@@ -20,7 +20,7 @@ from mirror.rest.parameters.bodies import size_to_read
 
 log = logging.getLogger("mirror.web")
 
-_START_SECONDS, _START_LOOK_SECONDS, _LOOK_SECONDS = 60, 0.05, 0.5
+_LOOK_SECONDS = 0.5
 #: The most bodies that a process waits for at a time, and the most answers that it holds back.
 MOST_READERS, MOST_PAUSES = 200, 50
 # The milliseconds since something was sent, in tcp_info.
@@ -121,26 +121,10 @@ def _close_connections(client: str, seconds: float) -> int:
 # ANSWERS
 
 
-def limit_answers() -> None:
+def limit_answers(listening: socket.socket) -> None:
     """Have the kernel close connections of clients that take nothing of their answers for a while.
 
-    Connections inherit this from their listening socket, which granian opens only after the application is
-    loaded.
+    A connection inherits this when it is made, so it is set before the socket listens.
     """
     milliseconds = int(config.value("web.stalledTimeout") * 1000)
-    deadline = time.monotonic() + _START_SECONDS
-    while not _listening_limited(milliseconds):
-        if time.monotonic() > deadline:
-            log.warning("event=stalled_connections_not_closed")
-            return
-        time.sleep(_START_LOOK_SECONDS)
-
-
-def _listening_limited(milliseconds: int) -> int:
-    """Set the limit on every socket that listens; return their number."""
-    listening = 0
-    for each in own_sockets():
-        if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
-            listening += 1
-    return listening
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)

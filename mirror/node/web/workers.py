@@ -1,11 +1,15 @@
 """Granian's server, which also reports the deaths of its workers and pauses before it starts new ones."""
 
 import logging
+import os
+import socket
 import time
 from typing import Any
 
+from granian._granian import ListenerSpec, SocketHolder
 from granian.server.mp import MPServer
 
+from mirror.node.web import stalled_clients
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
 
@@ -39,3 +43,18 @@ class Server(MPServer):
             return
         super()._respawn_workers(workers, *args, **options)
         self.respawned_wrks.clear()
+
+
+def work(
+    number: int,
+    process_name: str | None,
+    application: Any,
+    sockets: tuple[tuple[ListenerSpec, SocketHolder | None], Any],
+    *options: Any,
+) -> None:
+    """Run a worker as granian does, on a socket that limits how long a client may take nothing."""
+    (address, _), shared = sockets
+    bound = address.build()
+    with socket.socket(fileno=os.dup(bound.get_fd())) as listening:
+        stalled_clients.limit_answers(listening)
+    MPServer._spawn_wsgi_worker(number, process_name, application, ((None, bound), shared), *options)

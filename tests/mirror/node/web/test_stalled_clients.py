@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,20 +33,30 @@ def _is_served(client: socket.socket) -> bool:
     return (f"{server_port:04X}", f"{port:04X}") in ends
 
 
-def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
-    node.start(SVC_MIRROR_WEB_STALLEDTIMEOUT="1s", SVC_MIRROR_WEB3_MAXRESULTSIZE="4096")
+def _asks_for_much(node: ServingNode, client: socket.socket) -> bool:
+    """Connect a client that takes nothing of a long answer; return whether the server listens already."""
+    # The kernel's buffers for such a client hold only a little of the answer.
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    if client.connect_ex(("127.0.0.1", node.port)):
+        return False
     body = json.dumps({"to": hex_address(MUCH)}).encode()
     head = (
         "POST /api/v1/contracts/call HTTP/1.1\r\nHost: node\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
-    # The kernel's buffers for such a client hold only a little of the answer.
-    with socket.socket() as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", node.port))
-        assert _is_served(client)
-        client.sendall(head.encode() + body)
-        node.wait_for(lambda: not _is_served(client))
+    client.sendall(head.encode() + body)
+    return True
+
+
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(node):
+    node.begin(SVC_MIRROR_WEB_STALLEDTIMEOUT="1s", SVC_MIRROR_WEB3_MAXRESULTSIZE="4096")
+    with socket.socket() as early, socket.socket() as late:
+        while not _asks_for_much(node, early):
+            time.sleep(0.001)
+        node.wait_for(lambda: "Ctrl-C stops" in node.said)
+        assert _asks_for_much(node, late)
+        assert _is_served(late)
+        node.wait_for(lambda: not _is_served(early) and not _is_served(late))
     assert node.call(FEW) == 200
 
 
