@@ -10,7 +10,7 @@ from web3sim.operations.refusals import Refused
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Nft, Relationship, Token
 
-_FROZEN, _KYC_REVOKED = 1, 2
+FROZEN, KYC_REVOKED = 1, 2
 
 
 # CHECKS
@@ -60,13 +60,13 @@ def check_frozen_and_kyc(token: Token, relationship: Relationship) -> None:
 
 def is_frozen(token: Token, relationship: Relationship) -> bool:
     status = relationship.freeze_status
-    return (token.freeze_status if status is None else status) == _FROZEN
+    return (token.freeze_status if status is None else status) == FROZEN
 
 
 def has_kyc(token: Token, relationship: Relationship) -> bool:
     """Return whether KYC is granted, or the token needs none."""
     status = relationship.kyc_status
-    return (token.kyc_status if status is None else status) != _KYC_REVOKED
+    return (token.kyc_status if status is None else status) != KYC_REVOKED
 
 
 def owner_of(token: Token, nft: Nft) -> int:

@@ -155,6 +155,11 @@ class LedgerState:
     def token(self, token_id: int) -> Token | None:
         return self._tables.other(("token", token_id), lambda tables: tables.token(token_id))
 
+    def deleted_token(self, token_id: int) -> Token | None:
+        """Return what a token was that is deleted; its relationships stay."""
+        key = ("deleted token", token_id)
+        return self._tables.other(key, lambda tables: tables.deleted_token(token_id))
+
     def total_supply(self, token: Token) -> int:
         return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))
 

@@ -146,6 +146,24 @@ class Overlay:
     def put_token(self, token: Token) -> None:
         self._put(("token", token.id), token)
 
+    def delete_token(self, token: Token) -> None:
+        """Have a token live no more; its relationships stay."""
+        self._put(("token", token.id), None)
+        self.remove_entity(token.id)
+        self._put(("deleted token", token.id), token)
+
+    def token_deleted_at(self, address: Address) -> Token | None:
+        """What the token at an address was before the call deleted it."""
+        num = entity_id.num_of_long_zero(address)
+        if num is None:
+            return None
+        return self._row(("deleted token", self.state.encoded(num)), lambda: None)
+
+    def token_deleted_before_at(self, address: Address) -> Token | None:
+        """What the token at an address was, if it was deleted before the call."""
+        num = entity_id.num_of_long_zero(address)
+        return None if num is None else self.state.deleted_token(self.state.encoded(num))
+
     def total_supply(self, token: Token) -> int:
         return self._row(("supply", token.id), lambda: self.state.total_supply(token))
 

@@ -26,9 +26,6 @@ TOKEN_SERVICE = _named(
     "isKyc(address,address)",
     "isToken(address)",
     # Tokens
-    "deleteToken(address)",
-    "pauseToken(address)",
-    "unpauseToken(address)",
     "updateNFTsMetadata(address,int64[],bytes)",
     # Supply
     "burnToken(address,uint64,int64[])",
@@ -50,13 +47,6 @@ TOKEN_SERVICE = _named(
     "transferNFTs(address,address[],address[],int64[])",
     "transferToken(address,address,address,int64)",
     "transferTokens(address,address[],int64[])",
-    # Relationships
-    "dissociateToken(address,address)",
-    "dissociateTokens(address,address[])",
-    "freezeToken(address,address)",
-    "grantTokenKyc(address,address)",
-    "revokeTokenKyc(address,address)",
-    "unfreezeToken(address,address)",
     # Airdrops
     "airdropTokens(TokenTransferListV2[])",
     "cancelAirdrops(PendingAirdrop[])",
@@ -71,7 +61,6 @@ TOKEN_PROXY = _named(
     "cancelAirdropNFT(address,int64)",
     "claimAirdropFT(address)",
     "claimAirdropNFT(address,int64)",
-    "dissociate()",
     "isAssociated()",
     "rejectTokenFT()",
     "rejectTokenNFTs(int64[])",

@@ -20,6 +20,7 @@ def read_everything(state: LedgerState) -> None:
     state.account(long_zero(CONTRACTS))
     state.slot(long_zero(CONTRACTS), 1)
     state.token(TOKENS)
+    state.deleted_token(TOKENS)
     for unique in (False, True):
         token = Token(TOKENS + unique, "", "", 0, unique, ACCOUNTS, 0)
         state.total_supply(token)

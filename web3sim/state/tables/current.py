@@ -77,6 +77,12 @@ class CurrentTables:
         }
 
     def token(self, token_id: int) -> Token | None:
+        return self._token(token_id, "entity.deleted is not true")
+
+    def deleted_token(self, token_id: int) -> Token | None:
+        return self._token(token_id, "entity.deleted")
+
+    def _token(self, token_id: int, condition: str) -> Token | None:
         # Indexes: the primary keys (token_id) and (id).
         return token_of(
             self._reading.fetch_one(
@@ -84,7 +90,7 @@ class CurrentTables:
                 select {TOKEN_SELECTION}
                 from (select {TOKEN_COLUMNS} from token where token_id = %(token)s) token
                     cross join (select {TOKEN_ENTITY_COLUMNS} from entity where id = %(token)s) entity
-                where entity.type = 'TOKEN' and entity.deleted is not true
+                where entity.type = 'TOKEN' and {condition}
                 """,
                 {"token": token_id},
             )

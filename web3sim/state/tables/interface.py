@@ -182,6 +182,9 @@ class Tables(Protocol):
 
     def token(self, token_id: int) -> Token | None: ...
 
+    def deleted_token(self, token_id: int) -> Token | None:
+        """Return what a token was that is deleted; its relationships stay."""
+
     def total_supply(self, token: Token) -> int: ...
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:

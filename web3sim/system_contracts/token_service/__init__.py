@@ -1,9 +1,27 @@
 """The token service, 0x167. One module for each subject; each lists its functions."""
 
 from web3sim.system_contracts.functions import by_selector
-from web3sim.system_contracts.token_service import creation, erc, relationships, updates
+from web3sim.system_contracts.token_service import (
+    creation,
+    erc,
+    pause,
+    relationships,
+    updates,
+)
 
 #: Its own functions, which name a token.
-FUNCTIONS = by_selector((*relationships.FUNCTIONS, *creation.FUNCTIONS, *updates.FUNCTIONS))
+FUNCTIONS = by_selector(
+    (
+        *creation.FUNCTIONS,
+        *pause.FUNCTIONS,
+        *relationships.FUNCTIONS,
+        *updates.FUNCTIONS,
+    )
+)
 #: Those of a token, called at its own address.
-PROXY_FUNCTIONS = by_selector((*erc.PROXY_FUNCTIONS, *relationships.PROXY_FUNCTIONS))
+PROXY_FUNCTIONS = by_selector(
+    (
+        *erc.PROXY_FUNCTIONS,
+        *relationships.PROXY_FUNCTIONS,
+    )
+)

@@ -74,6 +74,12 @@ class HistoricalTokens:
         """
 
     def token(self, token_id: int) -> Token | None:
+        return self._token(token_id, "entity.deleted is not true")
+
+    def deleted_token(self, token_id: int) -> Token | None:
+        return self._token(token_id, "entity.deleted")
+
+    def _token(self, token_id: int, condition: str) -> Token | None:
         token = newest("token", TOKEN_COLUMNS, "token_id = %(token)s")
         entity = newest("entity", TOKEN_ENTITY_COLUMNS, "id = %(token)s")
         return token_of(
@@ -81,7 +87,7 @@ class HistoricalTokens:
                 f"""
                 select {TOKEN_SELECTION}
                 from ({token}) token cross join ({entity}) entity
-                where entity.type = 'TOKEN' and entity.deleted is not true
+                where entity.type = 'TOKEN' and {condition}
                 """,
                 {"token": token_id, "time": self.time},
             )
