@@ -44,8 +44,9 @@ _AS_COMMON = 8
 # So many rows of a side that ends are simply looked at.
 _FEW_PROBES = 1024
 
-# A range with at most so many accounts is read account by account.
-_MOST_ACCOUNTS = 200
+# A range with at most so many accounts is read account by account. Counting the larger number takes longer,
+# so that is for a later step.
+_MOST_ACCOUNTS = (200, 1024)
 
 
 def transactions(selection: Selection, query: Query) -> tuple[list[FullTransaction], int | None]:
@@ -179,8 +180,9 @@ class _Search:
         self._selection = selection
         self._query = query
         self._plan = sides_of(selection, accounts)
-        # A range whose accounts are not counted yet.
+        # A range whose accounts are not known, and how many to count in the next steps.
         self._range = accounts if isinstance(accounts, Bounds) else None
+        self._counts = iter(_MOST_ACCOUNTS)
         self._rest = selection.timestamps
         self._found: list[FullTransaction] = []
         self._number = max(_FEW, 2 * query.limit)
@@ -224,12 +226,12 @@ class _Search:
     def _following(self) -> _Step:
         """Look at the rows of the side that comes farther, or at the times that both sides have."""
         reached = self._edges()
-        if self._range is not None and None not in reached:
-            accounts = accounts_within(self._range, entities=self._selection.entities, most=_MOST_ACCOUNTS)
-            self._range = None
+        if self._range is not None and None not in reached and (most := next(self._counts, 0)):
+            accounts = accounts_within(self._range, entities=self._selection.entities, most=most)
             if accounts == ():
                 return _Step([], None)
             if accounts is not None:
+                self._range = None
                 self._plan = sides_of(self._selection, accounts)
                 if self._plan.direct:
                     return _Step(_at_once(self._plan.sides[0], self._rest, self._query), None)

@@ -226,6 +226,16 @@ def test_a_range_of_accounts_that_is_one_quiet_account_is_read_by_account(made):
     assert page == [m.at for m in reversed(made) if m.has([("eq", 2000)], None)]
 
 
+def test_a_range_of_some_hundred_accounts_is_read_by_account_once_a_search_takes_longer(made, monkeypatch):
+    monkeypatch.setattr("ledger.queries.transaction_lists._FEW", 16)
+    url = f"{URL}?account.id=gte:2000&account.id=lt:2300&type=credit&result=fail&limit=8"
+    page = next(pages(url))
+    among = [("gte", 2000), ("lt", 2300)]
+    assert page == [m.at for m in reversed(made) if m.has(among, True) and m.result not in SUCCESS][:8]
+    reset_queries()
+    assert any("unnest(" in str(statement) for statement in Api().get(url).statements)
+
+
 def test_a_range_of_accounts_has_those_of_all_shards_below_its_end(made):
     (page,) = pages(f"{URL}?account.id=lt:3&type=credit&limit=100")
     assert page == [m.at for m in reversed(made) if m.has([("eq", FAR)], True)]
