@@ -25,7 +25,7 @@ from web3sim.state.proxies import (
     TOKEN_SERVICE,
     proxy_code,
 )
-from web3sim.system_contracts import token_service, unsupported
+from web3sim.system_contracts import schedule_service, token_service, unsupported
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at, word_of
 from web3sim.system_contracts.functions import Function, Invocation, WrongType
 
@@ -70,8 +70,10 @@ SERVICES = {
         unsupported_by_proxy=unsupported.ACCOUNT_PROXY,
     ),
     SCHEDULE_SERVICE: _Service(
-        redirect=REDIRECT_FOR_SCHEDULE,
-        proxied=AccountKind.SCHEDULE,
+        schedule_service.FUNCTIONS,
+        REDIRECT_FOR_SCHEDULE,
+        AccountKind.SCHEDULE,
+        schedule_service.PROXY_FUNCTIONS,
         unsupported=unsupported.SCHEDULE_SERVICE,
         unsupported_by_proxy=unsupported.SCHEDULE_PROXY,
     ),

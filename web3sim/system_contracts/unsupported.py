@@ -91,17 +91,10 @@ ACCOUNT_PROXY = _named(
 )
 
 SCHEDULE_SERVICE = _named(
-    "authorizeSchedule(address)",
-    "deleteSchedule(address)",
-    "executeCallOnPayerSignature(address,address,uint256,uint256,uint64,bytes)",
     "getScheduledCreateFungibleTokenInfo(address)",
     "getScheduledCreateNonFungibleTokenInfo(address)",
-    "hasScheduleCapacity(uint256,uint256)",
-    "scheduleCall(address,uint256,uint256,uint64,bytes)",
-    "scheduleCallWithPayer(address,address,uint256,uint256,uint64,bytes)",
-    "scheduleNative(address,bytes,address)",
     "signSchedule(address,bytes)",
 )
 
 # At the address of a schedule.
-SCHEDULE_PROXY = _named("deleteSchedule()", "signSchedule()")
+SCHEDULE_PROXY = _named()

@@ -6,13 +6,14 @@ The value that comes with a call pays the fee; what is beyond it goes back to th
 from collections.abc import Callable
 from typing import Any
 
+from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_create import NewToken, create_token
 from web3sim.operations.token_fees import FeeArguments
 from web3sim.state.tables.interface import CustomFees
 from web3sim.system_contracts.abi import word_of, word_of_address
-from web3sim.system_contracts.functions import Function, Gas, Handler, Invocation
+from web3sim.system_contracts.functions import Function, Invocation
 from web3sim.system_contracts.token_service.keys import keys_of
 
 GAS = 100_000
@@ -40,14 +41,20 @@ def _take_fee(invocation: Invocation, price: int) -> None:
     ledger.add_hbar(ledger.state.encoded(_FEE_COLLECTOR_NUM), fee)
 
 
-def _created(invocation: Invocation, new: NewToken, *, custom_fees: bool) -> bytes:
-    _take_fee(invocation, _price(custom_fees=custom_fees))
-    now = invocation.ledger.state.block.consensus_start // 1_000_000_000
+def _created(invocation: Invocation) -> bytes:
+    new = new_token(invocation)
+    _take_fee(invocation, _price(custom_fees=new.fees != CustomFees()))
+    now = invocation.ledger.state.block.consensus_start // NANOS_PER_SECOND
     try:
         token = create_token(invocation.ledger, invocation.signers, new, now)
     except Refused as refused:
         raise Refused(refused.code, as_word=True, reverts=True) from None
     return _SUCCESS + word_of_address(invocation.ledger.address_of(token.id))
+
+
+def new_token(invocation: Invocation) -> NewToken:
+    """Return the token that a call of one of these functions asks for. Errors: Refused, InvalidArguments."""
+    return _TOKENS[invocation.function.signature](invocation)
 
 
 def _new_token(invocation: Invocation, struct: tuple[Any, ...], **others: Any) -> NewToken:
@@ -79,39 +86,29 @@ def _new_token(invocation: Invocation, struct: tuple[Any, ...], **others: Any) -
     )
 
 
-def _fungible(invocation: Invocation) -> bytes:
+def _fungible(invocation: Invocation) -> NewToken:
     struct, supply, decimals = invocation.decoded()
-    new = _new_token(invocation, struct, initial_supply=supply, decimals=decimals)
-    return _created(invocation, new, custom_fees=False)
+    return _new_token(invocation, struct, initial_supply=supply, decimals=decimals)
 
 
-def _fungible_with_fees(invocation: Invocation) -> bytes:
+def _fungible_with_fees(invocation: Invocation) -> NewToken:
     struct, supply, decimals, fixed, fractional = invocation.decoded()
     fees = FeeArguments(invocation.ledger).fees(fixed, fractional)
-    new = _new_token(invocation, struct, initial_supply=supply, decimals=decimals, fees=fees)
-    return _created(invocation, new, custom_fees=fees != CustomFees())
+    return _new_token(invocation, struct, initial_supply=supply, decimals=decimals, fees=fees)
 
 
-def _unique(invocation: Invocation) -> bytes:
+def _unique(invocation: Invocation) -> NewToken:
     (struct,) = invocation.decoded()
-    return _created(invocation, _new_token(invocation, struct, unique=True), custom_fees=False)
+    return _new_token(invocation, struct, unique=True)
 
 
-def _unique_with_fees(invocation: Invocation) -> bytes:
+def _unique_with_fees(invocation: Invocation) -> NewToken:
     struct, fixed, royalty = invocation.decoded()
     fees = FeeArguments(invocation.ledger).fees(fixed, royalty=royalty)
-    new = _new_token(invocation, struct, unique=True, fees=fees)
-    return _created(invocation, new, custom_fees=fees != CustomFees())
+    return _new_token(invocation, struct, unique=True, fees=fees)
 
 
-_gas: Gas = lambda invocation: GAS  # noqa: E731
-
-
-def _creates(signature: str, handler: Handler) -> Function:
-    return Function(signature, handler, "(int64,address)", _gas, writes=True)
-
-
-_BY_NAME: dict[str, Callable[[Invocation], bytes]] = {
+_TOKENS: dict[str, Callable[[Invocation], NewToken]] = {
     "createFungibleToken(HederaTokenV1,uint256,uint256)": _fungible,
     "createFungibleToken(HederaTokenV2,uint64,uint32)": _fungible,
     "createFungibleToken(HederaTokenV3,int64,int32)": _fungible,
@@ -132,4 +129,11 @@ _BY_NAME: dict[str, Callable[[Invocation], bytes]] = {
     "createNonFungibleTokenWithCustomFees(HederaTokenV3,FixedFeeV2[],RoyaltyFeeV2[])": _unique_with_fees,
 }
 
-FUNCTIONS = tuple(_creates(signature, handler) for signature, handler in _BY_NAME.items())
+
+def _gas(invocation: Invocation) -> int:
+    return GAS
+
+
+FUNCTIONS = tuple(
+    Function(signature, _created, "(int64,address)", _gas, writes=True) for signature in _TOKENS
+)

@@ -1,12 +1,13 @@
 """Changing tokens: their names, treasury, keys, expiry and custom fees."""
 
+from collections.abc import Callable
 from typing import Any
 
 from web3sim.operations.prices import TOKEN_OPERATION
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_fees import FeeArguments
 from web3sim.operations.token_update import TokenChange, update_fees, update_token
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts.abi import word_of
 from web3sim.system_contracts.functions import Function, Invocation, costs
 from web3sim.system_contracts.token_service.keys import keys_of
@@ -29,20 +30,22 @@ def _expiry(invocation: Invocation, expiry: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def _update(invocation: Invocation, address: bytes, **changes: Any) -> bytes:
-    token = invocation.token(address)
-    update_token(invocation.ledger, invocation.signers, token, TokenChange(**changes))
+def _updated(invocation: Invocation) -> bytes:
+    token, change = token_change(invocation)
+    update_token(invocation.ledger, invocation.signers, token, change)
     return _SUCCESS
 
 
-def _info(invocation: Invocation) -> bytes:
+def token_change(invocation: Invocation) -> tuple[Token, TokenChange]:
+    """Return what a call of one of these functions asks for. Errors: Refused, InvalidArguments."""
+    return _CHANGES[invocation.function.signature](invocation)
+
+
+def _info(invocation: Invocation) -> tuple[Token, TokenChange]:
     """Supply and freeze default of the struct are not changed."""
     address, struct = invocation.decoded()
     name, symbol, treasury, memo, _, _, _, token_keys, expiry = struct
-    invocation.token(address)
-    return _update(
-        invocation,
-        address,
+    return invocation.token(address), TokenChange(
         name=name,
         symbol=symbol,
         memo=memo,
@@ -52,15 +55,14 @@ def _info(invocation: Invocation) -> bytes:
     )
 
 
-def _expiry_info(invocation: Invocation) -> bytes:
+def _expiry_info(invocation: Invocation) -> tuple[Token, TokenChange]:
     address, expiry = invocation.decoded()
-    invocation.token(address)
-    return _update(invocation, address, **_expiry(invocation, expiry))
+    return invocation.token(address), TokenChange(**_expiry(invocation, expiry))
 
 
-def _keys(invocation: Invocation) -> bytes:
+def _keys(invocation: Invocation) -> tuple[Token, TokenChange]:
     address, token_keys = invocation.decoded()
-    return _update(invocation, address, keys=keys_of(invocation, token_keys))
+    return invocation.token(address), TokenChange(keys=keys_of(invocation, token_keys))
 
 
 def _fungible_fees(invocation: Invocation) -> bytes:
@@ -84,16 +86,19 @@ def _fees(invocation: Invocation, address: bytes, *, unique: bool, **fees: Any) 
 
 _GAS = costs(TOKEN_OPERATION)
 
+_CHANGES: dict[str, Callable[[Invocation], tuple[Token, TokenChange]]] = {
+    "updateTokenInfo(address,HederaTokenV1)": _info,
+    "updateTokenInfo(address,HederaTokenV2)": _info,
+    "updateTokenInfo(address,HederaTokenV3)": _info,
+    "updateTokenExpiryInfo(address,ExpiryV1)": _expiry_info,
+    "updateTokenExpiryInfo(address,ExpiryV2)": _expiry_info,
+    "updateTokenKeys(address,TokenKey[])": _keys,
+}
+
+#: Those that may be scheduled.
+CHANGES = tuple(Function(signature, _updated, gas=_GAS, writes=True) for signature in _CHANGES)
 FUNCTIONS = (
-    *(
-        Function(f"updateTokenInfo(address,HederaTokenV{version})", _info, gas=_GAS, writes=True)
-        for version in (1, 2, 3)
-    ),
-    *(
-        Function(f"updateTokenExpiryInfo(address,ExpiryV{version})", _expiry_info, gas=_GAS, writes=True)
-        for version in (1, 2)
-    ),
-    Function("updateTokenKeys(address,TokenKey[])", _keys, gas=_GAS, writes=True),
+    *CHANGES,
     Function(
         "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])",
         _fungible_fees,

@@ -3,23 +3,15 @@
 from typing import Any
 
 import pytest
-from eth_abi.abi import encode
 
 from mirror.values.hapi import ContractID, Key
-from mirror.values.result_codes import NAMES
-from tests.web3sim.state.states import current, journal, long_zero
-from tests.web3sim.system_contracts.calls import SERVICE, words
-from web3sim.engine.interface import SystemAnswer, SystemCall
-from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Token
-from web3sim.system_contracts.contracts import NetworkContracts
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from tests.web3sim.state.states import long_zero
+from tests.web3sim.system_contracts.calls import CODES, Calls, words
 
-TREASURY, NEW, OTHER, CALLER = 1001, 1002, 1003, 2009
+TREASURY, NEW, OTHER = 1001, 1002, 1003
 TOKEN, UNIQUE, IMMUTABLE = 3001, 3002, 3003
 NOBODY = bytes(20)
 ADMIN = Key(ed25519=bytes(range(32))).SerializeToString()
-CODES = {name: number for number, name in NAMES.items()}
 INFO, KEYS = "updateTokenInfo(address,HederaTokenV3)", "updateTokenKeys(address,TokenKey[])"
 EXPIRY = "updateTokenExpiryInfo(address,ExpiryV2)"
 FEES = "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])"
@@ -29,7 +21,7 @@ SIGNATURE = "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
 
 @pytest.fixture
 def ledger(build):
-    for number in (TREASURY, OTHER, CALLER):
+    for number in (TREASURY, OTHER, 2009):
         build.entity(number)
     build.entity(NEW, max_automatic_token_associations=1)
     for number in (TOKEN, UNIQUE):
@@ -42,32 +34,6 @@ def ledger(build):
     for serial_number in (1, 2):
         build.nft(UNIQUE, serial_number, account=TREASURY)
     return build
-
-
-class Calls:
-    """Calls of one simulation, after one another."""
-
-    def __init__(self) -> None:
-        self.state = current()
-        self.journal = journal(self.state)
-        self.overlay = Overlay(self.state, self.journal)
-        self.contracts = NetworkContracts(self.state)
-
-    def __call__(self, signature: str, *arguments: Any) -> SystemAnswer:
-        data = selector_of(signature) + encode(parameters_of(signature), arguments)
-        call = SystemCall(SERVICE, SERVICE, long_zero(CALLER), data, 0, 10**6, static=False, depth=0)
-        return self.contracts.call(call, self.journal)
-
-    def code(self, signature: str, *arguments: Any) -> str:
-        answer = self(signature, *arguments)
-        assert answer.halt is None
-        assert not answer.reverted
-        return NAMES[int.from_bytes(answer.output)]
-
-    def token(self, number: int) -> Token:
-        token = self.overlay.token(number)
-        assert token is not None
-        return token
 
 
 @pytest.fixture

@@ -1,0 +1,224 @@
+"""Schedules that a call makes, signs and deletes."""
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+
+from mirror.values.hapi import ContractID, Key, SchedulableTransactionBody
+from tests.build import insert
+from tests.web3sim.state.states import long_zero
+from tests.web3sim.system_contracts.calls import CODES, Calls, words
+from web3sim.engine.interface import AccountKind, Halt
+from web3sim.state.proxies import REDIRECT_FOR_SCHEDULE, SCHEDULE_SERVICE, TOKEN_SERVICE
+from web3sim.state.tables.interface import Schedule
+from web3sim.system_contracts.signatures import parameters_of, selector_of
+
+PERSON, CONTRACT, TOKEN, SCHEDULE, EXECUTED, DELETED, OURS = 1001, 1002, 3001, 4001, 4002, 4003, 4004
+NOBODY = bytes(20)
+ADMIN = Key(ed25519=bytes(range(32))).SerializeToString()
+BY_CONTRACT = Key(contractID=ContractID(contractNum=CONTRACT)).SerializeToString()
+TIMED = "uint256,uint256,uint64,bytes"
+CALL, WITH_PAYER = f"scheduleCall(address,{TIMED})", f"scheduleCallWithPayer(address,address,{TIMED})"
+ON_SIGNATURE = f"executeCallOnPayerSignature(address,address,{TIMED})"
+NATIVE = "scheduleNative(address,bytes,address)"
+CREATE = "createFungibleToken(HederaTokenV3,int64,int32)"
+
+
+@pytest.fixture
+def ledger(build):
+    build.entity(PERSON, key=ADMIN)
+    build.entity(CONTRACT, type="CONTRACT")
+    build.entity(TOKEN, type="TOKEN", key=ADMIN)
+    build.token(TOKEN)
+    for number, key in ((SCHEDULE, ADMIN), (EXECUTED, ADMIN), (DELETED, None), (OURS, None)):
+        build.entity(number, type="SCHEDULE", key=key, deleted=number == DELETED)
+        insert(
+            "schedule",
+            schedule_id=number,
+            consensus_timestamp=number,
+            creator_account_id=PERSON,
+            payer_account_id=PERSON,
+            transaction_body=b"",
+            executed_timestamp=5000 if number == EXECUTED else None,
+        )
+    return build
+
+
+@pytest.fixture
+def calls(ledger):
+    return Calls(SCHEDULE_SERVICE, sender=CONTRACT)
+
+
+def made(calls: Calls, signature: str, *arguments: Any) -> Schedule:
+    """The schedule that a call makes."""
+    answer = calls(signature, *arguments)
+    assert answer.output[:32] == words(CODES["SUCCESS"]), answer
+    record = calls.journal.present(answer.output[-20:])
+    assert record is not None
+    assert record.kind is AccountKind.SCHEDULE
+    assert record.code
+    assert record.entity_id is not None
+    schedule = calls.overlay.schedule(record.entity_id)
+    assert schedule is not None
+    return schedule
+
+
+def body_of(schedule: Schedule) -> Any:
+    return SchedulableTransactionBody.FromString(schedule.transaction_body)
+
+
+def creation(**changes: Any) -> bytes:
+    members: dict[str, Any] = {"name": "Gold", "symbol": "GLD", "treasury": long_zero(PERSON)}
+    members = members | {"memo": "", "finite": True, "max_supply": 9, "freeze_default": False, "keys": []}
+    members["expiry"] = (0, long_zero(PERSON), 7_776_000)
+    arguments = (tuple((members | changes).values()), 5, 2)
+    return selector_of(CREATE) + encode(parameters_of(CREATE), arguments)
+
+
+# CALLS OF CONTRACTS
+
+
+def test_a_call_is_scheduled_and_its_contract_pays(calls):
+    schedule = made(calls, CALL, long_zero(PERSON), 100, 21_000, 7, b"data")
+
+    body = body_of(schedule).contractCall
+    assert (body.contractID.contractNum, body.gas, body.amount) == (PERSON, 21_000, 7)
+    assert body.functionParameters == b"data"
+    assert (schedule.creator_account_id, schedule.payer_account_id) == (CONTRACT, CONTRACT)
+    assert (schedule.expiration_time, schedule.wait_for_expiry) == (100 * 10**9, True)
+    assert calls.overlay.signatories(schedule.id) == {BY_CONTRACT}
+
+
+def test_somebody_else_may_pay(calls):
+    later = made(calls, WITH_PAYER, long_zero(PERSON), long_zero(PERSON), 100, 21_000, 0, b"")
+    at_once = made(calls, ON_SIGNATURE, bytes(range(20)), long_zero(PERSON), 100, 21_000, 0, b"")
+    assert (later.payer_account_id, later.wait_for_expiry) == (PERSON, True)
+    assert (at_once.payer_account_id, at_once.wait_for_expiry) == (PERSON, False)
+    assert body_of(at_once).contractCall.contractID.evm_address == bytes(range(20))
+
+
+@pytest.mark.parametrize(
+    ("second", "gas", "expected"),
+    [
+        (0, 21_000, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME"),
+        (5_356_801, 21_000, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE"),
+        (2**255, 21_000, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE"),
+        (100, 15_000_001, "SCHEDULE_EXPIRY_IS_BUSY"),
+    ],
+)
+def test_a_call_that_can_not_be_scheduled_is_refused(calls, second, gas, expected):
+    assert calls(CALL, long_zero(PERSON), second, gas, 0, b"").output == words(CODES[expected], 0)
+
+
+def test_a_payer_has_to_exist(calls):
+    answer = calls(WITH_PAYER, long_zero(PERSON), long_zero(999_999), 100, 21_000, 0, b"")
+    assert answer.output == words(CODES["INVALID_ACCOUNT_ID"], 0)
+
+
+def test_the_same_is_not_scheduled_twice(calls):
+    made(calls, CALL, long_zero(PERSON), 100, 21_000, 7, b"")
+    answer = calls(CALL, long_zero(PERSON), 100, 21_000, 7, b"")
+    assert answer.output == words(CODES["IDENTICAL_SCHEDULE_ALREADY_CREATED"], 0)
+    made(calls, CALL, long_zero(PERSON), 100, 21_000, 8, b"")
+
+
+@pytest.mark.parametrize(
+    ("second", "gas", "expected"),
+    [(100, 21_000, True), (0, 21_000, False), (5_356_801, 1, False), (100, 15_000_001, False)],
+)
+def test_there_is_room_for_calls_within_limits(calls, second, gas, expected):
+    assert calls("hasScheduleCapacity(uint256,uint256)", second, gas).output == words(int(expected))
+
+
+# TOKENS
+
+
+def test_the_creation_of_a_token_is_scheduled(calls):
+    schedule = made(calls, NATIVE, TOKEN_SERVICE, creation(), long_zero(PERSON))
+
+    body = body_of(schedule).tokenCreation
+    assert (body.name, body.symbol, body.treasury.accountNum) == ("Gold", "GLD", PERSON)
+    assert (body.initialSupply, body.decimals, body.maxSupply, body.supplyType) == (5, 2, 9, 1)
+    assert body.autoRenewPeriod.seconds == 7_776_000
+    assert (schedule.payer_account_id, schedule.wait_for_expiry) == (PERSON, False)
+
+
+def test_the_change_of_a_token_is_scheduled(calls):
+    signature = "updateTokenKeys(address,TokenKey[])"
+    keys = [(1, (False, NOBODY, bytes(32), b"", NOBODY))]
+    data = selector_of(signature) + encode(parameters_of(signature), (long_zero(TOKEN), keys))
+    body = body_of(made(calls, NATIVE, TOKEN_SERVICE, data, long_zero(PERSON))).tokenUpdate
+    assert (body.token.tokenNum, body.adminKey.ed25519) == (TOKEN, bytes(32))
+
+
+@pytest.mark.parametrize(
+    ("service", "data"),
+    [(SCHEDULE_SERVICE, creation()), (TOKEN_SERVICE, bytes.fromhex("12345678")), (TOKEN_SERVICE, b"")],
+)
+def test_nothing_else_is_scheduled(calls, service, data):
+    assert calls(NATIVE, service, data, long_zero(PERSON)).halt is Halt.PRECOMPILE
+
+
+def test_a_token_that_can_not_be_is_not_scheduled(calls):
+    answer = calls(NATIVE, TOKEN_SERVICE, creation(symbol=""), long_zero(PERSON))
+    assert answer.output == words(CODES["MISSING_TOKEN_SYMBOL"], 0)
+
+
+# SIGNING AND DELETING
+
+
+def test_a_contract_signs_once_by_its_id(calls):
+    assert calls.code("authorizeSchedule(address)", long_zero(SCHEDULE)) == "SUCCESS"
+    assert calls.overlay.signatories(SCHEDULE) == {BY_CONTRACT}
+    assert calls.code("authorizeSchedule(address)", long_zero(SCHEDULE)) == "NO_NEW_VALID_SIGNATURES"
+
+
+def test_whoever_calls_a_schedule_signs_it(ledger):
+    calls = Calls(SCHEDULE_SERVICE, sender=PERSON)
+    answer = calls.at(long_zero(OURS), REDIRECT_FOR_SCHEDULE, "signSchedule()")
+    assert (answer.output, answer.gas) == (words(CODES["SUCCESS"]), 142_044)
+    assert calls.overlay.signatories(OURS) == {ADMIN}
+
+
+def test_a_schedule_is_deleted_by_its_admin_key(calls):
+    assert calls.code("deleteSchedule(address)", long_zero(SCHEDULE)) == "SUCCESS"
+    assert calls.code("deleteSchedule(address)", long_zero(SCHEDULE)) == "INVALID_SCHEDULE_ID"
+
+
+def test_a_schedule_deletes_itself_for_its_admin(calls):
+    answer = calls.at(long_zero(SCHEDULE), REDIRECT_FOR_SCHEDULE, "deleteSchedule()")
+    assert (answer.output, answer.gas) == (words(CODES["SUCCESS"]), 71_622)
+    answer = calls.at(long_zero(OURS), REDIRECT_FOR_SCHEDULE, "deleteSchedule()")
+    assert (answer.reverted, answer.output) == (True, words(CODES["SCHEDULE_IS_IMMUTABLE"]))
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (EXECUTED, "SCHEDULE_ALREADY_EXECUTED"),
+        (DELETED, "INVALID_SCHEDULE_ID"),
+        (TOKEN, "INVALID_SCHEDULE_ID"),
+        (999_999, "INVALID_SCHEDULE_ID"),
+    ],
+)
+@pytest.mark.parametrize("signature", ["authorizeSchedule(address)", "deleteSchedule(address)"])
+def test_only_a_schedule_that_waits_is_signed_or_deleted(calls, signature, number, expected):
+    assert calls.code(signature, long_zero(number)) == expected
+
+
+def test_the_admin_key_of_another_contract_does_not_delete(ledger):
+    ledger.entity(4005, type="SCHEDULE", key=BY_CONTRACT)
+    insert(
+        "schedule",
+        schedule_id=4005,
+        consensus_timestamp=1,
+        creator_account_id=PERSON,
+        payer_account_id=PERSON,
+        transaction_body=b"",
+    )
+    refused = "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
+    assert Calls(SCHEDULE_SERVICE, sender=PERSON).code("deleteSchedule(address)", long_zero(4005)) == refused
+    assert (
+        Calls(SCHEDULE_SERVICE, sender=CONTRACT).code("deleteSchedule(address)", long_zero(4005)) == "SUCCESS"
+    )
