@@ -36,11 +36,8 @@ TOKEN_SERVICE = _named(
     "wipeTokenAccount(address,address,int64)",
     "wipeTokenAccountNFT(address,address,int64[])",
     # Transfers and allowances
-    "approve(address,address,uint256)",
-    "approveNFT(address,address,uint256)",
     "cryptoTransfer(TokenTransferListV1[])",
     "cryptoTransfer(TransferList,TokenTransferListV2[])",
-    "setApprovalForAll(address,address,bool)",
     "transferFrom(address,address,address,uint256)",
     "transferFromNFT(address,address,address,uint256)",
     "transferNFT(address,address,address,int64)",
@@ -56,7 +53,6 @@ TOKEN_SERVICE = _named(
 
 # At the address of a token.
 TOKEN_PROXY = _named(
-    "approve(address,uint256)",
     "cancelAirdropFT(address)",
     "cancelAirdropNFT(address,int64)",
     "claimAirdropFT(address)",
@@ -64,7 +60,6 @@ TOKEN_PROXY = _named(
     "isAssociated()",
     "rejectTokenFT()",
     "rejectTokenNFTs(int64[])",
-    "setApprovalForAll(address,bool)",
     "transfer(address,uint256)",
     "transferFrom(address,address,uint256)",
 )

@@ -162,7 +162,7 @@ def test_what_a_token_can_not_answer_reverts_without_data(ledger, token, data):
 
 @pytest.mark.parametrize(
     "signature",
-    ["transfer(address,uint256)", "approve(address,uint256)", "isAssociated()", "rejectTokenNFTs(int64[])"],
+    ["transfer(address,uint256)", "isAssociated()", "rejectTokenNFTs(int64[])"],
 )
 def test_functions_to_come_are_named(ledger, signature):
     with pytest.raises(NotSupported) as error:

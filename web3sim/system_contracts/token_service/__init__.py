@@ -2,6 +2,7 @@
 
 from web3sim.system_contracts.functions import by_selector
 from web3sim.system_contracts.token_service import (
+    approvals,
     creation,
     erc,
     pause,
@@ -12,6 +13,7 @@ from web3sim.system_contracts.token_service import (
 #: Its own functions, which name a token.
 FUNCTIONS = by_selector(
     (
+        *approvals.FUNCTIONS,
         *creation.FUNCTIONS,
         *pause.FUNCTIONS,
         *relationships.FUNCTIONS,
@@ -21,6 +23,7 @@ FUNCTIONS = by_selector(
 #: Those of a token, called at its own address.
 PROXY_FUNCTIONS = by_selector(
     (
+        *approvals.PROXY_FUNCTIONS,
         *erc.PROXY_FUNCTIONS,
         *relationships.PROXY_FUNCTIONS,
     )
