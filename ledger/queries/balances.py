@@ -31,6 +31,8 @@ from mirror.values.timestamp import NANOS_PER_DAY, month_start
 _TREASURY_NUM = 2
 _BALANCE_INDEX = "account_balance__balance_account"
 _HALF_A_MONTH = 14 * NANOS_PER_DAY
+# Rows of an account in a month that are read at once.
+_FEW_ROWS = 10
 
 
 class Window(NamedTuple):
@@ -79,25 +81,35 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
     timestamps = Bounds.of(
         Comparison("lte" if operator == "eq" else operator, time) for operator, time in comparisons
     )
-    treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
     lower = max(timestamps.lower or 0, 0)
     upper = MAX_INT64 if timestamps.upper is None else min(timestamps.upper, MAX_INT64)
     if upper < lower:
         return None
-    lower = max(lower, month_start(min(upper, now), -1))
+    # Most times have a snapshot in their own month: one partition, and so nothing to sort.
+    month, unequal = month_start(min(upper, now)), timestamps.unequal
+    latest = _latest_snapshot(Bounds(max(lower, month), upper, unequal=unequal), now)
+    if latest is None and lower < month:
+        latest = _latest_snapshot(Bounds(max(lower, month_start(month, -1)), month - 1, unequal=unequal), now)
+    return None if latest is None else Window(month_start(latest), latest)
+
+
+def _latest_snapshot(times: Bounds, now: int) -> int | None:
+    """Return the time of the latest snapshot at these times, which have two ends."""
+    assert times.lower is not None and times.upper is not None
+    treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), _TREASURY_NUM)
     # Index: the primary key (account_id, consensus_timestamp), from its end. The treasury is part of every
     # snapshot. It stands in the text, as PostgreSQL knows that it has too many rows to sort them.
-    bounds = Bounds(lower, upper, unequal=timestamps.unequal).where("consensus_timestamp")
-    months = f"consensus_timestamp >= {month_start(lower)}"
-    if upper < now:
-        months += f" and consensus_timestamp < {month_start(upper, 1)}"
+    bounds = times.where("consensus_timestamp")
+    months = f"consensus_timestamp >= {month_start(times.lower)}"
+    if times.upper < now:
+        months += f" and consensus_timestamp < {month_start(times.upper, 1)}"
     statement = f"""
         select consensus_timestamp from account_balance
         where account_id = {treasury:d} and {months} {bounds.and_sql}
         order by consensus_timestamp desc limit 1
     """
     row = fetch_one(statement, bounds.values)
-    return None if row is None else Window(month_start(row[0]), row[0])
+    return None if row is None else int(row[0])
 
 
 def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
@@ -131,6 +143,7 @@ def balances_at(
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     page = partial(_page, at=at, balances=selection.balances, query=query, tokens=tokens)
+    walked = partial(page, has_balances=_walk_has_balances(selection, query))
     if candidates := _candidates(selection, at):
         where = compare("id", selection.accounts)
         known = Statement(f"select id from few {where.sql}", where.values)
@@ -140,10 +153,14 @@ def balances_at(
             return [BalanceAt(*row) for row in few], None
 
     def read(window: Bounds) -> list[BalanceAt]:
-        statement = page(_known(selection, at.rows, Bounds(window.lower, window.upper), query))
+        statement = walked(_known(selection, at.rows, Bounds(window.lower, window.upper), query))
         return [BalanceAt(*row) for row in fetch(statement.sql, statement.values)]
 
     ids = bounds_of(selection.accounts)
+    if _walk_has_balances(selection, query) and not selection.balances:
+        first = fetch(*walked(_first(at.rows + compare("account_id", selection.accounts), query)))
+        if len(first) == query.limit:
+            return [BalanceAt(*row) for row in first], None
     if names_few(ids) or (selection.public_key is None and not selection.balances):
         return read(Bounds()), None
     return walk(read, ids, query, ends=lambda: _ends(at), first=FIRST_IDS)
@@ -162,11 +179,23 @@ def _candidates(selection: Selection, at: Window) -> Statement | None:
 
 
 def _page(
-    known: Statement, *, at: Window, balances: Sequence[Comparison], query: Query, tokens: int
+    known: Statement,
+    *,
+    at: Window,
+    balances: Sequence[Comparison],
+    query: Query,
+    tokens: int,
+    has_balances: bool = False,
 ) -> Statement:
-    """Return SQL of the page; `known` selects at least the ids of its accounts."""
+    """Return SQL of the page; `known` selects at least the ids of its accounts, or its ids and balances."""
     # Index: the primary key (account_id, consensus_timestamp).
     rows, filtered = at.rows, at.filtered_rows
+    if has_balances:
+        statement = f"""
+            select a.id, a.balance, {_held(filtered, tokens, query.direction)}
+            from ({known.sql}) a order by a.id {query.direction}
+        """
+        return Statement(statement, (*filtered.values, *known.values))
     narrowed = compare(UNINDEXED_BALANCE, balances, any_equal=False)
     statement = f"""
         select a.id, latest.balance, {_held(filtered, tokens, query.direction)}
@@ -180,8 +209,14 @@ def _page(
     return Statement(statement, (*filtered.values, *known.values, *rows.values, *narrowed.values))
 
 
+def _walk_has_balances(selection: Selection, query: Query) -> bool:
+    """Return whether `_known` goes to the next account and to its latest row by one step."""
+    names = any(comparison.operator == "eq" for comparison in selection.accounts)
+    return query.descending and selection.public_key is None and not names
+
+
 def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
-    """Return SQL of at least the ids of the page that lie in the window."""
+    """Return SQL of at least the ids of the page that lie in the window, and of balances: see above."""
     if selection.public_key is not None:
         # Index: entity__type_id (type, id). Too many accounts have the key to read them all, so its own
         # index is not to be used.
@@ -200,25 +235,42 @@ def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> S
         ids = sorted(value for value in equal if value is not None)
         return Statement(f"select id from unnest(%s::bigint[]) id {where.sql}", (ids, *where.values))
     # Index: the primary key (account_id, consensus_timestamp), from each account straight to the next, as a
-    # busy account has a row per snapshot.
+    # busy account has a row per snapshot. From its end, the first row of an account is its latest.
     where = rows + compare("account_id", selection.accounts) + window.where("account_id")
     where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False)
-    next_row = f"order by account_id {query.direction} limit 1"
+    next_row = f"order by account_id {query.direction}, consensus_timestamp {query.direction} limit 1"
+    balance = ", balance" if _walk_has_balances(selection, query) else ""
     return Statement(
         f"""
-        with recursive known (id, number) as (
-            (select account_id, 1 from account_balance {where.sql} {next_row})
+        with recursive known (number, id{balance}) as (
+            (select 1, account_id{balance} from account_balance {where.sql} {next_row})
             union all
-            select following.account_id, known.number + 1
+            select known.number + 1, following.*
             from known cross join lateral (
-                select account_id from account_balance
+                select account_id{balance} from account_balance
                 {where.sql} and account_id {"<" if query.descending else ">"} known.id
                 {next_row}
             ) following
             where known.number < {query.limit:d}
-        ) select id from known
+        ) select id{balance} from known
         """,
         where.values * 2,
+    )
+
+
+def _first(where: Where, query: Query) -> Statement:
+    """Return SQL of the last ids and their balances, as far as a few rows have them."""
+    # Index: the primary key (account_id, consensus_timestamp), from its end. Where accounts have few rows,
+    # reading them all takes a third of the time of going from each account to the next.
+    ordered = "order by account_id desc, consensus_timestamp desc"
+    return Statement(
+        f"""
+        select distinct on (account_id) account_id as id, balance from (
+            select account_id, consensus_timestamp, balance from account_balance
+            {where.sql} {ordered} limit {query.limit * _FEW_ROWS:d}
+        ) row {ordered} limit {query.limit:d}
+        """,
+        where.values,
     )
 
 

@@ -54,6 +54,8 @@ def text(encoded: int | None) -> str | None:
 
 def bound(encoded: int) -> str:
     """Return `shard.realm.num` of a number that need not be an entity's id, such as the end of a range."""
+    if 0 <= encoded <= MAX_NUM:
+        return f"0.0.{encoded}"
     return "{}.{}.{}".format(*decode(encoded))
 
 

@@ -1,7 +1,7 @@
 """Bytes in text: lower-case hex with and without `0x`, and base64."""
 
 import re
-from base64 import b64encode
+from binascii import b2a_base64
 from typing import overload
 
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})*)")
@@ -38,4 +38,4 @@ def base64_text(data: bytes) -> str: ...
 def base64_text(data: bytes | None) -> str | None: ...
 def base64_text(data: bytes | None) -> str | None:
     """Return standard base64 with padding, on one line; None for None."""
-    return None if data is None else b64encode(data).decode("ascii")
+    return None if data is None else b2a_base64(data, newline=False).decode()

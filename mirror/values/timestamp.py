@@ -29,6 +29,10 @@ def text(nanoseconds: int | None) -> str | None:
     """Return `seconds.nnnnnnnnn`, always with nine digits after the point; None for None."""
     if nanoseconds is None:
         return None
+    if nanoseconds >= NANOS_PER_SECOND:
+        # Twice as fast, and a page has hundreds.
+        digits = str(nanoseconds)
+        return f"{digits[:-9]}.{digits[-9:]}"
     seconds, nanos = divmod(abs(nanoseconds), NANOS_PER_SECOND)
     sign = "-" if nanoseconds < 0 else ""
     return f"{sign}{seconds}.{nanos:09}"

@@ -22,9 +22,12 @@ class TransactionId(NamedTuple):
 
 def text(payer_account_id: int, valid_start_ns: int) -> str:
     """Return `shard.realm.num-seconds-nnnnnnnnn`."""
-    shard, realm, num = entity_id.decode(payer_account_id)
+    payer = entity_id.bound(payer_account_id)
+    if valid_start_ns >= NANOS_PER_SECOND:
+        digits = str(valid_start_ns)
+        return f"{payer}-{digits[:-9]}-{digits[-9:]}"
     seconds, nanos = divmod(valid_start_ns, NANOS_PER_SECOND)
-    return f"{shard}.{realm}.{num}-{seconds}-{nanos:09}"
+    return f"{payer}-{seconds}-{nanos:09}"
 
 
 def parse(text: str) -> TransactionId:

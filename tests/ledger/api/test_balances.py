@@ -5,6 +5,7 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ledger.queries import balances
 from tests.build import SECOND, START, insert
 from tests.contract.plans import prepared
 
@@ -363,11 +364,13 @@ def test_a_full_page_links_to_the_next_one(api, query, following):
     limit=st.integers(1, 5),
     order=st.sampled_from(["asc", "desc"]),
     least=st.sampled_from(["", "&account.balance=gte:5"]),
+    few_rows=st.sampled_from([1, 2, 10]),
 )
 def test_paging_gives_every_account_of_a_snapshot_once_with_its_latest_balance(
-    api, build, settings_of, changes, until, limit, order, least
+    api, build, settings_of, monkeypatch, changes, until, limit, order, least, few_rows
 ):
     settings_of({"clock.now": JUNE + 86_400.0})
+    monkeypatch.setattr(balances, "_FEW_ROWS", few_rows)
     with transaction.atomic():
         for number in range(10):
             snapshot(JUNE + number, *[(account, at) for account, at in changes if at == number])
@@ -425,3 +428,15 @@ def scans_of(table, plan):
         yield plan
     for part in plan.get("Plans", ()):
         yield from scans_of(table, part)
+
+
+@pytest.mark.usefixtures("two_months")
+def test_a_snapshot_is_looked_for_in_the_month_of_its_time_first(api):
+    # A month is a partition; the rows of several would be sorted.
+    with connection.cursor() as cursor:
+        cursor.execute("set local plan_cache_mode = force_generic_plan")
+    for _ in range(2):
+        assert rows(api.get(f"{BALANCES}?timestamp={JUNE + 2000}&account.id=11")) == "11:100"
+    (plan,) = [each.plan for each in prepared(set()) if "account_id = 2 and" in each.text]
+    assert "account_balance_p2023_06" in str(plan)
+    assert "account_balance_p2023_05" not in str(plan)
