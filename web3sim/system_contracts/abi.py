@@ -17,6 +17,8 @@ from eth_abi.grammar import parse
 from eth_abi.registry import BaseEquals
 from eth_abi.registry import registry as library_registry
 
+from mirror.db.sql import MAX_INT64
+
 WORD = 32
 SELECTOR_LENGTH = 4
 ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
@@ -39,6 +41,13 @@ def address_at(arguments: bytes, index: int) -> bytes:
 def number_at(arguments: bytes, index: int) -> int:
     """Return the uint256 in a word. Errors: InvalidArguments."""
     return int.from_bytes(_word(arguments, index), "big")
+
+
+def int64_of(number: int) -> int:
+    """Return a number that the ledger can count. Errors: InvalidArguments."""
+    if number > MAX_INT64:
+        raise InvalidArguments(f"{number} is no int64")
+    return number
 
 
 def bytes_at(arguments: bytes, index: int) -> bytes:

@@ -25,16 +25,6 @@ TOKEN_SERVICE = _named(
     "isFrozen(address,address)",
     "isKyc(address,address)",
     "isToken(address)",
-    # Tokens
-    "updateNFTsMetadata(address,int64[],bytes)",
-    # Supply
-    "burnToken(address,uint64,int64[])",
-    "burnToken(address,int64,int64[])",
-    "mintToken(address,uint64,bytes[])",
-    "mintToken(address,int64,bytes[])",
-    "wipeTokenAccount(address,address,uint32)",
-    "wipeTokenAccount(address,address,int64)",
-    "wipeTokenAccountNFT(address,address,int64[])",
     # Transfers and allowances
     "cryptoTransfer(TokenTransferListV1[])",
     "cryptoTransfer(TransferList,TokenTransferListV2[])",

@@ -7,6 +7,7 @@ from web3sim.system_contracts.token_service import (
     erc,
     pause,
     relationships,
+    supply,
     updates,
 )
 
@@ -17,6 +18,7 @@ FUNCTIONS = by_selector(
         *creation.FUNCTIONS,
         *pause.FUNCTIONS,
         *relationships.FUNCTIONS,
+        *supply.FUNCTIONS,
         *updates.FUNCTIONS,
     )
 )

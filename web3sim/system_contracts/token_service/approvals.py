@@ -1,11 +1,10 @@
 """Approvals: who may take units or serials of whoever calls, asked of the service or of the token itself."""
 
-from mirror.db.sql import MAX_INT64
 from web3sim.engine.interface import Address
 from web3sim.operations.prices import APPROVE
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_allowances import approve_for_all, approve_serial, approve_units
-from web3sim.system_contracts.abi import InvalidArguments, word_of
+from web3sim.system_contracts.abi import int64_of, word_of
 from web3sim.system_contracts.functions import Function, Invocation, costs
 from web3sim.system_contracts.token_service.events import log_approval, log_approval_for_all
 
@@ -59,26 +58,19 @@ def _erc_set_approval_for_all(invocation: Invocation) -> bytes:
 
 
 def _approve_units(invocation: Invocation, token: Address, spender: Address, amount: int) -> None:
-    approval = approve_units(invocation.ledger, invocation.sender(), token, spender, _int64(amount))
+    approval = approve_units(invocation.ledger, invocation.sender(), token, spender, int64_of(amount))
     log_approval(invocation, approval.token, approval.owner, approval.spender, amount)
 
 
 def _approve_serial(invocation: Invocation, token: Address, spender: Address, serial_number: int) -> None:
     ledger, signers, sender = invocation.ledger, invocation.signers, invocation.sender()
-    approval = approve_serial(ledger, signers, sender, token, spender, _int64(serial_number))
+    approval = approve_serial(ledger, signers, sender, token, spender, int64_of(serial_number))
     log_approval(invocation, approval.token, approval.owner, approval.spender, serial_number)
 
 
 def _approve_for_all(invocation: Invocation, token: Address, operator: Address, *, approved: bool) -> None:
     approval = approve_for_all(invocation.ledger, invocation.sender(), token, operator, approved=approved)
     log_approval_for_all(invocation, approval.token, approval.owner, operator, approved=approved)
-
-
-def _int64(number: int) -> int:
-    """Amounts of the ledger have 63 bits; more can't be said to it."""
-    if number > MAX_INT64:
-        raise InvalidArguments(f"{number} is no int64")
-    return number
 
 
 _GAS = costs(APPROVE)

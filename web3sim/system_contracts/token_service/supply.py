@@ -1,0 +1,92 @@
+"""The supply of tokens: minting, burning, wiping; the metadata of serials.
+
+Amounts are in the token's smallest unit.
+"""
+
+from collections.abc import Sequence
+
+from web3sim.operations.metadata import update_metadata
+from web3sim.operations.prices import MINT_SERIAL, TOKEN_OPERATION
+from web3sim.operations.supply import NewSupply, burn, mint, wipe
+from web3sim.system_contracts.abi import encoded, int64_of, word_of
+from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.token_service.events import log_transfer
+
+_OK = 22
+_SUCCESS = word_of(_OK)
+
+
+def _mint_token(invocation: Invocation) -> bytes:
+    token, amount, metadata = invocation.decoded()
+    now = invocation.ledger.state.block.consensus_start
+    new = mint(invocation.ledger, invocation.signers, token, int64_of(amount), metadata, now=now)
+    for number in _moved(new):
+        log_transfer(invocation, new.token, None, new.account, number)
+    return encoded(invocation.function.results, (_OK, new.total, new.serials))
+
+
+def _burn_token(invocation: Invocation) -> bytes:
+    token, amount, serials = invocation.decoded()
+    new = burn(invocation.ledger, invocation.signers, token, int64_of(amount), serials)
+    _log_end(invocation, new)
+    return _SUCCESS + word_of(new.total)
+
+
+def _wipe_token_account(invocation: Invocation) -> bytes:
+    token, account, amount = invocation.decoded()
+    return _wipe(invocation, token, account, amount, ())
+
+
+def _wipe_token_account_nft(invocation: Invocation) -> bytes:
+    token, account, serials = invocation.decoded()
+    return _wipe(invocation, token, account, 0, serials)
+
+
+def _wipe(invocation: Invocation, token: bytes, account: bytes, amount: int, serials: Sequence[int]) -> bytes:
+    _log_end(invocation, wipe(invocation.ledger, invocation.signers, token, account, amount, serials))
+    return _SUCCESS
+
+
+def _log_end(invocation: Invocation, new: NewSupply) -> None:
+    for number in _moved(new):
+        log_transfer(invocation, new.token, new.account, None, number)
+
+
+def _moved(new: NewSupply) -> Sequence[int]:
+    """The numbers of the events: serials, or an amount if it is more than nothing."""
+    return new.serials or ([new.amount] if new.amount else [])
+
+
+def _update_metadata(invocation: Invocation) -> bytes:
+    token, serials, metadata = invocation.decoded()
+    update_metadata(invocation.ledger, invocation.signers, token, serials, metadata)
+    return _SUCCESS
+
+
+def _minting(invocation: Invocation) -> int:
+    """The gas of a mint: of each serial, or of units."""
+    *_, metadata = invocation.decoded()
+    if metadata:
+        return len(metadata) * invocation.prices.gas_of(MINT_SERIAL)
+    return invocation.prices.gas_of(TOKEN_OPERATION)
+
+
+_MINTED, _GAS = "(int64,int64,int64[])", costs(TOKEN_OPERATION)
+_METADATA = "updateNFTsMetadata(address,int64[],bytes)"
+
+FUNCTIONS = (
+    *(
+        Function(f"mintToken(address,{amount},bytes[])", _mint_token, _MINTED, gas=_minting, writes=True)
+        for amount in ("uint64", "int64")
+    ),
+    *(
+        Function(f"burnToken(address,{amount},int64[])", _burn_token, "(int64,int64)", gas=_GAS, writes=True)
+        for amount in ("uint64", "int64")
+    ),
+    *(
+        Function(f"wipeTokenAccount(address,address,{amount})", _wipe_token_account, gas=_GAS, writes=True)
+        for amount in ("uint32", "int64")
+    ),
+    Function("wipeTokenAccountNFT(address,address,int64[])", _wipe_token_account_nft, gas=_GAS, writes=True),
+    Function(_METADATA, _update_metadata, gas=_GAS, writes=True),
+)
