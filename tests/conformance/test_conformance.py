@@ -61,12 +61,10 @@ UNFINISHED = frozenset(
         "hts-is-token",
         "hts-token-info",
         "hts-token-key",
-        "hts-transfer",
         "system-exchange-rate",
         "system-exchange-rate-default",
         "system-exchange-rate-newest-file",
         "system-prng",
-        "token-transfer-by-account",
     )
 )
 

@@ -85,9 +85,13 @@ def add_units(
     Errors: Refused with `code` if it has too little.
     """
     relationship = associated(ledger, token, account_id)
-    balance = relationship.balance + amount
-    if balance < 0 and amount < 0:
+    if relationship.balance + amount < 0 and amount < 0:
         raise Refused(code)
+    _change_balance(ledger, relationship, amount)
+
+
+def _change_balance(ledger: Overlay, relationship: Relationship, amount: int) -> None:
+    account_id, balance = relationship.account_id, relationship.balance + amount
     ledger.put_relationship(replace(relationship, balance=balance))
     if (balance > 0) != (relationship.balance > 0):
         counts = ledger.associations(account_id)
@@ -111,5 +115,6 @@ def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int
     sender = owner_of(token, nft)
     moved = replace(nft, account_id=receiver, spender=None, delegating_spender=None)
     ledger.put_nft(token.id, serial_number, moved)
-    add_units(ledger, token, sender, -1)
-    add_units(ledger, token, receiver, 1)
+    # What the sender has is counted by its serials: where history is incomplete it may be less than one.
+    _change_balance(ledger, associated(ledger, token, sender), -1)
+    _change_balance(ledger, associated(ledger, token, receiver), 1)

@@ -164,7 +164,7 @@ def _return_value(call: SystemCall, journal: Journal) -> None:
 
 def _refusal(invocation: Invocation, refused: Refused) -> SystemAnswer:
     function = invocation.function
-    gas = function.gas(invocation)
+    gas = function.gas(invocation) + invocation.more_gas
     tells_code = function.tells_code and invocation.target is None and not refused.reverts
     if tells_code and not invocation.call.static:
         return SystemAnswer(function.refusal(refused.number), gas, child_failure=refused.code)

@@ -25,15 +25,6 @@ TOKEN_SERVICE = _named(
     "isFrozen(address,address)",
     "isKyc(address,address)",
     "isToken(address)",
-    # Transfers and allowances
-    "cryptoTransfer(TokenTransferListV1[])",
-    "cryptoTransfer(TransferList,TokenTransferListV2[])",
-    "transferFrom(address,address,address,uint256)",
-    "transferFromNFT(address,address,address,uint256)",
-    "transferNFT(address,address,address,int64)",
-    "transferNFTs(address,address[],address[],int64[])",
-    "transferToken(address,address,address,int64)",
-    "transferTokens(address,address[],int64[])",
     # Airdrops
     "airdropTokens(TokenTransferListV2[])",
     "cancelAirdrops(PendingAirdrop[])",
@@ -50,8 +41,6 @@ TOKEN_PROXY = _named(
     "isAssociated()",
     "rejectTokenFT()",
     "rejectTokenNFTs(int64[])",
-    "transfer(address,uint256)",
-    "transferFrom(address,address,uint256)",
 )
 
 EXCHANGE_RATE = _named("tinybarsToTinycents(uint256)", "tinycentsToTinybars(uint256)")

@@ -162,7 +162,7 @@ def test_what_a_token_can_not_answer_reverts_without_data(ledger, token, data):
 
 @pytest.mark.parametrize(
     "signature",
-    ["transfer(address,uint256)", "isAssociated()", "rejectTokenNFTs(int64[])"],
+    ["claimAirdropFT(address)", "isAssociated()", "rejectTokenNFTs(int64[])"],
 )
 def test_functions_to_come_are_named(ledger, signature):
     with pytest.raises(NotSupported) as error:
@@ -215,7 +215,7 @@ def test_the_service_halts_at_what_it_does_not_know(ledger, data):
 @pytest.mark.parametrize(
     ("number", "signature"),
     [
-        (0x167, "transferToken(address,address,address,int64)"),
+        (0x167, "claimAirdrops(PendingAirdrop[])"),
         (0x167, "isToken(address)"),
         (0x168, "tinybarsToTinycents(uint256)"),
         (0x169, "getPseudorandomSeed()"),

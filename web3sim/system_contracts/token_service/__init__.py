@@ -5,9 +5,11 @@ from web3sim.system_contracts.token_service import (
     approvals,
     creation,
     erc,
+    erc_transfers,
     pause,
     relationships,
     supply,
+    transfers,
     updates,
 )
 
@@ -19,6 +21,7 @@ FUNCTIONS = by_selector(
         *pause.FUNCTIONS,
         *relationships.FUNCTIONS,
         *supply.FUNCTIONS,
+        *transfers.FUNCTIONS,
         *updates.FUNCTIONS,
     )
 )
@@ -27,6 +30,7 @@ PROXY_FUNCTIONS = by_selector(
     (
         *approvals.PROXY_FUNCTIONS,
         *erc.PROXY_FUNCTIONS,
+        *erc_transfers.PROXY_FUNCTIONS,
         *relationships.PROXY_FUNCTIONS,
     )
 )

@@ -1,0 +1,70 @@
+"""Fractional fees: a part of the units that move, paid by the sender or taken from the receivers."""
+
+from web3sim.operations.custom_fees.level import AssessedFee, Fee, Level, TokenFees, fraction_of
+from web3sim.operations.refusals import Refused
+
+_TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+
+
+def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
+    """Charge the fractional fees for what one account gives. Errors: Refused.
+
+    Without receivers that are not exempt nothing is charged. Net of transfers the sender pays on top of what
+    it gives; else the receivers get less, each in proportion.
+    """
+    token_id = of_token.token.id
+    asked = level.asked[token_id]
+    given = -asked[sender]
+    if given <= 0:
+        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
+    units_left = given
+    for fee in of_token.fees.fractional:
+        credits = {
+            account: amount
+            for account, amount in asked.items()
+            if amount > 0 and not of_token.is_exempt(account, fee)
+        }
+        if not credits or sender == fee["collector_account_id"]:
+            continue
+        if fee["net_of_transfers"]:
+            if not of_token.is_exempt(sender, fee):
+                amount = _within_bounds(fraction_of(given, fee), fee)
+                level.charge(of_token.token, sender, fee["collector_account_id"], amount, token_id)
+            continue
+        debits = sum(-amount for account, amount in asked.items() if amount < 0)
+        owed = _within_bounds(fraction_of(sum(credits.values()), fee), fee)
+        # Of several senders each causes its share.
+        amount = given * owed // debits
+        if amount:
+            units_left -= amount
+            if units_left < 0:
+                raise Refused(_TOO_LITTLE_FOR_FEE)
+            _take(level, of_token, fee, amount, tuple(credits))
+
+
+def _within_bounds(amount: int, fee: Fee) -> int:
+    amount = max(amount, fee["minimum_amount"])
+    most = fee["maximum_amount"]
+    return min(amount, most) if most else amount
+
+
+def _take(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tuple[int, ...]) -> None:
+    """Take an amount from what the receivers still get. Errors: Refused."""
+    token_id, collector = of_token.token.id, fee["collector_account_id"]
+    left = level.left[token_id]
+    available = {
+        account: units
+        for account, units in left.items()
+        if units > 0 and not of_token.is_exempt(account, fee)
+    }
+    total = sum(available.values())
+    if total < amount:
+        raise Refused(_TOO_LITTLE_FOR_FEE)
+    shares = {account: units * amount // total for account, units in available.items()}
+    rest = amount - sum(shares.values())
+    for account, units in available.items():
+        more = min(rest, units - shares[account])
+        left[account] = units - shares[account] - more
+        rest -= more
+    left[collector] = left.get(collector, 0) + amount
+    level.assessed.append(AssessedFee(payers, collector, amount, token_id))

@@ -1,0 +1,106 @@
+"""What a transfer is asked to move, as the body of a CryptoTransfer, and what it has moved.
+
+Accounts are ids. An address where nobody lives yet stands as a negative number of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from web3sim.engine.interface import Address
+from web3sim.state.overlay import Overlay
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """What an account gets, or if less than zero gives: tinybars or units. `approved`: from an allowance."""
+
+    account: int
+    amount: int
+    approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NftTransfer:
+    sender: int
+    receiver: int
+    serial_number: int
+    approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTransfers:
+    token_id: int
+    adjustments: tuple[Adjustment, ...] = ()
+    nfts: tuple[NftTransfer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """`missing` are the addresses behind the negative numbers."""
+
+    hbar: tuple[Adjustment, ...] = ()
+    tokens: tuple[TokenTransfers, ...] = ()
+    missing: Mapping[int, Address] = field(default_factory=dict)
+
+    def credited(self) -> Iterator[int]:
+        """Yield the accounts that get something, each as often as it does, hbar first."""
+        for adjustments in (self.hbar, *(each.adjustments for each in self.tokens)):
+            yield from (each.account for each in adjustments if each.amount > 0)
+        for each in self.tokens:
+            yield from (nft.receiver for nft in each.nfts)
+
+    def renamed(self, accounts: Mapping[int, int]) -> "Transfers":
+        """Return the same between other accounts."""
+
+        def adjusted(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
+            return tuple(
+                replace(each, account=accounts.get(each.account, each.account)) for each in adjustments
+            )
+
+        def moved(nfts: Iterable[NftTransfer]) -> tuple[NftTransfer, ...]:
+            return tuple(
+                replace(
+                    nft,
+                    sender=accounts.get(nft.sender, nft.sender),
+                    receiver=accounts.get(nft.receiver, nft.receiver),
+                )
+                for nft in nfts
+            )
+
+        tokens = tuple(
+            TokenTransfers(each.token_id, adjusted(each.adjustments), moved(each.nfts))
+            for each in self.tokens
+        )
+        missing = {number: address for number, address in self.missing.items() if number not in accounts}
+        return Transfers(adjusted(self.hbar), tokens, missing)
+
+
+class Parties:
+    """The accounts of a transfer by their addresses; `missing` are those where nobody lives."""
+
+    def __init__(self, ledger: Overlay) -> None:
+        self._ledger = ledger
+        self._numbers: dict[Address, int] = {}
+        self.missing: dict[int, Address] = {}
+
+    def number(self, address: Address) -> int:
+        if address not in self._numbers:
+            account = self._ledger.account_id_at(address)
+            if account is None:
+                account = -1 - len(self.missing)
+                self.missing[account] = address
+            self._numbers[address] = account
+        return self._numbers[address]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a transfer has moved: units by token and account, serials by token, and new associations."""
+
+    units: dict[int, dict[int, int]] = field(default_factory=dict)
+    nfts: dict[int, list[NftTransfer]] = field(default_factory=dict)
+    associations: int = 0
+
+    def add_units(self, token_id: int, account: int, amount: int) -> None:
+        accounts = self.units.setdefault(token_id, {})
+        accounts[account] = accounts.get(account, 0) + amount

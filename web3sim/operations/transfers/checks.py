@@ -1,0 +1,219 @@
+"""What the network checks before a transfer begins: the lists, who takes part, who has signed."""
+
+from collections.abc import Sequence
+
+from mirror.values import entity_id
+from web3sim.operations.refusals import Refused
+from web3sim.operations.signers import Signers
+from web3sim.operations.transfers.body import Adjustment, NftTransfer, TokenTransfers, Transfers
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import Entity, Token
+
+#: Of a network's default configuration.
+MOST_HBAR_ADJUSTMENTS = MOST_UNIT_ADJUSTMENTS = MOST_NFTS = 10
+LAST_SYSTEM_ACCOUNT = 750
+# The accounts that pay rewards; they have no keys.
+_REWARD_ACCOUNTS = (800, 801)
+
+
+# LISTS
+
+
+def check_lists(transfers: Transfers) -> None:
+    """Refuse lists that contradict themselves. Errors: Refused.
+
+    Checks, in this order: hbar adds up to zero, then no account is there twice; the same for each token, then
+    its serials; every token is there once.
+    """
+    if sum(each.amount for each in transfers.hbar):
+        raise Refused("INVALID_ACCOUNT_AMOUNTS")
+    _check_repetitions(transfers.hbar)
+    check_token_lists(transfers.tokens)
+
+
+def check_token_lists(tokens: Sequence[TokenTransfers], *, approvals: bool = True) -> None:
+    """The same for tokens alone; without `approvals` nothing may come from an allowance. Errors: Refused."""
+    for each in tokens:
+        if sum(adjustment.amount for adjustment in each.adjustments):
+            raise Refused("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
+        if not approvals and _has_approvals(each):
+            raise Refused("NOT_SUPPORTED")
+        _check_repetitions(each.adjustments)
+        _check_serials(each.nfts)
+        if not each.adjustments and not each.nfts:
+            raise Refused("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
+        if each.adjustments and each.nfts:
+            raise Refused("INVALID_ACCOUNT_AMOUNTS")
+    if len({each.token_id for each in tokens}) < len(tokens):
+        raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+
+
+def _has_approvals(tokens: TokenTransfers) -> bool:
+    return any(each.approved for each in tokens.adjustments) or any(nft.approved for nft in tokens.nfts)
+
+
+def _check_repetitions(adjustments: Sequence[Adjustment]) -> None:
+    """An account may be there twice, with and without approval."""
+    if len({(each.account, each.approved) for each in adjustments}) < len(adjustments):
+        raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+
+
+def _check_serials(nfts: Sequence[NftTransfer]) -> None:
+    seen: set[int] = set()
+    for nft in nfts:
+        if nft.serial_number <= 0:
+            raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        if nft.serial_number in seen:
+            raise Refused("INVALID_ACCOUNT_AMOUNTS")
+        if nft.sender == nft.receiver:
+            raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        seen.add(nft.serial_number)
+
+
+def check_sizes(transfers: Transfers) -> None:
+    """Errors: Refused."""
+    if len(transfers.hbar) > MOST_HBAR_ADJUSTMENTS:
+        raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    units = nfts = 0
+    for each in transfers.tokens:
+        units += len(each.adjustments)
+        nfts += len(each.nfts)
+        if units > MOST_UNIT_ADJUSTMENTS:
+            raise Refused("TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+        if nfts > MOST_NFTS:
+            raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+
+
+def credits_system_account(transfers: Transfers) -> bool:
+    """Return whether one of the network's own accounts would get something."""
+    return any(0 < _num(transfers, account) <= LAST_SYSTEM_ACCOUNT for account in transfers.credited())
+
+
+def _num(transfers: Transfers, account: int) -> int:
+    """The number of an account, or of the long-zero address where none lives; 0 at other addresses."""
+    address = transfers.missing.get(account)
+    if address is None:
+        return entity_id.decode(account)[2]
+    return entity_id.num_of_long_zero(address) or 0
+
+
+# WHO TAKES PART
+
+
+class Participants:
+    """Looks at all accounts of a transfer and at who has signed, which counts after everything else.
+
+    With `optional_receivers` the signature of a receiver that wants to be asked is not needed.
+    """
+
+    def __init__(
+        self, ledger: Overlay, signers: Signers, transfers: Transfers, *, optional_receivers: bool = False
+    ) -> None:
+        self._ledger, self._signers, self._transfers = ledger, signers, transfers
+        self._optional_receivers = optional_receivers
+        self._unsigned = False
+
+    def check(self) -> None:
+        """Errors: Refused.
+
+        Checks, in this order: for each token that it is there, then the accounts of its lists; the accounts
+        that hbar moves between; the signatures of all who give something and of receivers that want to be
+        asked.
+        """
+        for each in self._transfers.tokens:
+            token = self._ledger.token(each.token_id)
+            if token is None:
+                raise Refused("INVALID_TOKEN_ID")
+            for adjustment in each.adjustments:
+                self._check_adjustment(adjustment, hbar=False)
+            for nft in each.nfts:
+                self._check_nft(token, nft)
+        for adjustment in self._transfers.hbar:
+            self._check_adjustment(adjustment, hbar=True)
+        if self._unsigned:
+            raise Refused("INVALID_SIGNATURE")
+
+    def _check_adjustment(self, adjustment: Adjustment, *, hbar: bool) -> None:
+        account = account_of(self._ledger, adjustment.account)
+        gives, gets = adjustment.amount < 0, adjustment.amount > 0
+        if account is None:
+            if gives or (hbar and not gets):
+                raise Refused("INVALID_ACCOUNT_ID")
+            return
+        if _is_reward_account(account) and (gives or (gets and not hbar)):
+            raise Refused("INVALID_ACCOUNT_ID")
+        if gives and not adjustment.approved:
+            self._require(account)
+        elif gets:
+            self._require_receiver(account)
+
+    def _check_nft(self, token: Token, nft: NftTransfer) -> None:
+        sender = account_of(self._ledger, nft.sender)
+        if sender is None or _is_reward_account(sender):
+            raise Refused("INVALID_ACCOUNT_ID")
+        if not nft.approved:
+            self._require(sender)
+        receiver = account_of(self._ledger, nft.receiver)
+        if receiver is None:
+            return
+        if _is_reward_account(receiver):
+            raise Refused("INVALID_ACCOUNT_ID")
+        if receiver.receiver_signature_required:
+            self._require_receiver(receiver)
+        elif self._may_owe_fallback(token, nft):
+            self._require(receiver)
+
+    def _may_owe_fallback(self, token: Token, nft: NftTransfer) -> bool:
+        """Return whether the receiver pays for a serial for which the sender gets nothing."""
+        if token.treasury_account_id in (nft.sender, nft.receiver):
+            return False
+        if not any(fee["fallback_fee"] for fee in self._ledger.custom_fees(token.id).royalty):
+            return False
+        lists = (self._transfers.hbar, *(each.adjustments for each in self._transfers.tokens))
+        return not any(
+            each.amount > 0 and each.account == nft.sender for adjustments in lists for each in adjustments
+        )
+
+    def _require(self, account: Entity) -> None:
+        if not self._signers.has_signed(account):
+            self._unsigned = True
+
+    def _require_receiver(self, account: Entity) -> None:
+        if account.receiver_signature_required and not self._optional_receivers:
+            self._require(account)
+
+
+def account_of(ledger: Overlay, number: int) -> Entity | None:
+    """Return the account or contract of an id; None if it is not there."""
+    entity = None if number < 0 else ledger.entity(number)
+    return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
+
+
+def _is_reward_account(account: Entity) -> bool:
+    return entity_id.decode(account.id)[2] in _REWARD_ACCOUNTS
+
+
+# ALLOWANCES
+
+
+def check_hbar_allowances(ledger: Overlay, spender: int | None, transfers: Transfers) -> None:
+    """Errors: Refused."""
+    for each in transfers.hbar:
+        if each.approved and each.amount < 0:
+            left = 0 if spender is None else ledger.hbar_allowance(each.account, spender)
+            check_allowance(left, -each.amount)
+
+
+def check_unit_allowance(ledger: Overlay, spender: int | None, token_id: int, owner: int, amount: int) -> int:
+    """Return what is left of an allowance after an amount is spent. Errors: Refused."""
+    left = 0 if spender is None else ledger.token_allowance(token_id, owner, spender)
+    check_allowance(left, amount)
+    return left - amount
+
+
+def check_allowance(left: int, amount: int) -> None:
+    """Errors: Refused."""
+    if left <= 0:
+        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    if left < amount:
+        raise Refused("AMOUNT_EXCEEDS_ALLOWANCE")

@@ -1,0 +1,132 @@
+"""What a transfer moves: hbar, units and serials, and the allowances that it uses up."""
+
+from collections.abc import Sequence
+
+from web3sim.operations.custom_fees.level import AssessedFee
+from web3sim.operations.holdings import (
+    add_tinybars,
+    add_units,
+    associated,
+    has_kyc,
+    is_frozen,
+    move_serial,
+    owner_of,
+    usable_relationship,
+    usable_token,
+)
+from web3sim.operations.refusals import Refused
+from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
+from web3sim.operations.transfers.checks import account_of, check_allowance, check_unit_allowance
+from web3sim.operations.transfers.receivers import check_nft_allowance
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import Token
+
+_TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+
+
+class Moves:
+    """`spender` uses allowances; `fees` are those that the transfer was charged, for what is told of them."""
+
+    def __init__(
+        self, ledger: Overlay, spender: int | None, outcome: Outcome, fees: Sequence[AssessedFee] = ()
+    ) -> None:
+        self._ledger, self._spender, self._outcome, self._fees = ledger, spender, outcome, fees
+
+    def _owes(self, account: int, token_id: int | None) -> bool:
+        """Return whether an account pays a fee in a token, or in hbar."""
+        return any(fee.token_id == token_id and account in fee.payers for fee in self._fees)
+
+    # HBAR
+
+    def move_hbar(self, adjustments: Sequence[Adjustment]) -> None:
+        """Errors: Refused. Checks, in this order: the accounts and what they have; allowances."""
+        amounts: dict[int, int] = {}
+        for each in adjustments:
+            amounts[each.account] = amounts.get(each.account, 0) + each.amount
+        for account, amount in amounts.items():
+            if account_of(self._ledger, account) is None:
+                raise Refused("INVALID_ACCOUNT_ID")
+            code = _TOO_LITTLE_FOR_FEE if self._owes(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
+            add_tinybars(self._ledger, account, amount, code)
+        for each in adjustments:
+            if each.approved and each.amount < 0:
+                self._use_hbar_allowance(each.account, -each.amount)
+
+    def _use_hbar_allowance(self, owner: int, tinybars: int) -> None:
+        if self._spender is None:
+            raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+        left = self._ledger.hbar_allowance(owner, self._spender)
+        check_allowance(left, tinybars)
+        self._ledger.put_hbar_allowance(owner, self._spender, left - tinybars)
+
+    # UNITS
+
+    def move_units(self, tokens: Sequence[TokenTransfers]) -> None:
+        """Errors: Refused.
+
+        Checks, in this order: for each token that it is not paused and has units, then that its accounts are
+        there, associated, not frozen, and have KYC; allowances; what the accounts have.
+        """
+        amounts: dict[tuple[int, int], int] = {}
+        approved: dict[tuple[int, int], int] = {}
+        found: dict[int, Token] = {}
+        for each in tokens:
+            token = found[each.token_id] = usable_token(self._ledger, each.token_id)
+            for adjustment in each.adjustments:
+                self._check_party(token, adjustment.account)
+                key = (token.id, adjustment.account)
+                amounts[key] = amounts.get(key, 0) + adjustment.amount
+                if adjustment.approved and adjustment.amount < 0:
+                    approved[key] = approved.get(key, 0) - adjustment.amount
+        for (token_id, owner), amount in approved.items():
+            self._use_allowance(token_id, owner, amount)
+        for (token_id, account), amount in amounts.items():
+            code = _TOO_LITTLE_FOR_FEE if self._owes(account, token_id) else "INSUFFICIENT_TOKEN_BALANCE"
+            add_units(self._ledger, found[token_id], account, amount, code)
+            self._outcome.add_units(token_id, account, amount)
+
+    def _check_party(self, token: Token, account: int) -> None:
+        if token.unique:
+            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        if account_of(self._ledger, account) is None:
+            raise Refused("INVALID_ACCOUNT_ID")
+        usable_relationship(self._ledger, token, account)
+
+    def _use_allowance(self, token_id: int, owner: int, amount: int) -> None:
+        left = check_unit_allowance(self._ledger, self._spender, token_id, owner, amount)
+        assert self._spender is not None
+        self._ledger.put_token_allowance(token_id, owner, self._spender, left)
+
+    # SERIALS
+
+    def move_serials(self, tokens: Sequence[TokenTransfers]) -> None:
+        """Errors: Refused.
+
+        Checks, in this order, for each serial: its accounts are there, associated and not frozen, then have
+        KYC; it is there; the allowance; its sender owns it.
+        """
+        for each in tokens:
+            token = usable_token(self._ledger, each.token_id)
+            for nft in each.nfts:
+                self._move_serial(token, nft)
+
+    def _move_serial(self, token: Token, nft: NftTransfer) -> None:
+        parties = (nft.sender, nft.receiver)
+        if any(account_of(self._ledger, party) is None for party in parties):
+            raise Refused("INVALID_ACCOUNT_ID")
+        relationships = []
+        for party in parties:
+            relationships.append(associated(self._ledger, token, party))
+            if is_frozen(token, relationships[-1]):
+                raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+        if not all(has_kyc(token, relationship) for relationship in relationships):
+            raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+        row = self._ledger.nft(token.id, nft.serial_number)
+        if row is None or not token.unique:
+            raise Refused("INVALID_NFT_ID")
+        if nft.approved:
+            check_nft_allowance(self._ledger, self._spender, token, nft)
+        if owner_of(token, row) != nft.sender:
+            raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        move_serial(self._ledger, token, nft.serial_number, nft.receiver)
+        self._outcome.nfts.setdefault(token.id, []).append(nft)
