@@ -160,6 +160,13 @@ class LedgerState:
         key = ("deleted token", token_id)
         return self._tables.other(key, lambda tables: tables.deleted_token(token_id))
 
+    def load_token(self, token_id: int, serial_number: int | None = None) -> None:
+        """Read a token, its custom fees and a serial of it together, before they are asked for one by one."""
+        keys: list[tuple[str | int, ...]] = [("token", token_id), ("custom fees", token_id)]
+        if serial_number is not None:
+            keys.append(("nft", token_id, serial_number))
+        self._tables.others(keys, lambda tables: tables.token_facts(token_id, serial_number)[: len(keys)])
+
     def total_supply(self, token: Token) -> int:
         return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))
 

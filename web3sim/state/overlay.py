@@ -4,7 +4,7 @@ A row stands under the key of what it is: `("token", id)`, `("relationship", tok
 go into the journal of the engine, so a frame that reverts takes back its own. Nothing is ever stored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -85,6 +85,10 @@ class Overlay:
         entity = self.entity(encoded)
         return entity_id.long_zero(encoded) if entity is None else entity.address
 
+    def load_accounts(self, ids: Iterable[int]) -> None:
+        """Read several entities together, before their addresses are asked for one by one."""
+        self.state.load(entity_id.long_zero(encoded) for encoded in ids)
+
     def add_entity(self, kind: AccountKind, address: Address | None = None, **columns: Any) -> Entity:
         """Make an entity with a new number, at an address of its own or the long-zero one."""
         encoded = self.state.encoded(self._next_num())
@@ -135,13 +139,20 @@ class Overlay:
 
     def token(self, token_id: int) -> Token | None:
         """A token; not one that the call has deleted."""
+        if self.journal.row(("entity", token_id)) is _ABSENT:
+            return None
         return self._row(("token", token_id), lambda: self.state.token(token_id))
 
     def token_at(self, address: Address) -> Token | None:
-        entity = self.entity_at(address)
-        if entity is None or entity.type != AccountKind.TOKEN.name:
-            return None
-        return self.token(entity.id)
+        """The token at an address, which is always the long-zero one."""
+        num = entity_id.num_of_long_zero(address)
+        return None if num is None else self.token(self.state.encoded(num))
+
+    def load_token(self, address: Address, serial_number: int | None = None) -> None:
+        """Read a token together with its custom fees and a serial, before they are asked for one by one."""
+        num = entity_id.num_of_long_zero(address)
+        if num is not None:
+            self.state.load_token(self.state.encoded(num), serial_number)
 
     def put_token(self, token: Token) -> None:
         self._put(("token", token.id), token)

@@ -1,6 +1,6 @@
 """What a function of a system contract is: an entry in the table of its contract, and a Python function."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -93,7 +93,7 @@ class Function:
     """`signature` has names of structs (`signatures.STRUCTS`).
 
     `returns` are the types of its output. A function that begins with a response code, `tells_code`, answers
-    what the ledger refuses with that code and with nothing in the rest; others revert.
+    what the ledger refuses with that code and with nothing in the rest, or with `nothing`; others revert.
     """
 
     signature: str
@@ -102,6 +102,7 @@ class Function:
     gas: Gas = view_gas
     writes: bool = False
     tells_code: bool = True
+    nothing: Callable[[], Sequence[Any]] | None = None
 
     @property
     def selector(self) -> bytes:
@@ -117,7 +118,7 @@ class Function:
 
     def refusal(self, number: int) -> bytes:
         """Return the output that tells a code, and nothing else."""
-        empty = [abi.empty(kind) for kind in self.results[1:]]
+        empty = [abi.empty(kind) for kind in self.results[1:]] if self.nothing is None else self.nothing()
         return abi.encoded(self.results, (number, *empty))
 
 

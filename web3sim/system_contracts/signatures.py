@@ -10,9 +10,13 @@ from eth_abi.grammar import parse
 from mirror.values.hashes import keccak256
 from web3sim.system_contracts.abi import SELECTOR_LENGTH
 
-_KEYS = "(uint256,(bool,address,bytes,bytes,address))[]"
+_KEY = "(bool,address,bytes,bytes,address)"
+_KEYS = f"(uint256,{_KEY})[]"
 _EXPIRY_V1, _EXPIRY_V2 = "(uint32,address,uint32)", "(int64,address,int64)"
 STRUCTS = {
+    # Of other structs, so it is replaced before them.
+    "TokenInfoV1": "(HederaTokenV3,int64,bool,bool,bool,CustomFeesV2,string)",
+    "CustomFeesV2": "FixedFeeV2[],FractionalFeeV2[],RoyaltyFeeV2[]",
     "HederaTokenV1": f"(string,string,address,string,bool,uint32,bool,{_KEYS},{_EXPIRY_V1})",
     "HederaTokenV2": f"(string,string,address,string,bool,int64,bool,{_KEYS},{_EXPIRY_V1})",
     "HederaTokenV3": f"(string,string,address,string,bool,int64,bool,{_KEYS},{_EXPIRY_V2})",
@@ -28,6 +32,7 @@ STRUCTS = {
     "PendingAirdrop": "(address,address,address,int64)",
     "NftID": "(address,int64)",
     "TokenKey[]": _KEYS,
+    "KeyValue": _KEY,
     "ExpiryV1": _EXPIRY_V1,
     "ExpiryV2": _EXPIRY_V2,
 }

@@ -9,22 +9,6 @@ def _named(*signatures: str) -> dict[bytes, str]:
 
 
 TOKEN_SERVICE = _named(
-    # Views
-    "allowance(address,address,address)",
-    "getApproved(address,uint256)",
-    "getFungibleTokenInfo(address)",
-    "getNonFungibleTokenInfo(address,int64)",
-    "getTokenCustomFees(address)",
-    "getTokenDefaultFreezeStatus(address)",
-    "getTokenDefaultKycStatus(address)",
-    "getTokenExpiryInfo(address)",
-    "getTokenInfo(address)",
-    "getTokenKey(address,uint256)",
-    "getTokenType(address)",
-    "isApprovedForAll(address,address,address)",
-    "isFrozen(address,address)",
-    "isKyc(address,address)",
-    "isToken(address)",
     # Airdrops
     "airdropTokens(TokenTransferListV2[])",
     "cancelAirdrops(PendingAirdrop[])",
@@ -38,7 +22,6 @@ TOKEN_PROXY = _named(
     "cancelAirdropNFT(address,int64)",
     "claimAirdropFT(address)",
     "claimAirdropNFT(address,int64)",
-    "isAssociated()",
     "rejectTokenFT()",
     "rejectTokenNFTs(int64[])",
 )

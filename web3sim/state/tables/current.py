@@ -6,6 +6,7 @@ from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
 from web3sim.state.tables.interface import (
     ENTITY_COLUMNS,
+    FEE_COLUMNS,
     TOKEN_COLUMNS,
     TOKEN_ENTITY_COLUMNS,
     TOKEN_SELECTION,
@@ -19,12 +20,26 @@ from web3sim.state.tables.interface import (
     Schedule,
     SlotKey,
     Token,
+    TokenFacts,
     custom_fees_of,
     entities_of,
+    token_facts_of,
+    token_facts_statement,
     token_of,
 )
 
 SLOT_LENGTH = 32
+
+# Indexes: the primary keys (token_id) and (id).
+_ANY_TOKEN = f"""
+    select {TOKEN_SELECTION}
+    from (select {TOKEN_COLUMNS} from token where token_id = %(token)s) token
+        cross join (select {TOKEN_ENTITY_COLUMNS} from entity where id = %(token)s) entity
+    where entity.type = 'TOKEN'
+"""
+_LIVE_TOKEN = f"{_ANY_TOKEN} and entity.deleted is not true"
+_DELETED_TOKEN = f"{_ANY_TOKEN} and entity.deleted"
+_NFT = "account_id, spender, coalesce(metadata, '') as metadata, created_timestamp, delegating_spender"
 
 
 class CurrentTables:
@@ -77,24 +92,23 @@ class CurrentTables:
         }
 
     def token(self, token_id: int) -> Token | None:
-        return self._token(token_id, "entity.deleted is not true")
+        return token_of(self._reading.fetch_one(_LIVE_TOKEN, {"token": token_id}))
 
     def deleted_token(self, token_id: int) -> Token | None:
-        return self._token(token_id, "entity.deleted")
+        return token_of(self._reading.fetch_one(_DELETED_TOKEN, {"token": token_id}))
 
-    def _token(self, token_id: int, condition: str) -> Token | None:
-        # Indexes: the primary keys (token_id) and (id).
-        return token_of(
-            self._reading.fetch_one(
-                f"""
-                select {TOKEN_SELECTION}
-                from (select {TOKEN_COLUMNS} from token where token_id = %(token)s) token
-                    cross join (select {TOKEN_ENTITY_COLUMNS} from entity where id = %(token)s) entity
-                where entity.type = 'TOKEN' and {condition}
-                """,
-                {"token": token_id},
-            )
+    def token_facts(self, token_id: int, serial_number: int | None) -> TokenFacts:
+        # Indexes: those of a token, the primary keys (entity_id) and (token_id, serial_number).
+        statement = token_facts_statement(
+            _LIVE_TOKEN,
+            f"select {FEE_COLUMNS} from custom_fee where entity_id = %(token)s",
+            f"""
+            select {_NFT} from nft
+            where token_id = %(token)s and serial_number = %(serial)s and deleted is not true
+            """,
         )
+        row = self._reading.fetch_one(statement, {"token": token_id, "serial": serial_number})
+        return token_facts_of(row)
 
     def total_supply(self, token: Token) -> int:
         return token.total_supply
@@ -134,10 +148,7 @@ class CurrentTables:
     def custom_fees(self, token_id: int) -> CustomFees:
         # Index: the primary key (entity_id).
         return custom_fees_of(
-            self._reading.fetch_one(
-                "select fixed_fees, fractional_fees, royalty_fees from custom_fee where entity_id = %s",
-                (token_id,),
-            )
+            self._reading.fetch_one(f"select {FEE_COLUMNS} from custom_fee where entity_id = %s", (token_id,))
         )
 
     def hbar_allowance(self, owner: int, spender: int) -> int:
@@ -207,10 +218,7 @@ class CurrentTables:
     def nft(self, token_id: int, serial_number: int) -> Nft | None:
         # Index: the primary key (token_id, serial_number).
         row = self._reading.fetch_one(
-            """
-            select account_id, spender, coalesce(metadata, ''), created_timestamp, delegating_spender from nft
-            where token_id = %s and serial_number = %s and deleted is not true
-            """,
+            f"select {_NFT} from nft where token_id = %s and serial_number = %s and deleted is not true",
             (token_id, serial_number),
         )
         return None if row is None else Nft(*row)

@@ -134,6 +134,14 @@ class CustomFees:
     royalty: tuple[Mapping[str, Any], ...] = ()
 
 
+class TokenFacts(NamedTuple):
+    """What is told of a token together: the token, its custom fees, and a serial of it."""
+
+    token: Token | None
+    fees: CustomFees
+    nft: Nft | None
+
+
 class AirdropKey(NamedTuple):
     """`serial_number` is 0 for a fungible token."""
 
@@ -184,6 +192,9 @@ class Tables(Protocol):
 
     def deleted_token(self, token_id: int) -> Token | None:
         """Return what a token was that is deleted; its relationships stay."""
+
+    def token_facts(self, token_id: int, serial_number: int | None) -> TokenFacts:
+        """Return what `token`, `custom_fees` and `nft` do, in one statement."""
 
     def total_supply(self, token: Token) -> int: ...
 
@@ -245,6 +256,20 @@ TOKEN_SELECTION = (
 )
 
 
+#: The columns of a custom_fee, and of an nft in this order.
+FEE_COLUMNS = "fixed_fees, fractional_fees, royalty_fees"
+NFT_COLUMNS = "account_id, spender, metadata, created_timestamp, delegating_spender"
+_FEES, _NFTS = 3, 5
+
+
+def token_facts_statement(token: str, fees: str, nft: str) -> str:
+    """Return the statement whose row `token_facts_of` takes, from queries for the columns of each."""
+    return f"""
+        select token.*, fees.*, nft.*
+        from ({token}) token left join lateral ({fees}) fees on true left join lateral ({nft}) nft on true
+    """
+
+
 def entities_of(rows: Iterable[Row]) -> Entities:
     """From rows of the address and the id asked for, then the columns of Entity in order."""
     by_address: dict[Address, Entity] = {}
@@ -285,3 +310,13 @@ def token_of(row: Row | None) -> Token | None:
 def custom_fees_of(row: Row | None) -> CustomFees:
     """From the columns fixed_fees, fractional_fees and royalty_fees."""
     return CustomFees(*(tuple(fees or ()) for fees in row)) if row is not None else CustomFees()
+
+
+def token_facts_of(row: Row | None) -> TokenFacts:
+    """From the row of `token_facts_statement`."""
+    if row is None:
+        return TokenFacts(None, CustomFees(), None)
+    account_id, spender, metadata, created, delegating_spender = row[-_NFTS:]
+    token, fees = row[: -_NFTS - _FEES], row[-_NFTS - _FEES : -_NFTS]
+    nft = None if created is None else Nft(account_id, spender, metadata, created, delegating_spender)
+    return TokenFacts(token_of(token), custom_fees_of(fees), nft)

@@ -4,7 +4,7 @@ A request sees one state: what it has read does not change until its end, also o
 estimate. What a contract used lately, other contracts and slots, is read together when it is used again.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from mirror import config
@@ -161,6 +161,22 @@ class RememberedTables:
             self._others[key] = caches().tokens.get_or_put((self._time, *key), lambda: read(self._tables))
         answer: Answer = self._others[key]
         return answer
+
+    def others(self, keys: Sequence[tuple[Hashable, ...]], read: Callable[[Tables], Sequence[Any]]) -> None:
+        """Read several of them together, unless all are known: an answer for each key."""
+        if all(map(self._knows, keys)):
+            return
+        for key, answer in zip(keys, read(self._tables), strict=True):
+            self._others.setdefault(key, answer)
+            caches().tokens.put((self._time, *key), answer)
+
+    def _knows(self, key: tuple[Hashable, ...]) -> bool:
+        if key not in self._others:
+            kept = caches().tokens.get((self._time, *key))
+            if isinstance(kept, Absent):
+                return False
+            self._others[key] = kept
+        return True
 
 
 def _used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:

@@ -11,6 +11,7 @@ from web3sim.system_contracts.token_service import (
     supply,
     transfers,
     updates,
+    views,
 )
 
 #: Its own functions, which name a token.
@@ -23,6 +24,7 @@ FUNCTIONS = by_selector(
         *supply.FUNCTIONS,
         *transfers.FUNCTIONS,
         *updates.FUNCTIONS,
+        *views.FUNCTIONS,
     )
 )
 #: Those of a token, called at its own address.
@@ -32,5 +34,6 @@ PROXY_FUNCTIONS = by_selector(
         *erc.PROXY_FUNCTIONS,
         *erc_transfers.PROXY_FUNCTIONS,
         *relationships.PROXY_FUNCTIONS,
+        *views.PROXY_FUNCTIONS,
     )
 )

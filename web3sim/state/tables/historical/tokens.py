@@ -12,6 +12,8 @@ from mirror.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.interface import (
+    FEE_COLUMNS,
+    NFT_COLUMNS,
     TOKEN_COLUMNS,
     TOKEN_ENTITY_COLUMNS,
     TOKEN_SELECTION,
@@ -22,14 +24,16 @@ from web3sim.state.tables.interface import (
     Relationship,
     Schedule,
     Token,
+    TokenFacts,
     custom_fees_of,
+    token_facts_of,
+    token_facts_statement,
     token_of,
 )
 
 # How far back the last snapshot may lie, and from it a balance's last row: a snapshot only has what changed.
 REACH = 31 * NANOS_PER_DAY
 _TREASURY_NUM = 2
-_NFT = "account_id, spender, coalesce(metadata, '') as metadata, created_timestamp, delegating_spender"
 
 
 def newest(table: str, columns: str, condition: str) -> str:
@@ -45,6 +49,22 @@ def newest(table: str, columns: str, condition: str) -> str:
         ({version} {table}_history {valid} order by lower(timestamp_range) desc limit 1)
         order by since desc limit 1
     """
+
+
+_ANY_TOKEN = f"""
+    select {TOKEN_SELECTION}
+    from ({newest("token", TOKEN_COLUMNS, "token_id = %(token)s")}) token
+        cross join ({newest("entity", TOKEN_ENTITY_COLUMNS, "id = %(token)s")}) entity
+    where entity.type = 'TOKEN'
+"""
+_LIVE_TOKEN = f"{_ANY_TOKEN} and entity.deleted is not true"
+_DELETED_TOKEN = f"{_ANY_TOKEN} and entity.deleted"
+_FEES = newest("custom_fee", FEE_COLUMNS, "entity_id = %(token)s")
+_NFT = newest(
+    "nft",
+    "account_id, spender, coalesce(metadata, '') as metadata, created_timestamp, delegating_spender, deleted",
+    "token_id = %(token)s and serial_number = %(serial)s",
+)
 
 
 class HistoricalTokens:
@@ -74,24 +94,19 @@ class HistoricalTokens:
         """
 
     def token(self, token_id: int) -> Token | None:
-        return self._token(token_id, "entity.deleted is not true")
+        return token_of(self.reading.fetch_one(_LIVE_TOKEN, {"token": token_id, "time": self.time}))
 
     def deleted_token(self, token_id: int) -> Token | None:
-        return self._token(token_id, "entity.deleted")
+        return token_of(self.reading.fetch_one(_DELETED_TOKEN, {"token": token_id, "time": self.time}))
 
-    def _token(self, token_id: int, condition: str) -> Token | None:
-        token = newest("token", TOKEN_COLUMNS, "token_id = %(token)s")
-        entity = newest("entity", TOKEN_ENTITY_COLUMNS, "id = %(token)s")
-        return token_of(
-            self.reading.fetch_one(
-                f"""
-                select {TOKEN_SELECTION}
-                from ({token}) token cross join ({entity}) entity
-                where entity.type = 'TOKEN' and {condition}
-                """,
-                {"token": token_id, "time": self.time},
-            )
+    def token_facts(self, token_id: int, serial_number: int | None) -> TokenFacts:
+        statement = token_facts_statement(
+            _LIVE_TOKEN,
+            f"select {FEE_COLUMNS} from ({_FEES}) version",
+            f"select {NFT_COLUMNS} from ({_NFT}) version where deleted is not true",
         )
+        parameters = {"token": token_id, "serial": serial_number, "time": self.time}
+        return token_facts_of(self.reading.fetch_one(statement, parameters))
 
     def total_supply(self, token: Token) -> int:
         if token.unique:
@@ -194,13 +209,10 @@ class HistoricalTokens:
         return Associations(len(rows), sum(automatic for _, automatic in rows), positive)
 
     def custom_fees(self, token_id: int) -> CustomFees:
-        version = newest("custom_fee", "fixed_fees, fractional_fees, royalty_fees", "entity_id = %(token)s")
-        return custom_fees_of(
-            self.reading.fetch_one(
-                f"select fixed_fees, fractional_fees, royalty_fees from ({version}) version",
-                {"token": token_id, "time": self.time},
-            )
+        row = self.reading.fetch_one(
+            f"select {FEE_COLUMNS} from ({_FEES}) version", {"token": token_id, "time": self.time}
         )
+        return custom_fees_of(row)
 
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Indexes: the primary key of crypto_allowance (owner, spender), the one of its history that ends in
@@ -316,16 +328,8 @@ class HistoricalTokens:
         return 0 if row is None else max(int(row[0]), 0)
 
     def nft(self, token_id: int, serial_number: int) -> Nft | None:
-        version = newest(
-            "nft",
-            f"{_NFT}, deleted",
-            "token_id = %(token)s and serial_number = %(serial)s",
-        )
         row = self.reading.fetch_one(
-            f"""
-            select account_id, spender, metadata, created_timestamp, delegating_spender
-            from ({version}) version where deleted is not true
-            """,
+            f"select {NFT_COLUMNS} from ({_NFT}) version where deleted is not true",
             {"token": token_id, "serial": serial_number, "time": self.time},
         )
         return None if row is None else Nft(*row)

@@ -1,0 +1,170 @@
+"""What is known of a token, as the structs of the token service.
+
+The addresses of treasury, auto-renew account and tokens are long-zero ones; who collects fees, owns a serial
+or may spend it is told by an address of its own, if there is one. The struct of an unknown token has nothing
+in it but the kinds of keys and the id of the ledger.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mirror.values import entity_id
+from mirror.values.hapi import DecodeError, Key
+from mirror.values.timestamp import NANOS_PER_SECOND
+from web3sim.calls.chain import MAINNET_CHAIN_ID, chain_id
+from web3sim.engine.interface import Address
+from web3sim.state.overlay import Overlay
+from web3sim.state.tables.interface import CustomFees, Nft, Token
+from web3sim.system_contracts.token_service.keys import KINDS
+
+_NOBODY = bytes(20)
+_METADATA_KEY = 128
+_GRANTED = 1
+_LEDGERS = 3
+
+#: Members of a KeyValue; the first says whether the key of the caller counts, which is never told.
+NO_KEY = (False, _NOBODY, b"", b"", _NOBODY)
+#: Seconds, auto-renew account, its period in seconds.
+_NO_EXPIRY = (0, _NOBODY, 0)
+
+Fee = Mapping[str, Any]
+
+
+def key_value(key: bytes | None) -> tuple[Any, ...] | None:
+    """Return the KeyValue of a serialized key; None without one. One of several keys has nothing in it."""
+    if not key:
+        return None
+    try:
+        message = Key.FromString(key)
+    except DecodeError:
+        return None
+    kind = message.WhichOneof("key")
+    if kind is None or (kind == "keyList" and not message.keyList.keys):
+        return None
+    return (
+        False,
+        _contract(message.contractID) if kind == "contractID" else _NOBODY,
+        bytes(message.ed25519) if kind == "ed25519" else b"",
+        bytes(message.ECDSA_secp256k1) if kind == "ECDSA_secp256k1" else b"",
+        _contract(message.delegatable_contract_id) if kind == "delegatable_contract_id" else _NOBODY,
+    )
+
+
+def _contract(contract: Any) -> Address:
+    if contract.WhichOneof("contract") == "evm_address":
+        return bytes(contract.evm_address).rjust(len(_NOBODY), b"\0")[-len(_NOBODY) :]
+    return entity_id.long_zero(contract.contractNum)
+
+
+def expiry(token: Token) -> tuple[int, Address, int]:
+    """Return an Expiry. A token that states no time expires a period after it came."""
+    period = token.auto_renew_period or 0
+    nanos = token.expiration_timestamp
+    if nanos is None:
+        nanos = token.created_timestamp + period * NANOS_PER_SECOND if period else 0
+    return nanos // NANOS_PER_SECOND, _long_zero(token.auto_renew_account_id), period
+
+
+def ledger_id() -> str:
+    """Return 0x00 for mainnet, 0x01 testnet, 0x02 previewnet, 0x03 others."""
+    return f"0x{min(max(chain_id() - MAINNET_CHAIN_ID, 0), _LEDGERS):02x}"
+
+
+def token_info(ledger: Overlay, token: Token) -> tuple[Any, ...]:
+    """Return a TokenInfo."""
+    struct = (
+        token.name,
+        token.symbol,
+        _long_zero(token.treasury_account_id),
+        token.memo,
+        token.finite,
+        token.max_supply,
+        token.freeze_default,
+        [
+            (bit, key_value(getattr(token, column)) or NO_KEY)
+            for bit, column in KINDS.items()
+            if bit != _METADATA_KEY
+        ],
+        expiry(token),
+    )
+    supply = max(ledger.total_supply(token), 0)
+    fees = fee_structs(ledger, ledger.custom_fees(token.id))
+    paused = token.pause_status == "PAUSED"
+    return (struct, supply, False, token.kyc_status == _GRANTED, paused, *fees, ledger_id())
+
+
+def no_token_info() -> tuple[Any, ...]:
+    """Return the TokenInfo of an unknown token."""
+    keys = [(bit, NO_KEY) for bit in KINDS if bit != _METADATA_KEY]
+    struct = ("", "", _NOBODY, "", False, 0, False, keys, _NO_EXPIRY)
+    return (struct, 0, False, False, False, [], [], [], ledger_id())
+
+
+def nft_info(ledger: Overlay, token: Token, serial_number: int, nft: Nft) -> tuple[Any, ...]:
+    """Return what a NonFungibleTokenInfo has beside the TokenInfo."""
+    owner = nft.account_id or token.treasury_account_id
+    return (
+        serial_number,
+        ledger.address_of(owner),
+        nft.created_timestamp // NANOS_PER_SECOND,
+        nft.metadata,
+        ledger.address_of(nft.spender) if nft.spender else _NOBODY,
+    )
+
+
+# FEES
+
+
+def fee_structs(ledger: Overlay, fees: CustomFees) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the lists of FixedFee, FractionalFee and RoyaltyFee."""
+    return (
+        [(*_fixed(fee), False, _collector(ledger, fee)) for fee in fees.fixed],
+        [
+            (
+                fee["numerator"],
+                fee["denominator"],
+                fee.get("minimum_amount") or 0,
+                fee.get("maximum_amount") or 0,
+                bool(fee.get("net_of_transfers")),
+                _collector(ledger, fee),
+            )
+            for fee in fees.fractional
+        ],
+        [
+            (
+                fee["numerator"],
+                fee["denominator"],
+                *_fixed(fee.get("fallback_fee") or {}),
+                _collector(ledger, fee),
+            )
+            for fee in fees.royalty
+        ],
+    )
+
+
+def accounts_of(token: Token | None, fees: CustomFees, nft: Nft | None = None) -> Iterable[int]:
+    """Return the accounts whose addresses are told of a token with these fees, and of a serial."""
+    yield from (
+        fee["collector_account_id"]
+        for fee in (*fees.fixed, *fees.fractional, *fees.royalty)
+        if fee.get("collector_account_id")
+    )
+    if token is not None and nft is not None:
+        yield nft.account_id or token.treasury_account_id
+        if nft.spender:
+            yield nft.spender
+
+
+def _fixed(fee: Fee) -> tuple[int, Address, bool]:
+    """Return amount, token, and whether it is hbar."""
+    token = fee.get("denominating_token_id")
+    return fee.get("amount") or 0, _long_zero(token), not token
+
+
+def _collector(ledger: Overlay, fee: Fee) -> Address:
+    collector = fee.get("collector_account_id")
+    return ledger.address_of(collector) if collector else _NOBODY
+
+
+def _long_zero(encoded: int | None) -> Address:
+    return entity_id.long_zero(encoded) if encoded else _NOBODY
