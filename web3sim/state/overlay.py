@@ -139,8 +139,6 @@ class Overlay:
 
     def token(self, token_id: int) -> Token | None:
         """A token; not one that the call has deleted."""
-        if self.journal.row(("entity", token_id)) is _ABSENT:
-            return None
         return self._row(("token", token_id), lambda: self.state.token(token_id))
 
     def token_at(self, address: Address) -> Token | None:

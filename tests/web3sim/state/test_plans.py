@@ -10,7 +10,7 @@ from web3sim.state import cache
 from web3sim.state.blocks import UnknownBlock, block_at, block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.tables.interface import Token
+from web3sim.state.tables.interface import AirdropKey, Token
 
 
 def read_everything(state: LedgerState) -> None:
@@ -28,7 +28,15 @@ def read_everything(state: LedgerState) -> None:
     state.tied_to_tokens(ACCOUNTS)
     state.token_allowance(TOKENS, ACCOUNTS, ACCOUNTS + 1)
     state.nft(TOKENS, 1)
+    state.load_token(TOKENS + 1, 1)
     state.approved_for_all(TOKENS, ACCOUNTS, ACCOUNTS + 1)
+    state.custom_fees(TOKENS)
+    state.newest_serial(TOKENS + 1)
+    state.associations(ACCOUNTS)
+    state.hbar_allowance(ACCOUNTS, ACCOUNTS + 1)
+    state.pending_airdrop(AirdropKey(ACCOUNTS, ACCOUNTS + 1, TOKENS, 0))
+    state.schedule(1)
+    state.signatories(1)
     state.next_contract_address()
 
 
