@@ -19,7 +19,7 @@ def quantity(data: bytes | None) -> str:
 
 def word(data: bytes) -> str:
     """Return hex of 32 bytes, padded with zeros on the left."""
-    return f"0x{data.hex():0>{_WORD_DIGITS}}"
+    return "0x" + data.hex().rjust(_WORD_DIGITS, "0")
 
 
 def uint256(data: bytes | None) -> str | None:
@@ -37,7 +37,9 @@ def padded_address(data: bytes) -> str:
 
 def long_zero(encoded: int | None) -> str | None:
     """Return the long-zero address of an entity; None for none."""
-    return None if entity_id.text(encoded) is None else hexes.text(entity_id.long_zero(encoded or 0))
+    if not encoded or not encoded & entity_id.MAX_NUM:
+        return None
+    return hexes.text(entity_id.long_zero(encoded))
 
 
 def address(evm_address: bytes | None, encoded: int) -> str | None:

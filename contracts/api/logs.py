@@ -105,14 +105,14 @@ class LogsJson(Page):
 
 
 def full_log_json(log: Log) -> Answer:
-    return log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.index, *log.topics)) | {
-        "block_hash": f"0x{log.block_hash or ''}",
-        "block_number": log.block_number,
-        "root_contract_id": entity_id.text(log.root_contract_id),
-        "timestamp": timestamp.text(log.consensus_timestamp),
-        "transaction_hash": formats.plain(log.transaction_hash),
-        "transaction_index": log.transaction_index,
-    }
+    answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.index, *log.topics))
+    answer["block_hash"] = f"0x{log.block_hash or ''}"
+    answer["block_number"] = log.block_number
+    answer["root_contract_id"] = entity_id.text(log.root_contract_id)
+    answer["timestamp"] = timestamp.text(log.consensus_timestamp)
+    answer["transaction_hash"] = formats.plain(log.transaction_hash)
+    answer["transaction_index"] = log.transaction_index
+    return answer
 
 
 # VIEWS

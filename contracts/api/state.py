@@ -4,6 +4,7 @@ Source: contract_state; at a time contract_state_change. Slots and values: 32 by
 Errors: 400 malformed parameter or path. An unknown contract or address has no storage: an empty list.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TypedDict
 
@@ -64,14 +65,20 @@ class StateJson(Page):
     state: list[ContractSlotJson]
 
 
-def slot_json(slot: Slot, contract_id: int) -> ContractSlotJson:
-    return {
-        "address": formats.address(slot.evm_address, contract_id),
-        "contract_id": entity_id.text(contract_id),
-        "timestamp": timestamp.text(slot.consensus_timestamp),
-        "slot": formats.word(slot.slot),
-        "value": formats.uint256(slot.value),
-    }
+def slots_json(slots: Sequence[Slot], contract_id: int) -> list[ContractSlotJson]:
+    """Return slots of one contract, which has one address in all of them."""
+    address = formats.address(slots[0].evm_address, contract_id) if slots else None
+    contract = entity_id.text(contract_id)
+    return [
+        {
+            "address": address,
+            "contract_id": contract,
+            "timestamp": timestamp.text(consensus_timestamp),
+            "slot": formats.word(slot),
+            "value": formats.uint256(value),
+        }
+        for slot, value, consensus_timestamp, _ in slots
+    ]
 
 
 # VIEW
@@ -97,4 +104,4 @@ class State(OfContract):
         rows, seen_until = state_rows(contract_id, parameters, self.query)
         if seen_until is not None:
             self.continue_after(slot=formats.word(seen_until))
-        return self.page("state", [slot_json(slot, contract_id) for slot in rows])
+        return self.page("state", slots_json(rows, contract_id))

@@ -19,18 +19,14 @@ class Slot(NamedTuple):
 
 def slots(contract_id: int, query: Query) -> list[Slot]:
     """Return a page of a contract's slots by slot; slots are 32 bytes here."""
-    # Indexes: the primary keys (contract_id, slot) and (id).
+    # Indexes: the primary keys (contract_id, slot) and, once for all slots, (id).
     conditions = _of(contract_id) + query.where
     statement = f"""
-        select s.slot, s.value, s.modified_timestamp, e.evm_address
-        from (
-            select * from contract_state {conditions.sql}
-            order by slot {query.direction} limit {query.limit:d}
-        ) s
-        left join entity e on e.id = s.contract_id
-        order by s.slot {query.direction}
+        select slot, value, modified_timestamp, (select evm_address from entity where id = %s)
+        from contract_state {conditions.sql}
+        order by slot {query.direction} limit {query.limit:d}
     """
-    return [Slot(*row) for row in fetch(statement, conditions.values)]
+    return [Slot._make(row) for row in fetch(statement, (contract_id, *conditions.values))]
 
 
 def slots_at(

@@ -187,7 +187,7 @@ def _evm_address(account: Account) -> bytes | None:
         return account.evm_address
     if account.alias is not None and len(account.alias) == alias.EVM_ADDRESS_LENGTH:
         return account.alias
-    return entity_id.long_zero(account.id) if entity_id.decode(account.id)[2] else None
+    return entity_id.long_zero(account.id) if account.id & entity_id.MAX_NUM else None
 
 
 def _delegation_address(account: Account) -> str:

@@ -13,6 +13,10 @@ _SINGLE: tuple[tuple[Literal["ED25519", "ECDSA_SECP256K1"], int, tuple[bytes, ..
     ("ED25519", 32, _ED25519),
     ("ECDSA_SECP256K1", 33, _ECDSA_SECP256K1),
 )
+# The same by the length of the whole key: a page has a key in each row.
+_SINGLE_BY_LENGTH = {
+    len(form) + length: (name, form, length) for name, length, forms in _SINGLE for form in forms
+}
 _PRIMITIVES = ("ed25519", "ECDSA_secp256k1", "ECDSA_384", "RSA_3072")
 
 
@@ -20,10 +24,10 @@ def key_json(key: bytes | None) -> KeyJson | None:
     """Return the JSON of a serialized `Key`; None for None and for the empty key list."""
     if key is None or key == _IMMUTABLE:
         return None
-    for name, length, forms in _SINGLE:
-        for form in forms:
-            if len(key) == len(form) + length and key.startswith(form):
-                return {"_type": name, "key": key[-length:].hex()}
+    if single := _SINGLE_BY_LENGTH.get(len(key)):
+        name, form, length = single
+        if key.startswith(form):
+            return {"_type": name, "key": key[-length:].hex()}
     return {"_type": "ProtobufEncoded", "key": key.hex()}
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from tests.api import assert_answer
 from tests.build import SECOND
+from tests.contract.plans import prepared
 from tests.contracts.api.rows import (
     AT,
     CONTRACT,
@@ -200,3 +201,11 @@ def test_an_unknown_address_has_no_state(api, query):
 
 def test_results_are_no_contract(api):
     assert api.get("/api/v1/contracts/results/state").messages == ["Invalid parameter: contractid"]
+
+
+def test_the_address_of_a_contract_is_looked_up_once_for_all_of_its_slots(api, build, rows):
+    contract(build)
+    for _ in range(2):
+        assert len(slots(api.get(URL))) == 5
+    (plan,) = [each.plan for each in prepared(set()) if "evm_address from entity" in each.text]
+    assert plan["Plans"][0]["Parent Relationship"] == "InitPlan"
