@@ -1,26 +1,32 @@
-"""Turns: at most `web.threads` quick requests and `web.slowThreads` slow ones are worked on at a time.
+"""Turns: each process works on `web.threads` quick requests, all together on `web.slowThreads` slow ones.
 
 Each turn has a database connection. A thread with a turn does one request after the other: handing a turn
 from thread to thread takes longer than a short request.
 
-A request that has had its turn for `web.slowAfter` is slow. It goes on as one of the few slow ones, and
-another quick turn takes the place of its own. If there are as many slow ones already, and quick ones wait,
-its statement is cancelled; it leaves its turn, and runs the statement again once a slow request has ended.
+A request that is expected to be slow waits for the turn of a slow one, for which the process needs one of the
+slots that it shares with the others (`mirror.db.slots`).
+
+Any other that has had its turn for `web.slowAfter` is slow as well. It goes on as one of the few slow ones,
+and another quick turn takes the place of its own. If there are as many slow ones already, and quick ones are
+waiting, its statement is cancelled; it leaves its turn, and runs the statement again once it has that of a
+slow one.
 """
 
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config
 from mirror.db import budget
+from mirror.db.processor import Meter
+from mirror.db.slots import Slot
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
@@ -30,7 +36,8 @@ log = logging.getLogger("mirror.db")
 #: What a turn is used for; it must not raise.
 Work = Callable[[], None]
 
-_LOOK_SECONDS = 0.025
+# Between two looks for slow requests: while nobody works, and at most.
+_LOOK_SECONDS, _LOOKS = 0.025, 2
 _CANCEL_SECONDS = 1.0
 # Slow requests that wait for others, and the setting for how long; threads that are kept while idle.
 _MOST_SLOW_WAITING, _SLOW_WAIT, _MOST_RESTING = 64, "rest.db.statementTimeout", 8
@@ -44,27 +51,45 @@ class Abandoned(Exception):
     """Nobody waits for the answer any more."""
 
 
+class _Refused(NamedTuple):
+    """Slow work that has waited for too long: its first statement ends it."""
+
+    work: Work
+
+
 class Turn:
     """The right to work, with a connection to do it."""
 
-    def __init__(self, connection: "DatabaseWrapper | None" = None, *, slow: bool = False) -> None:
-        self.connection, self.slow = connection, slow
+    def __init__(self, connection: "DatabaseWrapper | None" = None, slot: Slot | None = None) -> None:
+        self.connection = connection
+        #: What makes it the turn of a slow request.
+        self.slot = slot
         self.work: Work | None = None
         self.began = 0.0
         # Set by others: the work has to call `go_on` before its next statement.
-        self.interrupted = self.abandoned = False
+        self.interrupted = self.abandoned = self.refused = False
         #: Whether a statement of `mirror.db.sql` runs, which may be cancelled.
         self.reading = False
         #: Whether the connection must not be used for other work.
         self.spoiled = False
+        self._meter = Meter()
         # Held while the work is interrupted, so that it ends neither itself nor the statement of another.
         self.lock = threading.Lock()
 
-    def use_for(self, work: Work | None) -> None:
-        self.interrupted = self.abandoned = self.reading = False
+    def use_for(self, work: Work | _Refused | None) -> None:
+        self.interrupted = self.refused = isinstance(work, _Refused)
+        self.abandoned = self.reading = False
         # Others look at the work first, and then at these.
         self.began = time.monotonic()
-        self.work = work
+        self.work = work.work if isinstance(work, _Refused) else work
+
+    def begin(self) -> None:
+        """Begin to measure the processor time of the work, in the thread that does it."""
+        self._meter.begin(None if self.connection is None else self.connection.connection)
+
+    def seconds(self) -> float | None:
+        """Return the processor time that it has taken since, if it is known."""
+        return self._meter.seconds(None if self.connection is None else self.connection.connection)
 
     def interrupt(self) -> None:
         """Cancel the statement that runs; the caller holds the lock."""
@@ -97,6 +122,13 @@ class _Baton:
         return self._turn if self._given.acquire(timeout=seconds) else None
 
 
+class _Slow(NamedTuple):
+    """Slow work, or a thread that does some, and when it has waited for too long."""
+
+    waiting: "Work | _Baton"
+    until: float
+
+
 class _Local(threading.local):
     turns: "Turns"
     turn: Turn | None = None
@@ -106,23 +138,46 @@ _local = _Local()
 
 
 class Turns:
-    """The turns of a process, and its threads that work."""
+    """The turns of a process, and its threads that work.
 
-    def __init__(self, quick: int, slow: int = 0, slow_after: float = 0.0) -> None:
-        self._slow_after = slow_after
+    `ended` is told of work that has ended, and the processor time that it has taken with its turn.
+    """
+
+    def __init__(
+        self,
+        quick: int,
+        slots: Sequence[Slot] = (),
+        slow_after: float = 0.0,
+        ended: Callable[[Work, float], None] | None = None,
+    ) -> None:
+        self._slow_after, self._ended = slow_after, ended
         self._lock = threading.Lock()
         self._free = [Turn() for _ in range(quick)]
-        self._slow_free = slow
+        #: Those that nobody in this process has or waits for.
+        self._slots = list(slots)
+        self._slot_wanted = threading.Condition(self._lock)
         # Connections of slow turns that have ended.
         self._spare: list[DatabaseWrapper] = []
         # Work, and threads that have left their turn and want one again, in the order in which they asked.
-        self._waiting: deque[Work | _Baton] = deque()
-        self._slow_waiting: deque[_Baton] = deque()
+        self._waiting: deque[Work | _Refused | _Baton] = deque()
+        self._slow_waiting: deque[_Slow] = deque()
         self._resting: list[_Baton] = []
         self._used: set[Turn] = set()
 
-    def submit(self, work: Work) -> None:
-        """Have work done as soon as there is a turn, by a thread that has it."""
+    def submit(self, work: Work, *, slow: bool = False) -> None:
+        """Have work done by a thread as soon as it has a turn: that of a slow request if the work is slow."""
+        if slow:
+            with self._lock:
+                turn = self._slow_turn()
+                is_waiting = turn is None and self._wait_as_slow(work)
+            if turn is not None:
+                self._begin(turn, work)
+            elif not is_waiting:
+                self._submit(_Refused(work))
+        else:
+            self._submit(work)
+
+    def _submit(self, work: Work | _Refused) -> None:
         with self._lock:
             if not self._free:
                 self._waiting.append(work)
@@ -144,32 +199,93 @@ class Turns:
 
     def watch(self) -> None:
         """Keep slow requests from holding up quick ones, for ever."""
+        often = min(self._slow_after / _LOOKS, _LOOK_SECONDS)
         while True:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(often if self._used else _LOOK_SECONDS)
             for turn, work in self.used_for(self._slow_after):
-                if not turn.slow and not turn.interrupted:
+                if turn.slot is None and not turn.interrupted:
                     self._make_slow(turn, work)
+            if self._slow_waiting:
+                self._refuse_late()
 
     def _make_slow(self, turn: Turn, work: Work) -> None:
         with turn.lock:
             if turn.work is not work:
                 return
             with self._lock:
-                is_free = self._slow_free > 0
-                if is_free:
-                    self._slow_free -= 1
-                    turn.slow = True
-                    instead = Turn(self._spare.pop() if self._spare else None)
+                instead = self._slow_turn()
+                if instead is not None:
+                    turn.slot, instead.slot = instead.slot, None
                 elif not self._waiting:
                     return
-            if not is_free:
+            if instead is None:
                 turn.interrupt()
                 return
         self._hand_on(instead)
 
+    # SLOW WORK
+
+    def _slow_turn(self) -> Turn | None:
+        """Return the turn of a slow request if there is one at once. The caller holds the lock."""
+        if not self._slow_waiting:
+            for slot in self._slots:
+                if slot.take_at_once():
+                    self._slots.remove(slot)
+                    return self._turn_of(slot)
+        return None
+
+    def _turn_of(self, slot: Slot) -> Turn:
+        return Turn(self._spare.pop() if self._spare else None, slot)
+
+    def _wait_as_slow(self, waiting: "Work | _Baton") -> bool:
+        """Let work or a thread wait for the turn of a slow request, unless too many do."""
+        if len(self._slow_waiting) >= _MOST_SLOW_WAITING:
+            return False
+        self._slow_waiting.append(_Slow(waiting, time.monotonic() + config.value(_SLOW_WAIT)))
+        self._slot_wanted.notify_all()
+        return True
+
+    def keep(self, slot: Slot) -> None:
+        """Wait for a slot whenever slow work waits for it, for ever."""
+        while True:
+            with self._lock:
+                self._slot_wanted.wait_for(lambda: self._slow_waiting and slot in self._slots)
+                self._slots.remove(slot)
+            try:
+                slot.take()
+            except BaseException:
+                with self._lock:
+                    self._slots.append(slot)
+                raise
+            with self._lock:
+                turn = self._turn_of(slot)
+            self._hand_on(turn)
+
+    def _put_back(self, turn: Turn) -> None:
+        """End the turn of a slow request, whose slot has been given back. The caller holds the lock."""
+        if turn.connection is not None:
+            self._spare.append(turn.connection)
+        self._slots.append(cast(Slot, turn.slot))
+        if self._slow_waiting:
+            self._slot_wanted.notify_all()
+
+    def _refuse_late(self) -> None:
+        """Have slow work answered that has waited for too long. Threads look after themselves."""
+        now = time.monotonic()
+        with self._lock:
+            late = [
+                each
+                for each in self._slow_waiting
+                if each.until < now and not isinstance(each.waiting, _Baton)
+            ]
+            for each in late:
+                self._slow_waiting.remove(each)
+        for each in late:
+            self._submit(_Refused(cast(Work, each.waiting)))
+
     # THREADS
 
-    def _begin(self, turn: Turn, work: Work) -> None:
+    def _begin(self, turn: Turn, work: Work | _Refused) -> None:
         """Work with a turn, in another thread."""
         turn.use_for(work)
         with self._lock:
@@ -183,7 +299,11 @@ class Turns:
             # There may be too many threads for one more. The turn is for whoever comes next.
             with self._lock:
                 turn.work = None
-                self._free.append(turn)
+                if turn.slot is None:
+                    self._free.append(turn)
+                else:
+                    turn.slot.give_back()
+                    self._put_back(turn)
             raise
 
     def _thread(self, turn: Turn | None) -> None:
@@ -201,7 +321,9 @@ class Turns:
         """Do one work after the other, as long as some is waiting and this thread has a turn."""
         while (turn := _local.turn) is not None and turn.work is not None:
             try:
+                turn.begin()
                 turn.work()
+                self._tell_ended()
             except BaseException:
                 # Whatever it was, the turn is for others, too. There may be no memory to tell of it.
                 with suppress(BaseException):
@@ -211,10 +333,18 @@ class Turns:
                 return
             self._finish(turn)
             with self._lock:
-                if not turn.slow and self._waiting and not isinstance(self._waiting[0], _Baton):
-                    turn.use_for(cast(Work, self._waiting.popleft()))
+                if turn.slot is None and self._waiting and not isinstance(self._waiting[0], _Baton):
+                    turn.use_for(cast(Work | _Refused, self._waiting.popleft()))
         if turn is not None:
             self._give_up(turn)
+
+    def _tell_ended(self) -> None:
+        """Tell of this thread's work that has come to its own end, and has not left its turn for good."""
+        turn = _local.turn
+        if self._ended is None or turn is None or turn.work is None or turn.refused or turn.abandoned:
+            return
+        if (seconds := turn.seconds()) is not None:
+            self._ended(turn.work, seconds)
 
     def _finish(self, turn: Turn) -> None:
         """End the use of a turn, once nobody interrupts it any more."""
@@ -238,6 +368,7 @@ class Turns:
             connections[DEFAULT_DB_ALIAS] = turn.connection
         turn.connection.turn = _local.turn = turn
         _local.turns = self
+        turn.begin()
         self._used.add(turn)
 
     def _give_up(self, turn: Turn) -> None:
@@ -248,22 +379,27 @@ class Turns:
         _local.turn = None
         if turn.connection is not None:
             turn.connection.turn = None
+        if turn.slot is not None and not turn.slot.offer():
+            with self._lock:
+                self._put_back(turn)
+            return
         self._hand_on(turn)
 
     def _hand_on(self, turn: Turn) -> None:
         """Give a turn that nobody has to the next who waits for such a one."""
+        following: Work | _Refused | _Baton
         with self._lock:
-            waiting = self._slow_waiting if turn.slow else self._waiting
-            if waiting:
-                following: Work | _Baton = waiting.popleft()
-            elif turn.slow:
-                self._slow_free += 1
-                if turn.connection is not None:
-                    self._spare.append(turn.connection)
-                return
+            if turn.slot is None:
+                if not self._waiting:
+                    self._free.append(turn)
+                    return
+                following = self._waiting.popleft()
             else:
-                self._free.append(turn)
-                return
+                if not self._slow_waiting:
+                    turn.slot.give_back()
+                    self._put_back(turn)
+                    return
+                following = self._slow_waiting.popleft().waiting
         if isinstance(following, _Baton):
             following.give(turn)
         else:
@@ -303,18 +439,16 @@ class Turns:
 
     def take_slow(self, work: Work | None) -> None:
         """Wait for the turn of a slow request. Errors: TooManySlow, with a quick turn."""
-        baton = turn = None
+        baton = None
         with self._lock:
-            if self._slow_free:
-                self._slow_free -= 1
-                turn = Turn(self._spare.pop() if self._spare else None, slow=True)
-            elif len(self._slow_waiting) < _MOST_SLOW_WAITING:
-                baton = _Baton()
-                self._slow_waiting.append(baton)
+            turn = self._slow_turn()
+            if turn is None and self._wait_as_slow(waiting := _Baton()):
+                baton = waiting
         if baton is not None:
             turn = baton.wait(config.value(_SLOW_WAIT)) or self._given_at_last(baton)
         if turn is None:
             self.take(work)
+            cast(Turn, _local.turn).refused = True
             raise TooManySlow
         turn.use_for(work)
         self._attach(turn)
@@ -322,9 +456,10 @@ class Turns:
     def _given_at_last(self, baton: _Baton) -> Turn | None:
         """Stop waiting; return the turn that was given meanwhile, if any."""
         with self._lock:
-            if baton in self._slow_waiting:
-                self._slow_waiting.remove(baton)
-                return None
+            for each in self._slow_waiting:
+                if each.waiting is baton:
+                    self._slow_waiting.remove(each)
+                    return None
         return baton.wait()
 
 
@@ -357,7 +492,9 @@ def go_on(turn: Turn) -> None:
         pass
     if turn.abandoned:
         raise Abandoned
-    if turn.slow or (turn.connection is not None and turn.connection.in_atomic_block):
+    if turn.refused:
+        raise TooManySlow
+    if turn.slot is not None or (turn.connection is not None and turn.connection.in_atomic_block):
         turn.interrupted = False
         return
     began = time.monotonic()

@@ -42,9 +42,12 @@ SETTINGS = (
             "two, one is worked on while the database works for the other; more only disturb each other.",
             low=1, high=64),
     Setting("web.slowThreads", 1,
-            "How many more it works on that have turned out to be slow. Slow ones beyond these wait for "
-            "each other while quick ones are waiting.", low=1, high=64),
-    Setting("web.slowAfter", "100ms", "A request that takes longer is slow.",
+            "How many slow requests all web server processes together work on beside the quick ones; others "
+            "wait for these. More than half as many as there are processors hold up quick ones.",
+            low=1, high=64),
+    Setting("web.slowAfter", "10ms",
+            "A request that takes longer is slow. One that is expected to take more than a third of that, in "
+            "processor time, waits for other slow ones from the beginning.",
             unit="duration", low=0.01, high=3600),
     Setting("web.bodyTimeout", "10s",
             "How long a client may take to send the body of its request before its connection is closed.",

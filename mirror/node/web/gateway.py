@@ -9,21 +9,28 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, cast
 
 from granian.server import mp
 
 from mirror import config
 from mirror.db import turns
-from mirror.db.turns import Turns
+from mirror.db.slots import Slot
+from mirror.db.turns import Turns, Work
 from mirror.node.web import gone_clients, stalled_clients
+from mirror.node.web.expected import Expected, names
 
 log = logging.getLogger("mirror.web")
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 _PAUSE_SECONDS = 1.0
+# For so long a thread that computes keeps others from going on. By default, a slow request would hold up a
+# quick one for longer than that takes, several times.
+_SWITCH_SECONDS = 0.0005
+_API = "/api/"
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -36,10 +43,12 @@ _ENVIRONMENT = {
 }
 
 
-def started(application: Application) -> Callable[[Any, dict[str, Any]], None]:
+def started(application: Application, slots: Sequence[Slot]) -> Callable[[Any, dict[str, Any]], None]:
     """Return what granian has to call, in a process that takes requests from now on."""
-    gateway = Gateway(application)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gateway = Gateway(application, slots)
     for watch in (
+        *(partial(gateway.turns.keep, slot) for slot in slots),
         gateway.turns.watch,
         gateway.readers.watch,
         gone_clients.Watch(gateway.turns).watch,
@@ -64,12 +73,12 @@ def _kept_on(watch: Callable[[], None]) -> None:
 class Gateway:
     """Takes requests from granian."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application, slots: Sequence[Slot]) -> None:
         self.application = application
         self._at_once = getattr(application, "at_once", None)
-        self.turns = Turns(
-            config.value("web.threads"), config.value("web.slowThreads"), config.value("web.slowAfter")
-        )
+        slow_after = config.value("web.slowAfter")
+        self._expected = Expected(slow_after)
+        self.turns = Turns(config.value("web.threads"), slots, slow_after, self._ended)
         self.readers = stalled_clients.Readers(stalled_clients.MOST_READERS, config.value("web.bodyTimeout"))
         self.pauses = stalled_clients.Pauses(stalled_clients.MOST_PAUSES)
 
@@ -80,18 +89,27 @@ class Gateway:
             headers, body = kept
             protocol.response_bytes(200, list(headers.items()), body)
             return
-        self.turns.submit(Exchange(self, protocol, environment))
+        exchange = Exchange(self, protocol, environment)
+        is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
+        self.turns.submit(exchange, slow=is_slow)
+
+    def _ended(self, work: Work, seconds: float) -> None:
+        if (names := cast(Exchange, work).names) is not None:
+            self._expected.note(names, seconds)
 
 
 class Exchange:
     """A request, and granian's object that takes its answer. Calling it answers."""
 
-    __slots__ = ("_gateway", "_protocol", "_status", "arrived", "environment")
+    __slots__ = ("_gateway", "_protocol", "_status", "arrived", "environment", "names")
 
     def __init__(self, gateway: Gateway, protocol: Any, environment: dict[str, Any]) -> None:
         self._gateway, self._protocol, self.environment = gateway, protocol, environment
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
         self.arrived = time.monotonic()
+        path: str = environment["PATH_INFO"]
+        #: What may be known of requests like this one; nothing of pages for people.
+        self.names = names(path, environment.get("QUERY_STRING", "")) if path.startswith(_API) else None
 
     def __call__(self) -> None:
         try:

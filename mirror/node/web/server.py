@@ -7,7 +7,8 @@ import errno
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.contrib.staticfiles.finders import AppDirectoriesFinder
 
 from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.db import slots
 from mirror.node.web import stalled_clients
 from mirror.processes import signals
 from mirror.rest import users
@@ -106,10 +108,11 @@ def serve() -> None:
     )
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
-    server.serve(work, _application, wrap_loader=False)
+    shared = [slots.files() for _ in range(config.value("web.slowThreads"))]
+    server.serve(work, partial(_application, shared), wrap_loader=False)
 
 
-def _application() -> Callable[..., Any]:
+def _application(shared: Sequence[slots.Files]) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
@@ -121,7 +124,7 @@ def _application() -> Callable[..., Any]:
     from web3sim.processes import pool
 
     pool.warm_up_soon()
-    return gateway.started(application)
+    return gateway.started(application, [slots.Slot(files) for files in shared])
 
 
 def _static_folders() -> dict[str, Path]:

@@ -1,0 +1,59 @@
+"""The processor time that requests are expected to take: what the ones like them have taken before.
+
+Requests are alike if they differ only in the numbers of their paths and queries. The very same request says
+more: an account with many transactions takes longer than others. Only what has once taken long is remembered.
+"""
+
+import re
+import threading
+from typing import NamedTuple
+
+# A request is expected to be slow if it takes this part of the time after which it is so in any case.
+_PART = 1 / 3
+# What is expected falls at once, and rises slowly: others may have taken the processor's caches.
+_RISE = 1.25
+_MOST = 2000
+# Numbers, times, ids, hashes; how many rows are asked for is no number in this sense.
+_NUMBERS = re.compile(r"(?<!limit=)\b[0-9a-fA-F]*[0-9][\w.-]*")
+
+
+class Names(NamedTuple):
+    """The names of a request: its own, and the one that it shares with others like it."""
+
+    own: str
+    like: str
+
+
+def names(path: str, query: str) -> Names:
+    """Return the names of a request."""
+    own = f"{path}?{query}"
+    return Names(own, _NUMBERS.sub("#", own))
+
+
+class Expected:
+    """What is expected of the requests of a process."""
+
+    def __init__(self, slow_after: float) -> None:
+        self._limit = slow_after * _PART
+        # Request, or what requests are like -> seconds; those that have been slow last come last.
+        self._seconds: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def is_slow(self, request: Names) -> bool:
+        """Return whether a request is expected to be slow."""
+        seconds = self._seconds.get(request.own)
+        if seconds is None:
+            seconds = self._seconds.get(request.like)
+        return seconds is not None and seconds > self._limit
+
+    def note(self, request: Names, seconds: float) -> None:
+        """Note the time that a request has taken."""
+        for name in request:
+            before = self._seconds.get(name)
+            if before is None and seconds <= self._limit:
+                continue
+            with self._lock:
+                self._seconds.pop(name, None)
+                self._seconds[name] = seconds if before is None else min(seconds, before * _RISE)
+                if len(self._seconds) > _MOST:
+                    del self._seconds[next(iter(self._seconds))]
