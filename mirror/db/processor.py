@@ -26,10 +26,13 @@ class Meter:
         """Begin to measure the time of this thread."""
         self._began = self._time(connection)
 
-    def seconds(self, connection: psycopg.Connection[Any] | None) -> float | None:
-        """Return the time since then; None if it is unknown, or was spent with another connection."""
+    def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
+        """Return the time since then, or since the last lap.
+
+        It is None if it is unknown, or was spent with another connection.
+        """
         before, began = self._connection, self._began
-        now = self._time(connection)
+        now = self._began = self._time(connection)
         return None if began is None or now is None or connection is not before else now - began
 
     def _time(self, connection: psycopg.Connection[Any] | None) -> float | None:

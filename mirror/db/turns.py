@@ -84,12 +84,12 @@ class Turn:
         self.work = work.work if isinstance(work, _Refused) else work
 
     def begin(self) -> None:
-        """Begin to measure the processor time of the work, in the thread that does it."""
+        """Begin to measure the processor time of work, in the thread that does it."""
         self._meter.begin(None if self.connection is None else self.connection.connection)
 
-    def seconds(self) -> float | None:
-        """Return the processor time that it has taken since, if it is known."""
-        return self._meter.seconds(None if self.connection is None else self.connection.connection)
+    def lap(self) -> float | None:
+        """Return the processor time since then, or since the last lap, if it is known."""
+        return self._meter.lap(None if self.connection is None else self.connection.connection)
 
     def interrupt(self) -> None:
         """Cancel the statement that runs; the caller holds the lock."""
@@ -321,7 +321,6 @@ class Turns:
         """Do one work after the other, as long as some is waiting and this thread has a turn."""
         while (turn := _local.turn) is not None and turn.work is not None:
             try:
-                turn.begin()
                 turn.work()
                 self._tell_ended()
             except BaseException:
@@ -341,9 +340,10 @@ class Turns:
     def _tell_ended(self) -> None:
         """Tell of this thread's work that has come to its own end, and has not left its turn for good."""
         turn = _local.turn
-        if self._ended is None or turn is None or turn.work is None or turn.refused or turn.abandoned:
+        if self._ended is None or turn is None:
             return
-        if (seconds := turn.seconds()) is not None:
+        seconds = turn.lap()
+        if turn.work is not None and seconds is not None and not (turn.refused or turn.abandoned):
             self._ended(turn.work, seconds)
 
     def _finish(self, turn: Turn) -> None:

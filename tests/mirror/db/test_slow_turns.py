@@ -184,7 +184,7 @@ def measured() -> Iterator[Callable[[str, int], float]]:
             meter = Meter()
             meter.begin(connection.connection)
             fetch_one(statement, (value,))
-            found.append(meter.seconds(connection.connection))
+            found.append(meter.lap(connection.connection))
             connection.close()
 
         _in_a_thread(ask)
@@ -208,7 +208,7 @@ def test_the_processor_time_with_another_connection_than_at_the_beginning_is_unk
         meter.begin(connection.connection)
         connection.close()
         fetch_one("select 1")
-        found.append(meter.seconds(connection.connection))
+        found.append(meter.lap(connection.connection))
         connection.close()
 
     _in_a_thread(ask)
