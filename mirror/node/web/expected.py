@@ -6,28 +6,23 @@ more: an account with many transactions takes longer than others. Only what has 
 
 import re
 import threading
-from typing import NamedTuple
 
 # A request is expected to be slow if it takes this part of the time after which it is so in any case.
 _PART = 1 / 3
 # What is expected falls at once, and rises slowly: others may have taken the processor's caches.
 _RISE = 1.25
 _MOST = 2000
+# The names of a request: its own, and the one that it shares with others like it.
+Names = tuple[str, str]
+
 # Numbers, times, ids, hashes. A key may begin with a letter, but a better pattern takes longer each time.
 _NUMBERS = re.compile(r"[0-9][\w.-]*")
-
-
-class Names(NamedTuple):
-    """The names of a request: its own, and the one that it shares with others like it."""
-
-    own: str
-    like: str
 
 
 def names(path: str, query: str) -> Names:
     """Return the names of a request."""
     own = f"{path}?{query}"
-    return Names(own, _NUMBERS.sub("#", own))
+    return own, _NUMBERS.sub("#", own)
 
 
 class Expected:
@@ -41,9 +36,10 @@ class Expected:
 
     def is_slow(self, request: Names) -> bool:
         """Return whether a request is expected to be slow."""
-        seconds = self._seconds.get(request.own)
+        own, like = request
+        seconds = self._seconds.get(own)
         if seconds is None:
-            seconds = self._seconds.get(request.like)
+            seconds = self._seconds.get(like)
         return seconds is not None and seconds > self._limit
 
     def note(self, request: Names, seconds: float) -> None:
