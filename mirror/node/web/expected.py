@@ -30,7 +30,7 @@ class Expected:
 
     def __init__(self, slow_after: float) -> None:
         self._limit = slow_after * _PART
-        # Request, or what requests are like -> seconds; those that have been slow last come last.
+        # Request, or what requests are like -> seconds; those noted last come last.
         self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()
 

@@ -140,7 +140,7 @@ def test_an_answer_that_waits_occupies_no_thread(settings_of):
         def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
             bodies.append(body)
 
-    gateway = Gateway(application)
+    gateway = Gateway(application, slots=[])
     gateway(Client(), {"REQUEST_METHOD": "GET", "PATH_INFO": "/slow"})
     assert waiting.wait(PATIENCE_SECONDS)
     gateway(Client(), {"REQUEST_METHOD": "GET", "PATH_INFO": "/quick"})
