@@ -15,6 +15,8 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Nft, Token
 
 _NOBODY = bytes(20)
+#: Spenders that an account may grant something: hbar, units, or all serials of a token.
+MOST_ALLOWANCES = 100
 
 
 class Approval(NamedTuple):
@@ -31,7 +33,8 @@ def approve_units(
     """Let a spender take an amount of a fungible token; 0 revokes, for whatever spender.
 
     Checks, in this order: a spender is named; the token is usable, and fungible; the spender; the amount can
-    be reached; the owner is associated. An owner may approve itself. Errors: Refused.
+    be reached; the owner is associated; it has not granted too much. An owner may approve itself. Errors:
+    Refused.
     """
     if spender_address == _NOBODY:
         raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
@@ -46,6 +49,8 @@ def approve_units(
     associated(ledger, token, owner.id)
     if spender is not None:
         ledger.put_token_allowance(token.id, owner.id, spender, amount)
+        if amount:
+            check_allowances(ledger, owner.id)
     return Approval(token, owner.id, spender)
 
 
@@ -55,7 +60,7 @@ def approve_for_all(
     """Let an operator take all serials that the owner has or gets, or no more.
 
     Checks, in this order: an operator is named; the token is usable, and unique; the operator, who is not the
-    owner; the owner is associated. Errors: Refused.
+    owner; the owner is associated; it has not granted too much. Errors: Refused.
     """
     if operator_address == _NOBODY:
         raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
@@ -66,6 +71,7 @@ def approve_for_all(
     _check_owner(ledger, token, owner.id, operator)
     if operator is not None:
         ledger.put_approved_for_all(token.id, owner.id, operator, approved)
+        check_allowances(ledger, owner.id)
     return Approval(token, owner.id, operator)
 
 
@@ -128,6 +134,12 @@ def _revoke_serial(
     revoked = replace(_existing(nft), account_id=owner, spender=None, delegating_spender=None)
     ledger.put_nft(token.id, serial_number, revoked)
     return Approval(token, owner, None)
+
+
+def check_allowances(ledger: Overlay, owner: int) -> None:
+    """Errors: Refused, if an owner has granted too much."""
+    if ledger.allowances(owner) > MOST_ALLOWANCES:
+        raise Refused("MAX_ALLOWANCES_EXCEEDED")
 
 
 def _usable(ledger: Overlay, address: Address) -> Token:

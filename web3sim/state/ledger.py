@@ -187,6 +187,10 @@ class LedgerState:
     def custom_fees(self, token_id: int) -> CustomFees:
         return self._tables.other(("custom fees", token_id), lambda tables: tables.custom_fees(token_id))
 
+    def allowances(self, owner: int) -> int:
+        """Return the number of spenders that an owner has granted something: hbar, units, all serials."""
+        return self._tables.other(("allowances", owner), lambda tables: tables.allowances(owner))
+
     def hbar_allowance(self, owner: int, spender: int) -> int:
         """Return what is left of an allowance in tinybars; 0 without one."""
         key = ("hbar allowance", owner, spender)

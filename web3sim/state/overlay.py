@@ -133,6 +133,7 @@ class Overlay:
         )
 
     def put_hbar_allowance(self, owner: int, spender: int, tinybars: int) -> None:
+        self._count_allowance(owner, self.hbar_allowance(owner, spender), tinybars)
         self._put(("hbar allowance", owner, spender), tinybars)
 
     # TOKENS
@@ -246,11 +247,23 @@ class Overlay:
 
     # ALLOWANCES AND AIRDROPS
 
+    def allowances(self, owner: int) -> int:
+        """The number of spenders that an owner has granted something: hbar, units, all serials."""
+        more: int = self.journal.row(("more allowances", owner), 0)
+        return self.state.allowances(owner) + more
+
+    def _count_allowance(self, owner: int, before: int, after: int) -> None:
+        more = bool(after) - bool(before)
+        if more:
+            key = ("more allowances", owner)
+            self.journal.put_row(key, self.journal.row(key, 0) + more)
+
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         key = ("allowance", token_id, owner, spender)
         return self._row(key, lambda: self.state.token_allowance(token_id, owner, spender))
 
     def put_token_allowance(self, token_id: int, owner: int, spender: int, amount: int) -> None:
+        self._count_allowance(owner, self.token_allowance(token_id, owner, spender), amount)
         self._put(("allowance", token_id, owner, spender), amount)
 
     def approved_for_all(self, token_id: int, owner: int, spender: int) -> bool:
@@ -258,6 +271,7 @@ class Overlay:
         return self._row(key, lambda: self.state.approved_for_all(token_id, owner, spender))
 
     def put_approved_for_all(self, token_id: int, owner: int, spender: int, approved: bool) -> None:
+        self._count_allowance(owner, self.approved_for_all(token_id, owner, spender), approved)
         self._put(("approved for all", token_id, owner, spender), approved)
 
     def pending_airdrop(self, key: AirdropKey) -> int | None:

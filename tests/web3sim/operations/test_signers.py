@@ -129,8 +129,7 @@ def test_whoever_calls_agrees_also_through_code_of_others(build):
     assert (code(delegated), code(plain)) == (SUCCESS, REFUSED)
 
 
-def test_the_outermost_sender_signs_only_for_itself(build):
-    """It is a person here, whose key counts anyway; a contract that was called does not act for it."""
+def test_people_do_not_sign_with_the_id_of_a_contract(build):
     people(build)
     token(build, TOKEN, supply_key=OWN.SerializeToString())
     build.holding(TOKEN, account=TREASURY)

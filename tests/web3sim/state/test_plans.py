@@ -26,6 +26,7 @@ def read_everything(state: LedgerState) -> None:
         state.total_supply(token)
         state.relationship(token, ACCOUNTS)
     state.tied_to_tokens(ACCOUNTS)
+    state.allowances(ACCOUNTS)
     state.token_allowance(TOKENS, ACCOUNTS, ACCOUNTS + 1)
     state.nft(TOKENS, 1)
     state.load_token(TOKENS + 1, 1)

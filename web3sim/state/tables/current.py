@@ -151,6 +151,18 @@ class CurrentTables:
             self._reading.fetch_one(f"select {FEE_COLUMNS} from custom_fee where entity_id = %s", (token_id,))
         )
 
+    def allowances(self, owner: int) -> int:
+        # Indexes: the primary keys, which begin with owner.
+        row = self._reading.fetch_one(
+            """
+            select (select count(*) from crypto_allowance where owner = %(owner)s and amount > 0)
+                + (select count(*) from token_allowance where owner = %(owner)s and amount > 0)
+                + (select count(*) from nft_allowance where owner = %(owner)s and approved_for_all)
+            """,
+            {"owner": owner},
+        )
+        return 0 if row is None else int(row[0])
+
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Index: the primary key (owner, spender).
         row = self._reading.fetch_one(

@@ -208,6 +208,9 @@ class Tables(Protocol):
 
     def custom_fees(self, token_id: int) -> CustomFees: ...
 
+    def allowances(self, owner: int) -> int:
+        """Return the number of spenders that an owner has granted something: hbar, units, all serials."""
+
     def hbar_allowance(self, owner: int, spender: int) -> int:
         """Return what is left of an allowance in tinybars; 0 without one."""
 

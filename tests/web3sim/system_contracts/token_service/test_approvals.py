@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from mirror.values.hashes import keccak256
+from tests.build import START
 from tests.web3sim.rows import contract
-from tests.web3sim.state.states import current, long_zero
+from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, SERVICE, data_of, run, words
-from tests.web3sim.system_contracts.scripts import Step, script
+from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from tests.web3sim.system_contracts.token_service.ledger import (
+    CODES,
     HOLDER,
     INNER,
     OTHER_CONTRACT,
@@ -304,3 +306,31 @@ def test_they_cost_the_canonical_price_and_halt_in_static_frames(ledger, signatu
     assert run(current(), SERVICE, data).execution_gas == 705_424
     assert run(current(), SERVICE, data, static=True).halt is Halt.PRECOMPILE
     assert run(current(), SERVICE, data[:-32]).halt is Halt.PRECOMPILE
+
+
+@pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
+def test_an_owner_grants_something_to_a_hundred_spenders(ledger, state_of):
+    """Hbar, units and all serials count together; what was revoked or used up does not."""
+    for spender in range(98):
+        kind = ("crypto", {}) if spender % 2 else ("token", {"token_id": TOKEN})
+        ledger.allowance(kind[0], owner=SCRIPT, spender=7000 + spender, **kind[1])
+    ledger.allowance("nft", owner=SCRIPT, spender=7000, token_id=UNIQUE)
+    ledger.allowance("nft", owner=SCRIPT, spender=7001, token_id=UNIQUE, approved_for_all=False)
+    ledger.allowance("token", owner=SCRIPT, spender=7300, token_id=TOKEN, amount=0, amount_granted=0)
+    ledger.entity(7000)
+    contract(
+        ledger,
+        SCRIPT,
+        script(
+            step(APPROVE, long_zero(TOKEN), long_zero(STRANGER), 1),
+            step(APPROVE, long_zero(TOKEN), long_zero(STRANGER), 2),
+            step(APPROVE, long_zero(TOKEN), long_zero(HOLDER), 1),
+            step(FOR_ALL, long_zero(UNIQUE), long_zero(HOLDER), 1),
+            step(APPROVE, long_zero(TOKEN), long_zero(7000), 0),
+            step(FOR_ALL, long_zero(UNIQUE), long_zero(HOLDER), 1),
+            step(APPROVE, long_zero(TOKEN), long_zero(HOLDER), 1),
+        ),
+    )
+    found = outcomes(run(state_of(), long_zero(SCRIPT), b"", gas=12_000_000))
+    exceeded = CODES["MAX_ALLOWANCES_EXCEEDED"]
+    assert codes(found) == [SUCCESS, SUCCESS, exceeded, exceeded, SUCCESS, SUCCESS, exceeded]

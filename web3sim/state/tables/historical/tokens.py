@@ -214,6 +214,26 @@ class HistoricalTokens:
         )
         return custom_fees_of(row)
 
+    def allowances(self, owner: int) -> int:
+        """Those that were used up count, too: what was spent of each is not looked at."""
+        # Indexes: the primary keys of the tables, and those of their histories that end in
+        # lower(timestamp_range); all begin with owner.
+        counts = " + ".join(
+            f"""(
+                select count(*) from {table}{suffix}
+                where owner = %(owner)s and {granted} and lower(timestamp_range) <= %(time)s
+                    and coalesce(upper(timestamp_range), %(time)s + 1) > %(time)s
+            )"""
+            for table, granted in (
+                ("crypto_allowance", "amount_granted > 0"),
+                ("token_allowance", "amount_granted > 0"),
+                ("nft_allowance", "approved_for_all"),
+            )
+            for suffix in ("", "_history")
+        )
+        row = self.reading.fetch_one(f"select {counts}", {"owner": owner, "time": self.time})
+        return 0 if row is None else int(row[0])
+
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Indexes: the primary key of crypto_allowance (owner, spender), the one of its history that ends in
         # lower(timestamp_range), crypto_transfer__entity_id_consensus_timestamp.
