@@ -64,6 +64,8 @@ class Bounds:
         return comparisons
 
     def where(self, column: str) -> Where:
+        if self.lower is None and self.upper is None and not self.equal and not self.unequal:
+            return Where()
         comparisons = [Comparison("eq", value) for value in sorted(self.equal)]
         comparisons += [Comparison("ne", value) for value in sorted(self.unequal)]
         return compare(column, comparisons + self.ends, any_equal=False)

@@ -15,11 +15,10 @@ the plan that a test has seen is the plan of every request. So one plan has to s
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
@@ -132,7 +131,7 @@ def _holds_for_all(operator: str, value: int) -> bool:
 
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
-    wrapper = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+    wrapper = turns.own_connection()
     turn = wrapper.turn
     if turn is not None and turn.interrupted:
         turns.go_on(turn)
@@ -211,8 +210,10 @@ def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     seconds: float = config.value(timeout)
     if timeout is TIMEOUT:
         seconds = budget.limit(seconds)
+    cursor, current_seconds = wrapper.reading or (None, 0.0)
+    if cursor is not None and seconds == current_seconds and cursor.connection is connection:
+        return cursor
     milliseconds = str(max(round(seconds * 1000), 1))
-    cursor, current_milliseconds = wrapper.reading or (None, "")
     if cursor is None or cursor.connection is not connection:
         wrapper.prepared = None
         cursor = psycopg.Cursor(connection)
@@ -230,10 +231,9 @@ def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
             """,
             (milliseconds,),
         )
-        wrapper.reading = cursor, milliseconds
-    elif milliseconds != current_milliseconds:
+    else:
         _limit(wrapper, cursor, milliseconds)
-        wrapper.reading = cursor, milliseconds
+    wrapper.reading = cursor, seconds
     return cursor
 
 

@@ -463,6 +463,14 @@ class Turns:
         return baton.wait()
 
 
+def own_connection() -> "DatabaseWrapper":
+    """Return this thread's connection: that of its turn, as Django takes longer to find it, or Django's."""
+    turn = _local.turn
+    if turn is not None and turn.connection is not None:
+        return turn.connection
+    return cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
+
+
 @contextmanager
 def left() -> Iterator[None]:
     """Give up this thread's turn during the block, and wait for one after it; do nothing without a turn."""

@@ -12,8 +12,8 @@ from mirror.db.turns import Turn
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
     features_class = DatabaseFeatures
-    #: The cursor that `mirror.db.sql` reads with, and its statement timeout in milliseconds.
-    reading: tuple[psycopg.Cursor[Any], str] | None = None
+    #: The cursor that `mirror.db.sql` reads with, and its statement timeout in seconds.
+    reading: tuple[psycopg.Cursor[Any], float] | None = None
     #: The statements that web requests read with, once one has run on the connection of that cursor.
     prepared: PreparedStatements | None = None
     #: The turn that the connection belongs to at present.

@@ -12,6 +12,7 @@ import psycopg
 from django.db import connection
 
 from mirror.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tables
+from mirror.db.turns import own_connection
 
 # How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
 _SECONDS = 300.0
@@ -60,7 +61,7 @@ def months() -> tuple[Month, ...]:
     Files are loaded in the order of time. So rows may have been added since to the last one and later ones.
     """
     seen = _seen
-    if seen.until > time.monotonic() and seen.database == connection.settings_dict["NAME"]:
+    if seen.until > time.monotonic() and seen.database == own_connection().settings_dict["NAME"]:
         return seen.months
     return _look()
 

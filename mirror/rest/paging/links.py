@@ -64,6 +64,9 @@ def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_valu
 
 
 def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -> bool:
+    if len(texts) == 1:
+        # One end excludes no other.
+        return False
     _, parameter = parameters.by_name[name]
     comparisons = [parameter.comparison(text, split_last) for text in texts]
     return Bounds.of(found for found in comparisons if found.value is not None).empty
