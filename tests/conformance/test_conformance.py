@@ -51,13 +51,7 @@ WRONG = ("^network/fees/three-functions$",)
 UNFINISHED = frozenset(
     f"contracts/call/{name}"
     for name in (
-        "has-aliases",
-        "has-hbar-allowance-direct",
         "hss-unknown-schedule",
-        "system-exchange-rate",
-        "system-exchange-rate-default",
-        "system-exchange-rate-newest-file",
-        "system-prng",
     )
 )
 

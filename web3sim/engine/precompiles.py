@@ -56,7 +56,8 @@ class _Native:
 _native = _Native().answer
 
 
-def _ecrecover(data: bytes) -> bytes:
+def ecrecover(data: bytes) -> bytes:
+    """Return the address that signed, as a word; nothing for no signature. Words: digest, v, r, s."""
     digest, v, r, s = (data[start : start + 32].ljust(32, b"\0") for start in (0, 32, 64, 96))
     parity = int.from_bytes(v, "big") - 27
     in_order = all(0 < int.from_bytes(number, "big") < _SECP256K1_ORDER for number in (r, s))
@@ -132,7 +133,7 @@ def _native_answer(number: int) -> Callable[[bytes], bytes]:
 
 
 _CONTRACTS: dict[int, Precompile] = {
-    1: _priced(lambda data: 3_000, _ecrecover, 128),
+    1: _priced(lambda data: 3_000, ecrecover, 128),
     2: _priced(lambda data: 60 + 12 * _words(data), lambda data: hashlib.sha256(data).digest()),
     3: _priced(lambda data: 600 + 120 * _words(data), _ripemd160),
     4: _priced(lambda data: 15 + 3 * _words(data), lambda data: data),

@@ -50,6 +50,8 @@ VIEW = DOLLAR // 10_000
 ASSOCIATE = DISSOCIATE = APPROVE = DOLLAR // 20
 #: Of most operations on a token: KYC, freeze, pause, delete, update, mint of units, burn, wipe.
 TOKEN_OPERATION = DOLLAR // 1_000
+PSEUDORANDOM = DOLLAR // 1_000
+UPDATE_ACCOUNT = DOLLAR * 22 // 100_000
 #: Of each serial.
 MINT_SERIAL = DOLLAR // 50
 #: Of a schedule, by what it holds.

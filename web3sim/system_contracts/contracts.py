@@ -25,7 +25,14 @@ from web3sim.state.proxies import (
     TOKEN_SERVICE,
     proxy_code,
 )
-from web3sim.system_contracts import schedule_service, token_service, unsupported
+from web3sim.system_contracts import (
+    account_service,
+    exchange_rate,
+    pseudorandom,
+    schedule_service,
+    token_service,
+    unsupported,
+)
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at, word_of
 from web3sim.system_contracts.functions import Function, Invocation, WrongType
 
@@ -61,13 +68,13 @@ SERVICES = {
         unsupported.TOKEN_SERVICE,
         unsupported.TOKEN_PROXY,
     ),
-    _address(0x168): _Service(unsupported=unsupported.EXCHANGE_RATE),
-    _address(0x169): _Service(unsupported=unsupported.PRNG),
+    _address(0x168): _Service(exchange_rate.FUNCTIONS),
+    _address(0x169): _Service(pseudorandom.FUNCTIONS),
     ACCOUNT_SERVICE: _Service(
-        redirect=REDIRECT_FOR_ACCOUNT,
-        proxied=AccountKind.ACCOUNT,
-        unsupported=unsupported.ACCOUNT_SERVICE,
-        unsupported_by_proxy=unsupported.ACCOUNT_PROXY,
+        account_service.FUNCTIONS,
+        REDIRECT_FOR_ACCOUNT,
+        AccountKind.ACCOUNT,
+        account_service.PROXY_FUNCTIONS,
     ),
     SCHEDULE_SERVICE: _Service(
         schedule_service.FUNCTIONS,
@@ -166,7 +173,7 @@ def _refusal(invocation: Invocation, refused: Refused) -> SystemAnswer:
     function = invocation.function
     gas = function.gas(invocation) + invocation.more_gas
     tells_code = function.tells_code and invocation.target is None and not refused.reverts
-    if tells_code and not invocation.call.static:
+    if tells_code and (not invocation.call.static or function.tells_code_when_static):
         return SystemAnswer(function.refusal(refused.number), gas, child_failure=refused.code)
     as_word = refused.as_word
     if as_word is None:

@@ -94,6 +94,7 @@ class Function:
 
     `returns` are the types of its output. A function that begins with a response code, `tells_code`, answers
     what the ledger refuses with that code and with nothing in the rest, or with `nothing`; others revert.
+    In a static frame a view reverts in any case, unless it `tells_code_when_static`.
     """
 
     signature: str
@@ -102,6 +103,7 @@ class Function:
     gas: Gas = view_gas
     writes: bool = False
     tells_code: bool = True
+    tells_code_when_static: bool = False
     nothing: Callable[[], Sequence[Any]] | None = None
 
     @property

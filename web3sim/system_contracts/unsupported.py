@@ -26,27 +26,6 @@ TOKEN_PROXY = _named(
     "rejectTokenNFTs(int64[])",
 )
 
-EXCHANGE_RATE = _named("tinybarsToTinycents(uint256)", "tinycentsToTinybars(uint256)")
-
-PRNG = _named("getPseudorandomSeed()")
-
-ACCOUNT_SERVICE = _named(
-    "getEvmAddressAlias(address)",
-    "getHederaAccountNumAlias(address)",
-    "hbarAllowance(address,address)",
-    "hbarApprove(address,address,int256)",
-    "isAuthorized(address,bytes,bytes)",
-    "isAuthorizedRaw(address,bytes,bytes)",
-    "isValidAlias(address)",
-)
-
-# At the address of an account.
-ACCOUNT_PROXY = _named(
-    "hbarAllowance(address)",
-    "hbarApprove(address,int256)",
-    "setUnlimitedAutomaticAssociations(bool)",
-)
-
 SCHEDULE_SERVICE = _named(
     "getScheduledCreateFungibleTokenInfo(address)",
     "getScheduledCreateNonFungibleTokenInfo(address)",

@@ -213,9 +213,6 @@ def test_the_service_halts_at_what_it_does_not_know(ledger, data):
     ("number", "table"),
     [
         (0x167, unsupported.TOKEN_SERVICE),
-        (0x168, unsupported.EXCHANGE_RATE),
-        (0x169, unsupported.PRNG),
-        (0x16A, unsupported.ACCOUNT_SERVICE),
         (0x16B, unsupported.SCHEDULE_SERVICE),
     ],
 )
@@ -230,12 +227,6 @@ def test_functions_of_services_to_come_are_named(ledger, number, table):
 def test_services_halt_at_selectors_they_do_not_have(ledger, number):
     for data in (b"", b"\1\2\3", bytes.fromhex("12345678")):
         assert run(current(), long_zero(number), data).halt is Halt.PRECOMPILE
-
-
-def test_functions_of_accounts_are_named(ledger):
-    with pytest.raises(NotSupported, match="is not simulated yet") as error:
-        run(current(), OWNER_ADDRESS, data_of("hbarAllowance(address)", 1))
-    assert str(error.value).startswith("hbarAllowance(address)")
 
 
 def test_an_account_is_no_proxy_for_anything_else(ledger):

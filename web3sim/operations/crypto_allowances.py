@@ -1,0 +1,29 @@
+"""CryptoApproveAllowance: how much hbar of an owner a spender may take."""
+
+from web3sim.engine.interface import Address
+from web3sim.operations.refusals import Refused
+from web3sim.operations.signers import Signers
+from web3sim.state.overlay import Overlay
+
+
+def approve_hbar(
+    ledger: Overlay, signers: Signers, owner_address: Address, spender_address: Address, tinybars: int
+) -> None:
+    """Let a spender take an amount; 0 revokes.
+
+    Checks, in this order: the amount; the owner, and its signature; the spender, who is not the owner.
+    Errors: Refused.
+    """
+    if tinybars < 0:
+        raise Refused("NEGATIVE_ALLOWANCE_AMOUNT")
+    owner = ledger.account_at(owner_address)
+    if owner is None:
+        raise Refused("INVALID_ALLOWANCE_OWNER_ID")
+    if not signers.has_signed(owner):
+        raise Refused("INVALID_SIGNATURE")
+    spender = ledger.account_id_at(spender_address)
+    if spender is None:
+        raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
+    if spender == owner.id:
+        raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+    ledger.put_hbar_allowance(owner.id, spender, tinybars)

@@ -1,0 +1,81 @@
+"""Signatures of messages by keys, as the network verifies them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from coincurve import PublicKey
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from mirror.values.hashes import keccak256
+
+SIGNATURE_LENGTH = 64
+
+
+def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def is_signed_by_ecdsa(key: bytes, message: bytes, signature: bytes) -> bool:
+    """Return whether a compressed key of secp256k1 has signed the Keccak hash of a message.
+
+    What follows r and s, such as a recovery id, does not count.
+    """
+    digest = keccak256(message)
+    rs = signature[:SIGNATURE_LENGTH]
+    if len(rs) < SIGNATURE_LENGTH:
+        return False
+    for recovery_id in (0, 1):
+        try:
+            recovered = PublicKey.from_signature_and_message(rs + bytes([recovery_id]), digest, hasher=None)
+        except ValueError:
+            continue
+        if recovered.format() == key:
+            return True
+    return False
+
+
+def simple_keys(key: Any) -> Iterator[Any]:
+    """Yield the keys of people in a Key message: itself, or those in its lists."""
+    kind = key.WhichOneof("key")
+    if kind in ("keyList", "thresholdKey"):
+        members = (key.keyList if kind == "keyList" else key.thresholdKey.keys).keys
+        for member in members:
+            yield from simple_keys(member)
+    elif kind in ("ed25519", "ECDSA_secp256k1"):
+        yield key
+
+
+def is_signed(key: Any, message: bytes, pairs: Iterable[Any]) -> bool:
+    """Return whether the SignaturePair messages have all signatures that a Key message asks for.
+
+    Ids of contracts sign nothing.
+    """
+    kind = key.WhichOneof("key")
+    if kind == "keyList":
+        members = key.keyList.keys
+        return bool(members) and all(is_signed(member, message, pairs) for member in members)
+    if kind == "thresholdKey":
+        signed = sum(is_signed(member, message, pairs) for member in key.thresholdKey.keys.keys)
+        return bool(signed >= max(key.thresholdKey.threshold, 1))
+    if kind == "ed25519":
+        signature = _signature(key.ed25519, pairs, "ed25519")
+        return signature is not None and is_signed_by_ed25519(key.ed25519, message, signature)
+    if kind == "ECDSA_secp256k1":
+        signature = _signature(key.ECDSA_secp256k1, pairs, "ECDSA_secp256k1")
+        return signature is not None and is_signed_by_ecdsa(key.ECDSA_secp256k1, message, signature)
+    return False
+
+
+def _signature(key: bytes, pairs: Iterable[Any], kind: str) -> bytes | None:
+    """The signature with the longest prefix of a key."""
+    fitting = [
+        pair for pair in pairs if pair.WhichOneof("signature") == kind and key.startswith(pair.pubKeyPrefix)
+    ]
+    if not fitting:
+        return None
+    return bytes(getattr(max(fitting, key=lambda pair: len(pair.pubKeyPrefix)), kind))

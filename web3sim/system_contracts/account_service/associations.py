@@ -1,0 +1,24 @@
+"""How many tokens an account takes without being asked (HIP-904, HIP-906)."""
+
+from web3sim.operations.crypto_update import UNLIMITED, set_automatic_associations
+from web3sim.operations.prices import UPDATE_ACCOUNT
+from web3sim.system_contracts.abi import word_of
+from web3sim.system_contracts.functions import Function, Invocation, costs
+
+_SUCCESS = word_of(22)
+
+
+def _set_unlimited(invocation: Invocation) -> bytes:
+    """As many as come, or none more."""
+    assert invocation.target is not None
+    (unlimited,) = invocation.decoded()
+    most = UNLIMITED if unlimited else 0
+    set_automatic_associations(invocation.ledger, invocation.signers, invocation.target, most)
+    return _SUCCESS
+
+
+PROXY_FUNCTIONS = (
+    Function(
+        "setUnlimitedAutomaticAssociations(bool)", _set_unlimited, gas=costs(UPDATE_ACCOUNT), writes=True
+    ),
+)
