@@ -48,12 +48,7 @@ NOT_YET = ("/stateproof/",)
 WRONG = ("^network/fees/three-functions$",)
 
 # Cases of functions that are not simulated yet; each goes from here with its functions.
-UNFINISHED = frozenset(
-    f"contracts/call/{name}"
-    for name in (
-        "hss-unknown-schedule",
-    )
-)
+UNFINISHED = frozenset(f"contracts/call/{name}" for name in ("hss-unknown-schedule",))
 
 pytestmark = pytest.mark.skipif(
     not RUNNER.exists(), reason=f"no conformance cases in {CONFORMANCE} (MIRROR_CONFORMANCE)"

@@ -3,6 +3,7 @@
 from web3sim.engine.interface import Address
 from web3sim.operations.refusals import Refused
 from web3sim.operations.signers import Signers
+from web3sim.operations.token_allowances import check_allowances
 from web3sim.state.overlay import Overlay
 
 
@@ -11,8 +12,8 @@ def approve_hbar(
 ) -> None:
     """Let a spender take an amount; 0 revokes.
 
-    Checks, in this order: the amount; the owner, and its signature; the spender, who is not the owner.
-    Errors: Refused.
+    Checks, in this order: the amount; the owner, and its signature; the spender, who is not the owner; the
+    owner has not granted too much. Errors: Refused.
     """
     if tinybars < 0:
         raise Refused("NEGATIVE_ALLOWANCE_AMOUNT")
@@ -27,3 +28,5 @@ def approve_hbar(
     if spender == owner.id:
         raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
     ledger.put_hbar_allowance(owner.id, spender, tinybars)
+    if tinybars:
+        check_allowances(ledger, owner.id)
