@@ -3,9 +3,10 @@
 How long a request takes says little while others keep the processors busy.
 """
 
+import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -14,38 +15,56 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 _SHIFT, _OF_SCHEDULER = 3, 2
 
 
+class _Began(NamedTuple):
+    """The clocks of a thread and of a connection, and their sum when work began."""
+
+    thread: int
+    connection: int
+    seconds: float
+
+    def now(self) -> float | None:
+        try:
+            return time.clock_gettime(self.thread) + time.clock_gettime(self.connection)
+        except OSError:
+            # The thread or PostgreSQL's process has ended.
+            return None
+
+
 class Meter:
     """Measures the time of a thread and of its database connection."""
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
         self._clock: int | None = None
-        self._began: float | None = None
+        self._began: _Began | None = None
 
     def begin(self, connection: psycopg.Connection[Any] | None) -> None:
         """Begin to measure the time of this thread."""
-        self._began = self._time(connection)
+        self._began = None
+        if connection is not self._connection:
+            self._clock = None if connection is None else _clock(connection)
+            self._connection = connection
+        if self._clock is not None:
+            began = _Began(time.pthread_getcpuclockid(threading.get_ident()), self._clock, 0.0)
+            if (now := began.now()) is not None:
+                self._began = began._replace(seconds=now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
         """Return the time since then, or since the last lap.
 
         It is None if it is unknown, or was spent with another connection.
         """
-        before, began = self._connection, self._began
-        now = self._began = self._time(connection)
-        return None if began is None or now is None or connection is not before else now - began
+        began = self._began
+        if connection is not self._connection or began is None or (now := began.now()) is None:
+            self.begin(connection)
+            return None
+        self._began = _Began(began.thread, began.connection, now)
+        return now - began.seconds
 
-    def _time(self, connection: psycopg.Connection[Any] | None) -> float | None:
-        if connection is not self._connection:
-            self._connection = connection
-            self._clock = None if connection is None else _clock(connection)
-        if self._clock is None:
-            return None
-        try:
-            return time.thread_time() + time.clock_gettime(self._clock)
-        except OSError:
-            # PostgreSQL's process has ended.
-            return None
+    def so_far(self) -> float | None:
+        """Return the time since then, if it is known; any thread may ask."""
+        began = self._began
+        return None if began is None or (now := began.now()) is None else now - began.seconds
 
 
 def _clock(connection: psycopg.Connection[Any]) -> int | None:

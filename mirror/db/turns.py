@@ -6,10 +6,10 @@ from thread to thread takes longer than a short request.
 A request that is expected to be slow waits for the turn of a slow one, for which the process needs one of the
 slots that it shares with the others (`mirror.db.slots`).
 
-Any other that has had its turn for `web.slowAfter` is slow as well. It goes on as one of the few slow ones,
-and another quick turn takes the place of its own. If there are as many slow ones already, and quick ones are
-waiting, its statement is cancelled; it leaves its turn, and runs the statement again once it has that of a
-slow one.
+Any other is slow as well once it has had its turn for `web.slowAfter`, or has taken a part of that as
+processor time. It goes on as one of the few slow ones, and another quick turn takes the place of its own. If
+there are as many slow ones already, and quick ones wait, its statement is cancelled; it leaves its turn, and
+runs the statement again once it has that of a slow one.
 """
 
 import logging
@@ -20,25 +20,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config
 from mirror.db import budget
-from mirror.db.processor import Meter
 from mirror.db.slots import Slot
+from mirror.db.turn import Baton, Refused, Turn, Work
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
 
 log = logging.getLogger("mirror.db")
 
-#: What a turn is used for; it must not raise.
-Work = Callable[[], None]
-
-# Between two looks for slow requests: while nobody works, and at most.
+# A request whose processor time exceeds this part of the time after which it is slow is so, too. Where others
+# keep the processors busy, a quick one may take much longer than that.
+PROCESSOR_PART = 0.1
+# Between two looks for slow requests: while nobody works and at most; and looks in that part of the time.
 _LOOK_SECONDS, _LOOKS = 0.025, 2
-_CANCEL_SECONDS = 1.0
 # Slow requests that wait for others, and the setting for how long; threads that are kept while idle.
 _MOST_SLOW_WAITING, _SLOW_WAIT, _MOST_RESTING = 64, "rest.db.statementTimeout", 8
 
@@ -51,81 +49,10 @@ class Abandoned(Exception):
     """Nobody waits for the answer any more."""
 
 
-class _Refused(NamedTuple):
-    """Slow work that has waited for too long: its first statement ends it."""
-
-    work: Work
-
-
-class Turn:
-    """The right to work, with a connection to do it."""
-
-    def __init__(self, connection: "DatabaseWrapper | None" = None, slot: Slot | None = None) -> None:
-        self.connection = connection
-        #: What makes it the turn of a slow request.
-        self.slot = slot
-        self.work: Work | None = None
-        self.began = 0.0
-        # Set by others: the work has to call `go_on` before its next statement.
-        self.interrupted = self.abandoned = self.refused = False
-        #: Whether a statement of `mirror.db.sql` runs, which may be cancelled.
-        self.reading = False
-        #: Whether the connection must not be used for other work.
-        self.spoiled = False
-        self._meter = Meter()
-        # Held while the work is interrupted, so that it ends neither itself nor the statement of another.
-        self.lock = threading.Lock()
-
-    def use_for(self, work: Work | _Refused | None) -> None:
-        self.interrupted = self.refused = isinstance(work, _Refused)
-        self.abandoned = self.reading = False
-        # Others look at the work first, and then at these.
-        self.began = time.monotonic()
-        self.work = work.work if isinstance(work, _Refused) else work
-
-    def begin(self) -> None:
-        """Begin to measure the processor time of work, in the thread that does it."""
-        self._meter.begin(None if self.connection is None else self.connection.connection)
-
-    def lap(self) -> float | None:
-        """Return the processor time since then, or since the last lap, if it is known."""
-        return self._meter.lap(None if self.connection is None else self.connection.connection)
-
-    def interrupt(self) -> None:
-        """Cancel the statement that runs; the caller holds the lock."""
-        self.interrupted = True
-        wrapper = self.connection
-        # The thread that works may be replacing one that is broken.
-        connection = None if wrapper is None or wrapper.in_atomic_block else wrapper.connection
-        if self.reading and connection is not None:
-            try:
-                connection.cancel_safe(timeout=_CANCEL_SECONDS)
-            except psycopg.Error as error:
-                # It may reach the server later, and would end the statement of another.
-                self.spoiled = True
-                log.warning("event=statement_not_cancelled error=%r", str(error))
-
-
-class _Baton:
-    """Wakes one thread, and hands it a turn."""
-
-    def __init__(self) -> None:
-        self._given = threading.Lock()
-        self._given.acquire()
-        self._turn: Turn | None = None
-
-    def give(self, turn: Turn) -> None:
-        self._turn = turn
-        self._given.release()
-
-    def wait(self, seconds: float = -1) -> Turn | None:
-        return self._turn if self._given.acquire(timeout=seconds) else None
-
-
 class _Slow(NamedTuple):
     """Slow work, or a thread that does some, and when it has waited for too long."""
 
-    waiting: "Work | _Baton"
+    waiting: "Work | Baton"
     until: float
 
 
@@ -159,9 +86,9 @@ class Turns:
         # Connections of slow turns that have ended.
         self._spare: list[DatabaseWrapper] = []
         # Work, and threads that have left their turn and want one again, in the order in which they asked.
-        self._waiting: deque[Work | _Refused | _Baton] = deque()
+        self._waiting: deque[Work | Refused | Baton] = deque()
         self._slow_waiting: deque[_Slow] = deque()
-        self._resting: list[_Baton] = []
+        self._resting: list[Baton] = []
         self._used: set[Turn] = set()
 
     def submit(self, work: Work, *, slow: bool = False) -> None:
@@ -173,11 +100,11 @@ class Turns:
             if turn is not None:
                 self._begin(turn, work)
             elif not is_waiting:
-                self._submit(_Refused(work))
+                self._submit(Refused(work))
         else:
             self._submit(work)
 
-    def _submit(self, work: Work | _Refused) -> None:
+    def _submit(self, work: Work | Refused) -> None:
         with self._lock:
             if not self._free:
                 self._waiting.append(work)
@@ -199,14 +126,21 @@ class Turns:
 
     def watch(self) -> None:
         """Keep slow requests from holding up quick ones, for ever."""
-        often = min(self._slow_after / _LOOKS, _LOOK_SECONDS)
+        soon = self._slow_after * PROCESSOR_PART
+        often = min(soon / _LOOKS, _LOOK_SECONDS)
         while True:
             time.sleep(often if self._used else _LOOK_SECONDS)
-            for turn, work in self.used_for(self._slow_after):
-                if turn.slot is None and not turn.interrupted:
+            for turn, work in self.used_for(soon):
+                if turn.slot is None and not turn.interrupted and self._is_slow(turn):
                     self._make_slow(turn, work)
             if self._slow_waiting:
                 self._refuse_late()
+
+    def _is_slow(self, turn: Turn) -> bool:
+        if time.monotonic() - turn.began > self._slow_after:
+            return True
+        seconds = turn.so_far()
+        return seconds is not None and seconds > self._slow_after * PROCESSOR_PART
 
     def _make_slow(self, turn: Turn, work: Work) -> None:
         with turn.lock:
@@ -237,7 +171,7 @@ class Turns:
     def _turn_of(self, slot: Slot) -> Turn:
         return Turn(self._spare.pop() if self._spare else None, slot)
 
-    def _wait_as_slow(self, waiting: "Work | _Baton") -> bool:
+    def _wait_as_slow(self, waiting: "Work | Baton") -> bool:
         """Let work or a thread wait for the turn of a slow request, unless too many do."""
         if len(self._slow_waiting) >= _MOST_SLOW_WAITING:
             return False
@@ -276,16 +210,16 @@ class Turns:
             late = [
                 each
                 for each in self._slow_waiting
-                if each.until < now and not isinstance(each.waiting, _Baton)
+                if each.until < now and not isinstance(each.waiting, Baton)
             ]
             for each in late:
                 self._slow_waiting.remove(each)
         for each in late:
-            self._submit(_Refused(cast(Work, each.waiting)))
+            self._submit(Refused(cast(Work, each.waiting)))
 
     # THREADS
 
-    def _begin(self, turn: Turn, work: Work | _Refused) -> None:
+    def _begin(self, turn: Turn, work: Work | Refused) -> None:
         """Work with a turn, in another thread."""
         turn.use_for(work)
         with self._lock:
@@ -307,7 +241,7 @@ class Turns:
             raise
 
     def _thread(self, turn: Turn | None) -> None:
-        baton = _Baton()
+        baton = Baton()
         while turn is not None:
             self._attach(turn)
             self._work()
@@ -332,19 +266,20 @@ class Turns:
                 return
             self._finish(turn)
             with self._lock:
-                if turn.slot is None and self._waiting and not isinstance(self._waiting[0], _Baton):
-                    turn.use_for(cast(Work | _Refused, self._waiting.popleft()))
+                if turn.slot is None and self._waiting and not isinstance(self._waiting[0], Baton):
+                    turn.use_for(cast(Work | Refused, self._waiting.popleft()))
         if turn is not None:
             self._give_up(turn)
 
     def _tell_ended(self) -> None:
         """Tell of this thread's work that has come to its own end, and has not left its turn for good."""
         turn = _local.turn
-        if self._ended is None or turn is None:
+        if turn is None:
             return
         seconds = turn.lap()
-        if turn.work is not None and seconds is not None and not (turn.refused or turn.abandoned):
-            self._ended(turn.work, seconds)
+        if self._ended is None or turn.work is None or seconds is None or turn.refused or turn.abandoned:
+            return
+        self._ended(turn.work, seconds)
 
     def _finish(self, turn: Turn) -> None:
         """End the use of a turn, once nobody interrupts it any more."""
@@ -387,7 +322,7 @@ class Turns:
 
     def _hand_on(self, turn: Turn) -> None:
         """Give a turn that nobody has to the next who waits for such a one."""
-        following: Work | _Refused | _Baton
+        following: Work | Refused | Baton
         with self._lock:
             if turn.slot is None:
                 if not self._waiting:
@@ -400,7 +335,7 @@ class Turns:
                     self._put_back(turn)
                     return
                 following = self._slow_waiting.popleft().waiting
-        if isinstance(following, _Baton):
+        if isinstance(following, Baton):
             following.give(turn)
         else:
             self._begin(turn, following)
@@ -429,7 +364,7 @@ class Turns:
             if self._free:
                 turn: Turn | None = self._free.pop()
             else:
-                baton = _Baton()
+                baton = Baton()
                 self._waiting.append(baton)
         if baton is not None:
             turn = baton.wait()
@@ -442,7 +377,7 @@ class Turns:
         baton = None
         with self._lock:
             turn = self._slow_turn()
-            if turn is None and self._wait_as_slow(waiting := _Baton()):
+            if turn is None and self._wait_as_slow(waiting := Baton()):
                 baton = waiting
         if baton is not None:
             turn = baton.wait(config.value(_SLOW_WAIT)) or self._given_at_last(baton)
@@ -453,7 +388,7 @@ class Turns:
         turn.use_for(work)
         self._attach(turn)
 
-    def _given_at_last(self, baton: _Baton) -> Turn | None:
+    def _given_at_last(self, baton: Baton) -> Turn | None:
         """Stop waiting; return the turn that was given meanwhile, if any."""
         with self._lock:
             for each in self._slow_waiting:

@@ -45,9 +45,9 @@ SETTINGS = (
             "How many slow requests all web server processes together work on beside the quick ones; others "
             "wait for these. More than half as many as there are processors hold up quick ones.",
             low=1, high=64),
-    Setting("web.slowAfter", "10ms",
-            "A request that takes longer is slow. One that is expected to take more than a third of that, in "
-            "processor time, waits for other slow ones from the beginning.",
+    Setting("web.slowAfter", "100ms",
+            "A request that takes longer is slow, also after a tenth of that in processor time. One that is "
+            "expected to take a third of the latter waits for other slow ones from the beginning.",
             unit="duration", low=0.01, high=3600),
     Setting("web.bodyTimeout", "10s",
             "How long a client may take to send the body of its request before its connection is closed.",

@@ -6,7 +6,7 @@ from django.db.backends.postgresql import base
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
 from mirror.db.prepared import PreparedStatements
-from mirror.db.turns import Turn
+from mirror.db.turn import Turn
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -7,7 +7,9 @@ more: an account with many transactions takes longer than others. Only what has 
 import re
 import threading
 
-# A request is expected to be slow if it takes this part of the time after which it is so in any case.
+from mirror.db.turns import PROCESSOR_PART
+
+# A request is expected to be slow if it takes this part of the processor time after which it is so anyhow.
 _PART = 1 / 3
 # What is expected falls at once, and rises slowly: others may have taken the processor's caches.
 _RISE = 1.25
@@ -29,7 +31,7 @@ class Expected:
     """What is expected of the requests of a process."""
 
     def __init__(self, slow_after: float) -> None:
-        self._limit = slow_after * _PART
+        self._limit = slow_after * PROCESSOR_PART * _PART
         # Request, or what requests are like -> seconds; those noted last come last.
         self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()

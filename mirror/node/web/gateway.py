@@ -18,7 +18,8 @@ from granian.server import mp
 from mirror import config
 from mirror.db import turns
 from mirror.db.slots import Slot
-from mirror.db.turns import Turns, Work
+from mirror.db.turn import Work
+from mirror.db.turns import Turns
 from mirror.node.web import gone_clients, stalled_clients
 from mirror.node.web.expected import Expected, names
 

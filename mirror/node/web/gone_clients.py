@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mirror import config
-from mirror.db.turns import Turn, Turns, Work
+from mirror.db.turn import Turn, Work
+from mirror.db.turns import Turns
 from mirror.node.web.sockets import own_sockets
 
 _LOOK_SECONDS, _LONG_SECONDS = 0.1, 0.15

@@ -152,6 +152,34 @@ def test_slow_work_that_has_waited_for_too_long_ends_at_its_first_statement(file
     assert _done(turns, slow=True)
 
 
+def test_work_that_computes_is_slow_long_before_work_that_waits(files, settings_of):
+    # Its statement would end by itself before it had its turn for so long.
+    settings_of({"rest.db.statementTimeout": 1.9})
+    turns = _process(1, files, slow_after=2.0)
+    threading.Thread(target=turns.watch, daemon=True).start()
+    held = _Held()
+    turns.submit(held, slow=True)
+    ended: list[type[Exception]] = []
+
+    def compute() -> None:
+        fetch_one("select 1")
+        try:
+            fetch_one("select count(*) from generate_series(1, 20000) a, generate_series(1, 20000) b")
+        except Exception as error:
+            ended.append(type(error))
+
+    turns.submit(lambda: connection.ensure_connection())
+    turns.submit(compute)
+
+    assert _done(turns)
+    assert not ended
+    wait_until(lambda: ended)
+    assert ended == [TooManySlow]
+    held.may_end.set()
+    wait_until(lambda: _is_idle(turns, 1, 1))
+    _close(turns)
+
+
 def test_a_slow_turn_is_not_lost_when_there_can_be_no_more_threads(files, monkeypatch):
     turns = _process(1, files)
 

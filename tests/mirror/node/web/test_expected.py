@@ -3,7 +3,7 @@
 from mirror.node.web import expected
 from mirror.node.web.expected import Expected, Names, names
 
-SLOW_AFTER = 0.03
+SLOW_AFTER = 0.3
 QUICK, SLOW = 0.001, 0.1
 
 

@@ -1,0 +1,97 @@
+"""A turn: the right to work, with a database connection; see `mirror.db.turns`."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import psycopg
+
+from mirror.db.processor import Meter
+from mirror.db.slots import Slot
+
+if TYPE_CHECKING:
+    from mirror.db.backend.base import DatabaseWrapper
+
+log = logging.getLogger("mirror.db")
+
+#: What a turn is used for; it must not raise.
+Work = Callable[[], None]
+
+_CANCEL_SECONDS = 1.0
+
+
+class Refused(NamedTuple):
+    """Slow work that has waited for too long: its first statement ends it."""
+
+    work: Work
+
+
+class Turn:
+    """The right to work, with a connection to do it."""
+
+    def __init__(self, connection: "DatabaseWrapper | None" = None, slot: Slot | None = None) -> None:
+        self.connection = connection
+        #: What makes it the turn of a slow request.
+        self.slot = slot
+        self.work: Work | None = None
+        self.began = 0.0
+        # Set by others: the work has to call `go_on` before its next statement.
+        self.interrupted = self.abandoned = self.refused = False
+        #: Whether a statement of `mirror.db.sql` runs, which may be cancelled.
+        self.reading = False
+        #: Whether the connection must not be used for other work.
+        self.spoiled = False
+        self._meter = Meter()
+        # Held while the work is interrupted, so that it ends neither itself nor the statement of another.
+        self.lock = threading.Lock()
+
+    def use_for(self, work: Work | Refused | None) -> None:
+        self.interrupted = self.refused = isinstance(work, Refused)
+        self.abandoned = self.reading = False
+        # Others look at the work first, and then at these.
+        self.began = time.monotonic()
+        self.work = work.work if isinstance(work, Refused) else work
+
+    def begin(self) -> None:
+        """Begin to measure the processor time of work, in the thread that does it."""
+        self._meter.begin(None if self.connection is None else self.connection.connection)
+
+    def so_far(self) -> float | None:
+        """Return the processor time since then, if it is known; any thread may ask."""
+        return self._meter.so_far()
+
+    def lap(self) -> float | None:
+        """Return the processor time since then, or since the last lap, if it is known."""
+        return self._meter.lap(None if self.connection is None else self.connection.connection)
+
+    def interrupt(self) -> None:
+        """Cancel the statement that runs; the caller holds the lock."""
+        self.interrupted = True
+        wrapper = self.connection
+        # The thread that works may be replacing one that is broken.
+        connection = None if wrapper is None or wrapper.in_atomic_block else wrapper.connection
+        if self.reading and connection is not None:
+            try:
+                connection.cancel_safe(timeout=_CANCEL_SECONDS)
+            except psycopg.Error as error:
+                # It may reach the server later, and would end the statement of another.
+                self.spoiled = True
+                log.warning("event=statement_not_cancelled error=%r", str(error))
+
+
+class Baton:
+    """Wakes one thread, and hands it a turn."""
+
+    def __init__(self) -> None:
+        self._given = threading.Lock()
+        self._given.acquire()
+        self._turn: Turn | None = None
+
+    def give(self, turn: Turn) -> None:
+        self._turn = turn
+        self._given.release()
+
+    def wait(self, seconds: float = -1) -> Turn | None:
+        return self._turn if self._given.acquire(timeout=seconds) else None
