@@ -11,7 +11,11 @@ from mirror.db.turns import PROCESSOR_PART
 
 # A request is expected to be slow if it takes this part of the processor time after which it is so anyhow.
 _PART = 1 / 3
-# What is expected falls at once, and rises slowly: others may have taken the processor's caches.
+# And so many times as long as others: all take longer while something else uses the processor's caches.
+_TIMES = 10.0
+# The time that a quarter of them stay below: a step down for each of these, a smaller one up for the rest.
+_DOWN, _UP = 0.97, 1.01
+# What is expected falls at once, and rises slowly.
 _RISE = 1.25
 _MOST = 2000
 # The names of a request: its own, and the one that it shares with others like it.
@@ -31,7 +35,8 @@ class Expected:
     """What is expected of the requests of a process."""
 
     def __init__(self, slow_after: float) -> None:
-        self._limit = slow_after * PROCESSOR_PART * _PART
+        self._least = slow_after * PROCESSOR_PART * _PART
+        self._usual = self._least / _TIMES
         # Request, or what requests are like -> seconds; those noted last come last.
         self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -42,16 +47,21 @@ class Expected:
         seconds = self._seconds.get(own)
         if seconds is None:
             seconds = self._seconds.get(like)
-        return seconds is not None and seconds > self._limit
+        return seconds is not None and seconds > self._limit()
 
     def note(self, request: Names, seconds: float) -> None:
         """Note the time that a request has taken."""
+        self._usual *= _DOWN if seconds < self._usual else _UP
+        limit = self._limit()
         for name in request:
             before = self._seconds.get(name)
-            if before is None and seconds <= self._limit:
+            if before is None and seconds <= limit:
                 continue
             with self._lock:
                 self._seconds.pop(name, None)
                 self._seconds[name] = seconds if before is None else min(seconds, before * _RISE)
                 if len(self._seconds) > _MOST:
                     del self._seconds[next(iter(self._seconds))]
+
+    def _limit(self) -> float:
+        return max(self._least, self._usual * _TIMES)

@@ -74,12 +74,22 @@ def test_requests_that_have_become_slow_are_expected_to_be_so_after_some_of_them
     assert slow[-1] is True
 
 
+def test_requests_that_take_as_long_as_most_are_not_expected_to_be_slow():
+    made = _expected(*[(_transactions(number), SLOW) for number in range(400)])
+    assert not made.is_slow(_transactions(400))
+
+    for number in range(400):
+        made.note(names("/api/v1/blocks", f"limit={number}"), QUICK)
+    assert made.is_slow(_transactions(400))
+
+
 def test_only_so_many_requests_are_remembered_and_those_that_go_on_being_slow_are_among_them():
     made = Expected(SLOW_AFTER)
     steady = names("/api/v1/steady", "")
     for number in range(expected._MOST):
         made.note(names("/api/v1/tokens", f"name=w{'x' * (number % 50)}q{'y' * (number // 50)}"), SLOW)
         made.note(steady, SLOW)
+        made.note(names("/api/v1/blocks", ""), QUICK)
 
     assert len(made._seconds) == expected._MOST
     assert made.is_slow(steady)
