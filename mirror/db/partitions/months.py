@@ -19,9 +19,10 @@ _SECONDS = 300.0
 # How long it relies on that no later month has begun: a list that has no end may lack so much of it.
 _SECONDS_WITHOUT_LATER = 0.1
 
-# The number of partitions of a table, and the bytes of some.
+# How many partitions of a table are not among the known ones, and the bytes of some. Whether known ones are
+# gone does not matter: who looked for months while some are dropped would wait for the locks of that.
 _LATER = """
-    select (select count(*) from pg_inherits where inhparent = %s),
+    select (select count(*) from pg_inherits where inhparent = %s and inhrelid::bigint <> all(%s::bigint[])),
         (select coalesce(sum(pg_relation_size(number::oid)), 0) from unnest(%s::bigint[]) number)"""
 
 
@@ -33,13 +34,13 @@ class Month(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The months, and of what comes after them: a table, the number of its partitions, those without rows."""
+    """The months, and of what comes after them: a table, its partitions, and those of them without rows."""
 
     database: str
     until: float
     months: tuple[Month, ...]
     table: int = 0
-    partitions: int = 0
+    partitions: tuple[int, ...] = ()
     later: tuple[int, ...] = ()
 
 
@@ -74,8 +75,8 @@ def all_months() -> tuple[Month, ...]:
     if not known or now < _no_later_until:
         return known
     seen = _seen
-    rows = _session().execute(_LATER, (seen.table, list(seen.later))).fetchall()
-    if rows != [(seen.partitions, 0)]:
+    rows = _session().execute(_LATER, (seen.table, list(seen.partitions), list(seen.later))).fetchall()
+    if rows != [(0, 0)]:
         known = _look()
     _no_later_until = now + _SECONDS_WITHOUT_LATER
     return known
@@ -135,7 +136,8 @@ def _of_rows(rows: list[_Row]) -> _Seen:
         return _Seen(database, until, ())
     of_first = [row for row in rows if row.table == first]
     later = tuple(row.partition for row in rows if row.lower >= found[-1].upper)
-    return _Seen(database, until, found, of_first[0].parent, len(of_first), later)
+    partitions = tuple(row.partition for row in of_first)
+    return _Seen(database, until, found, of_first[0].parent, partitions, later)
 
 
 def _session() -> "psycopg.Connection[tuple[Any, ...]]":

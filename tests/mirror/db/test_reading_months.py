@@ -127,6 +127,44 @@ def test_a_month_that_begins_while_readers_run_is_seen(five_months: list[months.
     assert list(months.all_months()) == [*five_months, last]
 
 
+def test_readers_wait_for_no_partition_that_is_being_dropped(five_months: list[months.Month]) -> None:
+    months.months()
+    first, second = (
+        name
+        for (name,) in query(
+            "select inhrelid::regclass::text from pg_inherits where inhparent = 'transaction'::regclass "
+            "order by inhrelid limit 2"
+        )
+    )
+    query(f"alter table transaction detach partition {first}")
+    query("set lock_timeout = '200ms'")
+    months._no_later_until = 0.0
+    dropping = connection.copy()
+    with dropping.cursor() as cursor:
+        # What PostgreSQL does in the second half of detaching.
+        cursor.execute(f"begin; lock table {second} in access exclusive mode")
+
+        assert list(months.all_months()) == five_months
+
+        cursor.execute("rollback")
+    dropping.close()
+
+
+def test_a_partition_made_while_another_is_dropped_is_seen(five_months: list[months.Month]) -> None:
+    """As many as before, but not the same."""
+    months.months()
+    ((first,),) = query(
+        "select inhrelid::regclass::text from pg_inherits where inhparent = 'transaction'::regclass "
+        "order by inhrelid limit 1"
+    )
+    query(f"alter table transaction detach partition {first}")
+    cut([START + 7 * HOUR, START + 8 * HOUR])
+    add(START + 7 * HOUR + SECOND)
+    months._no_later_until = 0.0
+
+    assert months.all_months()[-1] == months.Month(START + 7 * HOUR, START + 8 * HOUR)
+
+
 @pytest.mark.usefixtures("five_months")
 def test_the_months_of_a_comparison_leave_out_none_of_its_rows() -> None:
     symbols = {"eq": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
