@@ -101,7 +101,8 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     page, stored = _search_first(_SEARCHED_FIRST, selection, query)
     likely = len(page) * _SEARCHED_MOST // _SEARCHED_FIRST // 2
     if len(page) < query.limit <= likely and stored > _SEARCHED_FIRST:
-        page, _ = _search_first(_SEARCHED_MOST, selection, query)
+        more, _ = _search_first(_SEARCHED_MOST, selection, query, behind=page[-1].token_id)
+        page = [*page, *more][: query.limit]
     if len(page) == query.limit:
         return page
     # Index: token__name, trigrams of the name.
@@ -114,12 +115,19 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     return _by_id(selection, query)
 
 
-def _search_first(most: int, selection: Selection, query: Query) -> tuple[list[ListedToken], int]:
-    """Return as much of a page as the first ids have, and about how many tokens there are if it has any."""
+def _search_first(
+    most: int, selection: Selection, query: Query, *, behind: int | None = None
+) -> tuple[list[ListedToken], int]:
+    """Return as much of a page as the first ids have, and about how many tokens there are if it has any.
+
+    `behind` is the id that comes before the first one.
+    """
     # Index: the primary key (token_id), or token__type_id (type, token_id).
     columns = ("t.id",) if selection.type is None else ("t.type", "t.id")
     order = ", ".join(f"{column} {query.direction}" for column in columns)
     where = _type("t.type", selection)
+    if behind is not None:
+        where += compare("t.id", [Comparison("lt" if query.descending else "gt", behind)])
     first = f"""
         select * from (select token_id as id, * from token) t {where.sql} order by {order} limit {most:d}
     """
