@@ -3,12 +3,14 @@
     python -m tests.benchmarks.scale fill FOLDER --transactions 10000000 --hours 20 [--partitions]
     python -m tests.benchmarks.scale measure SMALL LARGE [--urls FILE] [--only REGEX]
     python -m tests.benchmarks.scale isolation LARGE [--seconds 60]
+    python -m tests.benchmarks.scale drop DIVIDED --before 2021-06 [--clients 2]
 
 `fill` makes a node's database with a large network, also one spread over `--months 60`.
 
 SMALL and LARGE are data folders of nodes, or URLs of PostgreSQL. `measure` prints a markdown table of every
 list with its filters alone and in pairs, and first of all the requests that miss the targets.
 `isolation` compares short requests of an idle server with those beside eight threads of the slowest ones.
+`drop` drops the months before one, for good, while clients ask.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.benchmarks.scale import filling, isolation, measure
+from tests.benchmarks.scale import dropping, filling, isolation, measure
 from tests.benchmarks.scale.asking import Time
 from tests.benchmarks.scale.rows import Shape
 
@@ -45,12 +47,18 @@ def main() -> int:
     isolating = commands.add_parser("isolation", help="ask short requests beside slow ones")
     isolating.add_argument("database")
     isolating.add_argument("--seconds", type=float, default=60.0)
+    dropped = commands.add_parser("drop", help="drop months while clients ask")
+    dropped.add_argument("database")
+    dropped.add_argument("--before", required=True, metavar="YYYY-MM", help="the first month that stays")
+    dropped.add_argument("--clients", type=int, default=2)
     options = parser.parse_args()
     if options.command == "fill":
         shape = Shape(options.transactions, options.hours, options.months)
         filling.fill(options.folder, shape, partitions=options.partitions, tell=_tell)
     elif options.command == "isolation":
         return 0 if isolation.measure(options.database, options.seconds, _tell) else 1
+    elif options.command == "drop":
+        return 0 if dropping.measure(options.database, options.before, options.clients, _tell) else 1
     else:
         _measure(options)
     return 0

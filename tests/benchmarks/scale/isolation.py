@@ -59,11 +59,11 @@ def measure(where: str, seconds: float, tell: Callable[[str], None]) -> bool:
     with reachable(where) as url:
         with psycopg.connect(url, autocommit=True) as connection:
             named = values(connection)
-        short = _filled([case for case in cases.kinds() if case.name in _SHORT], named)
-        with _serving(url) as port:
+        short = filled([case for case in cases.kinds() if case.name in _SHORT], named)
+        with serving(url) as port:
             # Statements are prepared, and pages are in memory.
             _ask(port, short, time.monotonic() + 3, Seen(), random.Random(1))
-            slow = _slowest(port, _filled(cases.worst_cases(), named), tell)
+            slow = _slowest(port, filled(cases.worst_cases(), named), tell)
             idle = _asked(port, short, seconds / 3)
             tell(f"alone: {idle}")
             pressing = _spawned(_press, port, slow, seconds)
@@ -76,15 +76,15 @@ def measure(where: str, seconds: float, tell: Callable[[str], None]) -> bool:
     return times <= MOST_TIMES
 
 
-def _filled(some: list[cases.Case], named: dict[str, str]) -> list[str]:
+def filled(some: list[cases.Case], named: dict[str, str]) -> list[str]:
     return [url for case in some if (url := cases.filled(case, named)) is not None]
 
 
 def _slowest(port: int, urls: list[str], tell: Callable[[str], None]) -> list[str]:
     taken = []
-    connection = _connection(port)
+    connection = connected(port)
     for url in urls:
-        milliseconds, status = _one(connection, url)
+        milliseconds, status = one(connection, url)
         if status != 400:
             taken.append((milliseconds, url))
     taken.sort(reverse=True)
@@ -127,18 +127,18 @@ def _press(port: int, urls: list[str], seconds: float) -> None:
 
 
 def _ask(port: int, urls: list[str], ends: float, seen: Seen, dice: random.Random) -> None:
-    connection = _connection(port)
+    connection = connected(port)
     while time.monotonic() < ends:
-        milliseconds, status = _one(connection, dice.choice(urls))
+        milliseconds, status = one(connection, dice.choice(urls))
         seen.milliseconds.append(milliseconds)
         seen.statuses[status] += 1
 
 
-def _connection(port: int) -> http.client.HTTPConnection:
+def connected(port: int) -> http.client.HTTPConnection:
     return http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
 
-def _one(connection: http.client.HTTPConnection, url: str) -> tuple[float, int]:
+def one(connection: http.client.HTTPConnection, url: str) -> tuple[float, int]:
     began = time.perf_counter()
     try:
         connection.request("GET", url)
@@ -152,7 +152,7 @@ def _one(connection: http.client.HTTPConnection, url: str) -> tuple[float, int]:
 
 
 @contextmanager
-def _serving(url: str) -> Iterator[int]:
+def serving(url: str) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -166,7 +166,7 @@ def _serving(url: str) -> Iterator[int]:
     )
     try:
         deadline = time.monotonic() + _START_SECONDS
-        while _one(_connection(port), "/api/v1/blocks?limit=1")[1] != 200:
+        while one(connected(port), "/api/v1/blocks?limit=1")[1] != 200:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit("The web server did not start.")
             time.sleep(0.2)
