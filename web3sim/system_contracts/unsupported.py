@@ -8,23 +8,10 @@ def _named(*signatures: str) -> dict[bytes, str]:
     return {selector_of(signature): signature for signature in signatures}
 
 
-TOKEN_SERVICE = _named(
-    # Airdrops
-    "airdropTokens(TokenTransferListV2[])",
-    "cancelAirdrops(PendingAirdrop[])",
-    "claimAirdrops(PendingAirdrop[])",
-    "rejectTokens(address,address[],NftID[])",
-)
+TOKEN_SERVICE = _named()
 
 # At the address of a token.
-TOKEN_PROXY = _named(
-    "cancelAirdropFT(address)",
-    "cancelAirdropNFT(address,int64)",
-    "claimAirdropFT(address)",
-    "claimAirdropNFT(address,int64)",
-    "rejectTokenFT()",
-    "rejectTokenNFTs(int64[])",
-)
+TOKEN_PROXY = _named()
 
 SCHEDULE_SERVICE = _named(
     "getScheduledCreateFungibleTokenInfo(address)",

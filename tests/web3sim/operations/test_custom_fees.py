@@ -333,3 +333,33 @@ def test_nothing_is_lost_or_made_by_fees(ledger):
     for token in (TOKEN, PAID):
         assert sum(calls.balances(token, *everyone)) == 6000
     assert sum(calls.hbars(*everyone)) == 6000
+
+
+# ROWS THAT LEAVE OUT WHAT IS EMPTY
+
+
+def test_what_a_row_leaves_out_of_a_fee_is_empty(ledger):
+    ledger.custom_fee(
+        TOKEN,
+        fixed_fees=[{"amount": 3, "collector_account_id": COLLECTOR}],
+        fractional_fees=[
+            {"collector_account_id": COLLECTOR, "denominator": 10, "minimum_amount": 1, "numerator": 1}
+        ],
+    )
+    ledger.custom_fee(
+        UNIQUE,
+        royalty_fees=[
+            {"collector_account_id": COLLECTOR, "denominator": 10, "numerator": 1},
+            {
+                "collector_account_id": COLLECTOR,
+                "denominator": 10,
+                "fallback_fee": {"amount": 4},
+                "numerator": 1,
+            },
+        ],
+    )
+    calls = Simulation()
+    assert send(calls, 100) == "SUCCESS"
+    assert sell(calls, 1) == "SUCCESS"
+    assert calls.balances(TOKEN, BOB, COLLECTOR) == [1090, 1010]
+    assert calls.hbars(ALICE, BOB, COLLECTOR) == [997, 996, 1007]

@@ -38,7 +38,7 @@ class TokenFees:
         """The treasury is exempt, the collector of the fee, and if the fee says so every collector."""
         if account in (self.token.treasury_account_id, fee["collector_account_id"]):
             return True
-        return bool(fee.get("all_collectors_are_exempt")) and account in self._collectors
+        return bool(fee["all_collectors_are_exempt"]) and account in self._collectors
 
 
 class Level:

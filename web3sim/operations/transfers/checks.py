@@ -86,10 +86,10 @@ def check_sizes(transfers: Transfers) -> None:
 
 def credits_system_account(transfers: Transfers) -> bool:
     """Return whether one of the network's own accounts would get something."""
-    return any(0 < _num(transfers, account) <= LAST_SYSTEM_ACCOUNT for account in transfers.credited())
+    return any(0 < number_of(transfers, account) <= LAST_SYSTEM_ACCOUNT for account in transfers.credited())
 
 
-def _num(transfers: Transfers, account: int) -> int:
+def number_of(transfers: Transfers, account: int) -> int:
     """The number of an account, or of the long-zero address where none lives; 0 at other addresses."""
     address = transfers.missing.get(account)
     if address is None:

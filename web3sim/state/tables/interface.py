@@ -311,8 +311,26 @@ def token_of(row: Row | None) -> Token | None:
 
 
 def custom_fees_of(row: Row | None) -> CustomFees:
-    """From the columns fixed_fees, fractional_fees and royalty_fees."""
-    return CustomFees(*(tuple(fees or ()) for fees in row)) if row is not None else CustomFees()
+    """From the columns fixed_fees, fractional_fees and royalty_fees. Rows may leave out what is empty."""
+    if row is None:
+        return CustomFees()
+    fixed, fractional, royalty = row
+    return CustomFees(
+        tuple(_FIXED_FEE | fee for fee in fixed or ()),
+        tuple(_FRACTIONAL_FEE | fee for fee in fractional or ()),
+        tuple(_royalty_fee(fee) for fee in royalty or ()),
+    )
+
+
+_FEE: dict[str, Any] = {"all_collectors_are_exempt": False, "collector_account_id": None}
+_FIXED_FEE = _FEE | {"denominating_token_id": None}
+_FRACTIONAL_FEE = _FEE | {"maximum_amount": None, "minimum_amount": 0, "net_of_transfers": False}
+_ROYALTY_FEE = _FEE | {"fallback_fee": None}
+
+
+def _royalty_fee(fee: Mapping[str, Any]) -> Mapping[str, Any]:
+    fallback = fee.get("fallback_fee")
+    return {**_ROYALTY_FEE, **fee, "fallback_fee": fallback and {"denominating_token_id": None} | fallback}
 
 
 def token_facts_of(row: Row | None) -> TokenFacts:

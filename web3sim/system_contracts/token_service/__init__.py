@@ -2,6 +2,7 @@
 
 from web3sim.system_contracts.functions import by_selector
 from web3sim.system_contracts.token_service import (
+    airdrops,
     approvals,
     creation,
     erc,
@@ -17,6 +18,7 @@ from web3sim.system_contracts.token_service import (
 #: Its own functions, which name a token.
 FUNCTIONS = by_selector(
     (
+        *airdrops.FUNCTIONS,
         *approvals.FUNCTIONS,
         *creation.FUNCTIONS,
         *pause.FUNCTIONS,
@@ -30,6 +32,7 @@ FUNCTIONS = by_selector(
 #: Those of a token, called at its own address.
 PROXY_FUNCTIONS = by_selector(
     (
+        *airdrops.PROXY_FUNCTIONS,
         *approvals.PROXY_FUNCTIONS,
         *erc.PROXY_FUNCTIONS,
         *erc_transfers.PROXY_FUNCTIONS,

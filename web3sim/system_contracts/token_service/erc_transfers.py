@@ -3,6 +3,7 @@
 from mirror.db.sql import MAX_INT64
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import owner_of
+from web3sim.operations.prices import TRANSFER_UNITS
 from web3sim.operations.transfers.body import TokenTransfers
 from web3sim.state.tables.interface import Token
 from web3sim.system_contracts.abi import InvalidArguments, word_of
@@ -18,9 +19,15 @@ from web3sim.system_contracts.token_service.transfers import (
 _TRUE = word_of(True)
 
 
+def _token(invocation: Invocation) -> Token:
+    """Return the token that was called; to ask a token that isn't there costs as much. Errors: Refused."""
+    invocation.more_gas = invocation.prices.gas_of(2 * TRANSFER_UNITS)
+    return invocation.token()
+
+
 def _transfer(invocation: Invocation) -> bytes:
     """From the caller itself."""
-    token = invocation.token()
+    token = _token(invocation)
     receiver, amount = invocation.decoded()
     if token.unique:
         raise WrongType
@@ -29,7 +36,7 @@ def _transfer(invocation: Invocation) -> bytes:
 
 def _transfer_from(invocation: Invocation) -> bytes:
     """ERC-20: out of an allowance, also where the owner calls. ERC-721: by whoever owns or may spend it."""
-    token = invocation.token()
+    token = _token(invocation)
     sender, receiver, number = invocation.decoded()
     if not token.unique:
         return _transfer_units(invocation, token, sender, receiver, number, approved=True)

@@ -439,6 +439,12 @@ def test_a_token_halts_at_a_function_of_the_other_type_and_at_too_large_numbers(
         assert answer.halt is Halt.PRECOMPILE
 
 
+def test_a_token_that_is_not_there_reverts_with_the_name_of_the_code_for_the_price_of_a_transfer(ledger):
+    data = encoded_call(ERC_TRANSFER, long_zero(BOB), 1)
+    answer = Simulation(sender=ALICE).ask("redirectForToken(address,bytes)", long_zero(2999), data)
+    assert (answer.reverted, answer.output, answer.gas) == (True, b"INVALID_TOKEN_ID", 15_284)
+
+
 # GAS
 
 

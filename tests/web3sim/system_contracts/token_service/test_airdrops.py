@@ -1,0 +1,446 @@
+"""Airdrops, and tokens given back."""
+
+import pytest
+
+from mirror.values.hapi import ContractID, Key, KeyList, ThresholdKey
+from mirror.values.result_codes import NAMES
+from tests.build import START, insert, time_range
+from tests.web3sim.rows import contract
+from tests.web3sim.state.states import at, current, long_zero
+from tests.web3sim.system_contracts.calls import SERVICE, run, words
+from tests.web3sim.system_contracts.simulation import (
+    Simulation,
+    Step,
+    calling_contract,
+    encoded_call,
+    logged,
+    outcomes,
+)
+from web3sim.operations.prices import WITHOUT_FILES
+from web3sim.state.tables.interface import AirdropKey
+
+TREASURY, ALICE, BOB, CAROL, DAVE, FRANK, COLLECTOR = 1001, 2001, 2002, 2003, 2004, 2006, 2010
+CALLER, CONTRACT, OTHER_CONTRACT = 2009, 5001, 5002
+TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL = 3001, 3002, 3003, 3004, 3005
+PEOPLE = Key(ed25519=bytes(range(32)))
+KEY = PEOPLE.SerializeToString()
+CODES = {name: number for number, name in NAMES.items()}
+SIGNATURE = "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
+NEW_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
+
+AIRDROP, CANCEL, CLAIM = (
+    "airdropTokens(TokenTransferListV2[])",
+    "cancelAirdrops(PendingAirdrop[])",
+    "claimAirdrops(PendingAirdrop[])",
+)
+REJECT = "rejectTokens(address,address[],NftID[])"
+
+
+def contract_key(number):
+    return Key(contractID=ContractID(contractNum=number))
+
+
+@pytest.fixture
+def ledger(build):
+    for number in (TREASURY, ALICE, BOB, CAROL, CALLER, COLLECTOR):
+        build.entity(number, key=KEY, balance=1000)
+    build.entity(DAVE, max_automatic_token_associations=-1)
+    other = contract_key(OTHER_CONTRACT).SerializeToString()
+    build.entity(FRANK, key=other, receiver_sig_required=True)
+    for number in (CONTRACT, OTHER_CONTRACT):
+        contract(build, number, b"", key=contract_key(number).SerializeToString())
+    for number in (TOKEN, UNIQUE, PAUSED, KNOWN, ROYAL):
+        build.entity(number, type="TOKEN")
+    build.token(TOKEN, total_supply=100)
+    build.token(UNIQUE, type="NON_FUNGIBLE_UNIQUE", total_supply=3)
+    build.token(PAUSED, pause_status="PAUSED")
+    build.token(KNOWN, kyc_key=KEY, kyc_status=2)
+    build.token(ROYAL, type="NON_FUNGIBLE_UNIQUE")
+    for account, held in ((ALICE, 50), (BOB, 0), (FRANK, 0), (OTHER_CONTRACT, 10), (TREASURY, 40)):
+        build.holding(TOKEN, account=account, balance=held)
+    build.holding(PAUSED, account=ALICE, balance=5)
+    build.holding(KNOWN, account=ALICE, balance=5, kyc_status=1)
+    for token in (UNIQUE, ROYAL):
+        build.holding(token, account=ALICE, balance=2)
+        build.holding(token, account=BOB)
+        build.holding(token, account=TREASURY, balance=1)
+        build.nft(token, 1, account=ALICE)
+        build.nft(token, 2, account=ALICE)
+        build.nft(token, 3, account=TREASURY)
+    return build
+
+
+def units(token, *adjustments, approved=False):
+    return (long_zero(token), [(long_zero(number), amount, approved) for number, amount in adjustments], [])
+
+
+def serials(token, *moves):
+    return (long_zero(token), [], [(long_zero(a), long_zero(b), serial, False) for a, b, serial in moves])
+
+
+def pending(sender, receiver, token, serial_number=0):
+    return (*map(long_zero, (sender, receiver, token)), serial_number)
+
+
+def waiting(calls, sender, receiver, token, serial_number=0):
+    return calls.overlay.pending_airdrop(AirdropKey(sender, receiver, token, serial_number))
+
+
+# AIRDROP
+
+
+@pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
+def test_who_is_associated_gets_an_airdrop_at_once_and_others_when_they_claim_it(ledger, state_of):
+    ledger.transaction(START + 50, tokens=[(TOKEN, ALICE, 50)])
+    calls = Simulation(state=state_of())
+    gifts = units(TOKEN, (ALICE, -10), (BOB, 3), (CAROL, 5), (DAVE, 2))
+    answer = calls.ask(AIRDROP, [gifts])
+    assert answer.output == words(22)
+    assert calls.balances(TOKEN, ALICE, BOB, CAROL, DAVE) == [45, 3, 0, 2]
+    assert waiting(calls, ALICE, CAROL, TOKEN) == 5
+    assert calls.relationship(TOKEN, DAVE).automatic
+    assert [logged(log) for log in answer.logs] == [(TOKEN, ALICE, BOB, 3), (TOKEN, ALICE, DAVE, 2)]
+    assert calls.code(AIRDROP, [units(TOKEN, (ALICE, -1), (CAROL, 1))]) == "SUCCESS"
+    assert waiting(calls, ALICE, CAROL, TOKEN) == 6
+
+
+def test_serials_are_airdropped(ledger):
+    calls = Simulation()
+    assert calls.code(AIRDROP, [serials(UNIQUE, (ALICE, BOB, 1), (ALICE, CAROL, 2))]) == "SUCCESS"
+    assert [calls.owner(UNIQUE, number) for number in (1, 2)] == [BOB, ALICE]
+    assert waiting(calls, ALICE, CAROL, UNIQUE, 2) == 0
+    again = calls.code(AIRDROP, [serials(UNIQUE, (ALICE, CAROL, 2))])
+    assert again == "PENDING_NFT_AIRDROP_ALREADY_EXISTS"
+
+
+def test_an_account_that_wants_to_be_asked_claims_what_it_is_associated_with(ledger):
+    calls = Simulation()
+    assert calls.code(AIRDROP, [units(TOKEN, (ALICE, -1), (FRANK, 1))]) == "SUCCESS"
+    assert (waiting(calls, ALICE, FRANK, TOKEN), calls.balances(TOKEN, FRANK)) == (1, [0])
+    asked = Simulation(sender=OTHER_CONTRACT)
+    gift = units(TOKEN, (OTHER_CONTRACT, -1), (FRANK, 1))
+    assert asked.code(AIRDROP, [gift]) == "SUCCESS"
+    assert (waiting(asked, OTHER_CONTRACT, FRANK, TOKEN), asked.balances(TOKEN, FRANK)) == (None, [1])
+
+
+def test_an_account_comes_into_being_by_an_airdrop(ledger):
+    calls = Simulation()
+    gift: object = (long_zero(TOKEN), [(long_zero(ALICE), -2, False), (NEW_ADDRESS, 2, False)], [])
+    assert calls.code(AIRDROP, [gift]) == "SUCCESS"
+    created = calls.overlay.account_id_at(NEW_ADDRESS)
+    assert created is not None
+    assert calls.balances(TOKEN, ALICE, created) == [48, 2]
+
+
+def fee(**columns):
+    return {"all_collectors_are_exempt": False, "collector_account_id": COLLECTOR} | columns
+
+
+def test_the_sender_pays_custom_fees_also_for_what_waits(ledger):
+    ledger.holding(TOKEN, account=COLLECTOR)
+    ledger.custom_fee(
+        TOKEN,
+        fixed_fees=[fee(amount=7, denominating_token_id=None)],
+        fractional_fees=[
+            fee(numerator=1, denominator=5, minimum_amount=0, maximum_amount=None, net_of_transfers=False)
+        ],
+    )
+    calls = Simulation()
+    assert calls.code(AIRDROP, [units(TOKEN, (ALICE, -10), (CAROL, 10))]) == "SUCCESS"
+    assert waiting(calls, ALICE, CAROL, TOKEN) == 8
+    assert calls.balances(TOKEN, ALICE, COLLECTOR) == [48, 2]
+    assert calls.hbars(ALICE, COLLECTOR) == [993, 1007]
+    assert calls.code(CLAIM, [pending(ALICE, CAROL, TOKEN)]) == "SUCCESS"
+    assert calls.balances(TOKEN, ALICE, CAROL, COLLECTOR) == [40, 8, 2]
+    assert calls.hbars(CAROL) == [1000]
+
+
+@pytest.mark.parametrize(
+    ("lists", "code"),
+    [
+        ([], "EMPTY_TOKEN_TRANSFER_BODY"),
+        ([units(TOKEN, (ALICE, -1), (BOB, 1))] * 2, "TOKEN_ID_REPEATED_IN_TOKEN_LIST"),
+        (
+            [units(TOKEN, (ALICE, -1), (TREASURY, -1), (BOB, 2))],
+            "AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN",
+        ),
+        ([units(TOKEN, (BOB, 2))], "AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN"),
+        (
+            [serials(UNIQUE, (ALICE, BOB, 1), (TREASURY, BOB, 3))],
+            "AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN",
+        ),
+        ([units(TOKEN, (ALICE, -1), (BOB, 2))], "TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN"),
+        ([units(TOKEN)], "EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS"),
+        ([units(TOKEN, (ALICE, -1), (BOB, 1), approved=True)], "NOT_SUPPORTED"),
+        ([units(2999, (ALICE, -1), (BOB, 1))], "INVALID_TOKEN_ID"),
+        ([units(PAUSED, (ALICE, -1), (BOB, 1))], "TOKEN_IS_PAUSED"),
+        ([units(TOKEN, (2999, -1), (BOB, 1))], "INVALID_ACCOUNT_ID"),
+        ([units(TOKEN, (ALICE, -1), (2999, 1))], "INVALID_ACCOUNT_ID"),
+        ([units(TOKEN, (OTHER_CONTRACT, -1), (BOB, 1))], SIGNATURE),
+        ([units(TOKEN, (ALICE, -1), (800, 1))], "INVALID_RECEIVING_NODE_ACCOUNT"),
+        ([units(TOKEN, (ALICE, -51), (CAROL, 51))], "INSUFFICIENT_TOKEN_BALANCE"),
+        ([units(TOKEN, (CAROL, -1), (BOB, 1))], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
+        (
+            [units(UNIQUE, (ALICE, -1), (BOB, 1))],
+            "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON",
+        ),
+        ([serials(UNIQUE, (ALICE, CAROL, 9))], "INVALID_NFT_ID"),
+        ([serials(UNIQUE, (ALICE, CAROL, 3))], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
+        ([serials(UNIQUE, (ALICE, CAROL, -1))], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (
+            [serials(UNIQUE, *((ALICE, BOB, number) for number in range(1, 12)))],
+            "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED",
+        ),
+        (
+            [units(TOKEN, (ALICE, -10), *((n, 1) for n in range(4001, 4011)))],
+            "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED",
+        ),
+        ([serials(ROYAL, (ALICE, BOB, 1))], "TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY"),
+        ([serials(ROYAL, (ALICE, COLLECTOR, 1))], "SUCCESS"),
+        ([units(KNOWN, (ALICE, -1), (DAVE, 1))], "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"),
+    ],
+)
+def test_airdrops_are_refused(ledger, lists, code):
+    fallback = {"amount": 1, "denominating_token_id": None}
+    ledger.custom_fee(ROYAL, royalty_fees=[fee(numerator=1, denominator=2, fallback_fee=fallback)])
+    calls = Simulation()
+    assert calls.code(AIRDROP, lists) == code
+    assert calls.balances(TOKEN, ALICE, BOB) == [50, 0]
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        (contract_key(OTHER_CONTRACT), "SUCCESS"),
+        (Key(ECDSA_secp256k1=bytes(33)), "SUCCESS"),
+        (Key(delegatable_contract_id=ContractID(contractNum=OTHER_CONTRACT)), "NOT_SUPPORTED"),
+        (Key(RSA_3072=b"1"), "NOT_SUPPORTED"),
+        (Key(keyList=KeyList(keys=[PEOPLE, Key(RSA_3072=b"1")])), "NOT_SUPPORTED"),
+        (
+            Key(thresholdKey=ThresholdKey(threshold=1, keys=KeyList(keys=[PEOPLE, Key(RSA_3072=b"1")]))),
+            "SUCCESS",
+        ),
+    ],
+)
+def test_a_receiver_has_to_be_able_to_claim(ledger, key, code):
+    ledger.entity(4001, key=key.SerializeToString())
+    assert Simulation().code(AIRDROP, [units(TOKEN, (ALICE, -1), (4001, 1))]) == code
+
+
+# CLAIM AND CANCEL
+
+
+@pytest.fixture
+def offers(ledger):
+    """A simulation in which Carol has been offered units and a serial by Alice."""
+    calls = Simulation()
+    gifts = [units(TOKEN, (ALICE, -5), (CAROL, 5)), serials(UNIQUE, (ALICE, CAROL, 1))]
+    assert calls.code(AIRDROP, gifts) == "SUCCESS"
+    return calls
+
+
+BOTH = [pending(ALICE, CAROL, TOKEN), pending(ALICE, CAROL, UNIQUE, 1)]
+
+
+def test_what_waits_is_claimed_with_new_associations(offers):
+    answer = offers.ask(CLAIM, BOTH)
+    assert answer.output == words(22)
+    assert offers.balances(TOKEN, ALICE, CAROL) == [45, 5]
+    assert offers.owner(UNIQUE, 1) == CAROL
+    assert not offers.relationship(TOKEN, CAROL).automatic
+    assert [waiting(offers, ALICE, CAROL, *token) for token in ((TOKEN,), (UNIQUE, 1))] == [None, None]
+    assert [logged(log) for log in answer.logs] == [(TOKEN, ALICE, CAROL, 5), (UNIQUE, ALICE, CAROL, 1)]
+    assert offers.code(CLAIM, BOTH[:1]) == "INVALID_PENDING_AIRDROP_ID"
+
+
+def test_what_waits_in_the_tables_is_claimed(ledger):
+    insert(
+        "token_airdrop",
+        amount=4,
+        receiver_account_id=CAROL,
+        sender_account_id=ALICE,
+        serial_number=0,
+        state="PENDING",
+        timestamp_range=time_range(START),
+        token_id=TOKEN,
+    )
+    calls = Simulation()
+    assert calls.code(CLAIM, [pending(ALICE, CAROL, TOKEN)]) == "SUCCESS"
+    assert calls.balances(TOKEN, ALICE, CAROL) == [46, 4]
+
+
+def test_what_waits_is_cancelled(offers):
+    assert offers.code(CANCEL, BOTH) == "SUCCESS"
+    assert offers.code(CLAIM, BOTH[:1]) == "INVALID_PENDING_AIRDROP_ID"
+    assert offers.balances(TOKEN, ALICE, CAROL) == [50, 0]
+
+
+@pytest.mark.parametrize("signature", [CLAIM, CANCEL])
+@pytest.mark.parametrize(
+    ("ids", "code"),
+    [
+        ([], "EMPTY_PENDING_AIRDROP_ID_LIST"),
+        (BOTH + BOTH[:1], "PENDING_AIRDROP_ID_REPEATED"),
+        (
+            [pending(ALICE, CAROL, UNIQUE, number) for number in range(1, 12)],
+            "PENDING_AIRDROP_ID_LIST_TOO_LONG",
+        ),
+        ([pending(ALICE, CAROL, 2999)], "INVALID_TOKEN_ID"),
+        ([pending(ALICE, BOB, TOKEN)], "INVALID_PENDING_AIRDROP_ID"),
+        ([pending(ALICE, CAROL, UNIQUE, 2)], "INVALID_PENDING_AIRDROP_ID"),
+    ],
+)
+def test_claims_and_cancellations_are_refused(offers, signature, ids, code):
+    assert offers.code(signature, ids) == code
+
+
+def test_the_receiver_claims_and_the_sender_cancels(ledger):
+    calls = Simulation(sender=OTHER_CONTRACT)
+    ledger.entity(4001, key=contract_key(CONTRACT).SerializeToString())
+    assert calls.code(AIRDROP, [units(TOKEN, (OTHER_CONTRACT, -5), (4001, 5))]) == "SUCCESS"
+    ids = [pending(OTHER_CONTRACT, 4001, TOKEN)]
+    assert calls.code(CLAIM, ids) == SIGNATURE
+    calls.sender = CONTRACT
+    assert calls.code(CANCEL, ids) == SIGNATURE
+    assert calls.code(CLAIM, ids) == "SUCCESS"
+
+
+@pytest.mark.parametrize(
+    ("signature", "ids", "code"),
+    [
+        (CLAIM, pending(2999, CAROL, TOKEN), "INVALID_PENDING_AIRDROP_ID"),
+        (CLAIM, pending(ALICE, 2999, TOKEN), "INVALID_ACCOUNT_ID"),
+        (CANCEL, pending(2999, CAROL, TOKEN), "INVALID_PENDING_AIRDROP_ID"),
+        (CANCEL, pending(ALICE, 2999, TOKEN), "INVALID_PENDING_AIRDROP_ID"),
+        (CLAIM, pending(ALICE, CAROL, UNIQUE, 0), "INVALID_PENDING_AIRDROP_ID"),
+        (CANCEL, pending(ALICE, CAROL, UNIQUE, 0), "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+    ],
+)
+def test_who_and_what_is_named_has_to_be_there(offers, signature, ids, code):
+    assert offers.code(signature, [ids]) == code
+
+
+def test_what_the_sender_has_no_more_can_not_be_claimed(offers):
+    move = "transferToken(address,address,address,int64)"
+    assert offers.code(move, *map(long_zero, (TOKEN, ALICE, BOB)), 46) == "SUCCESS"
+    assert offers.code(CLAIM, BOTH[:1]) == "INSUFFICIENT_TOKEN_BALANCE"
+    move = "transferNFT(address,address,address,int64)"
+    assert offers.code(move, *map(long_zero, (UNIQUE, ALICE, BOB)), 1) == "SUCCESS"
+    assert offers.code(CLAIM, BOTH[1:]) == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
+    assert offers.code(CANCEL, BOTH) == "SUCCESS"
+
+
+def test_a_token_that_is_paused_or_has_got_a_fallback_can_not_be_claimed(ledger):
+    fallback = {"amount": 1, "denominating_token_id": None}
+    ledger.custom_fee(UNIQUE, royalty_fees=[fee(numerator=1, denominator=2, fallback_fee=fallback)])
+    calls = Simulation()
+    key = AirdropKey(ALICE, CAROL, UNIQUE, 1)
+    calls.overlay.put_pending_airdrop(key, 0)
+    assert calls.code(CLAIM, BOTH[1:]) == "TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY"
+    calls.overlay.put_pending_airdrop(AirdropKey(ALICE, CAROL, PAUSED, 0), 1)
+    assert calls.code(CLAIM, [pending(ALICE, CAROL, PAUSED)]) == "TOKEN_IS_PAUSED"
+
+
+# REJECT
+
+
+def test_tokens_are_given_back_to_their_treasuries_without_fees(ledger):
+    ledger.custom_fee(TOKEN, fixed_fees=[fee(amount=7, denominating_token_id=None)])
+    calls = Simulation()
+    answer = calls.ask(REJECT, long_zero(ALICE), [long_zero(TOKEN)], [(long_zero(UNIQUE), 1)])
+    assert answer.output == words(22)
+    assert calls.balances(TOKEN, ALICE, TREASURY) == [0, 90]
+    assert (calls.owner(UNIQUE, 1), calls.hbars(ALICE)) == (TREASURY, [1000])
+    assert calls.relationship(TOKEN, ALICE).balance == 0
+    assert [logged(log) for log in answer.logs] == [
+        (TOKEN, ALICE, TREASURY, 50),
+        (UNIQUE, ALICE, TREASURY, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "tokens", "nfts", "code"),
+    [
+        (ALICE, [], [], "EMPTY_TOKEN_REFERENCE_LIST"),
+        (ALICE, [TOKEN, TOKEN], [], "TOKEN_REFERENCE_REPEATED"),
+        (ALICE, [], [(UNIQUE, 1), (UNIQUE, 1)], "TOKEN_REFERENCE_REPEATED"),
+        (ALICE, [TOKEN], [(UNIQUE, n) for n in range(1, 11)], "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED"),
+        (ALICE, [], [(UNIQUE, 0)], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (2999, [TOKEN], [], "INVALID_OWNER_ID"),
+        (OTHER_CONTRACT, [TOKEN], [], SIGNATURE),
+        (ALICE, [2999], [], "INVALID_TOKEN_ID"),
+        (ALICE, [PAUSED], [], "TOKEN_IS_PAUSED"),
+        (CAROL, [TOKEN], [], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
+        (TREASURY, [TOKEN], [], "ACCOUNT_IS_TREASURY"),
+        (BOB, [TOKEN], [], "INSUFFICIENT_TOKEN_BALANCE"),
+        (ALICE, [UNIQUE], [], "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"),
+        (ALICE, [], [(UNIQUE, 9)], "INVALID_NFT_ID"),
+        (TREASURY, [], [(UNIQUE, 3)], "ACCOUNT_IS_TREASURY"),
+        (BOB, [], [(UNIQUE, 1)], "INVALID_OWNER_ID"),
+    ],
+)
+def test_rejections_are_refused(ledger, owner, tokens, nfts, code):
+    references = [(long_zero(token), number) for token, number in nfts]
+    calls = Simulation()
+    assert calls.code(REJECT, long_zero(owner), [*map(long_zero, tokens)], references) == code
+    assert calls.balances(TOKEN, ALICE) == [50]
+
+
+# AT THE TOKEN'S OWN ADDRESS
+
+
+def test_the_receiver_claims_at_the_address_of_a_token(offers):
+    offers.sender = CAROL
+    assert offers.code("claimAirdropFT(address)", long_zero(ALICE), token=TOKEN) == "SUCCESS"
+    assert offers.code("claimAirdropNFT(address,int64)", long_zero(ALICE), 1, token=UNIQUE) == "SUCCESS"
+    assert (offers.balances(TOKEN, CAROL), offers.owner(UNIQUE, 1)) == ([5], CAROL)
+    answer = offers.ask("claimAirdropFT(address)", long_zero(ALICE), token=TOKEN)
+    assert (answer.reverted, answer.output) == (True, words(CODES["INVALID_PENDING_AIRDROP_ID"]))
+
+
+def test_the_sender_cancels_at_the_address_of_a_token(offers):
+    offers.sender = ALICE
+    assert offers.code("cancelAirdropFT(address)", long_zero(CAROL), token=TOKEN) == "SUCCESS"
+    assert offers.code("cancelAirdropNFT(address,int64)", long_zero(CAROL), 1, token=UNIQUE) == "SUCCESS"
+    assert waiting(offers, ALICE, CAROL, TOKEN) is waiting(offers, ALICE, CAROL, UNIQUE, 1) is None
+
+
+def test_the_owner_rejects_at_the_address_of_a_token(ledger):
+    calls = Simulation(sender=ALICE)
+    assert calls.code("rejectTokenFT()", token=TOKEN) == "SUCCESS"
+    assert calls.code("rejectTokenNFTs(int64[])", [1, 2], token=UNIQUE) == "SUCCESS"
+    assert calls.balances(TOKEN, ALICE) + calls.balances(UNIQUE, ALICE, TREASURY) == [0, 0, 3]
+    assert calls.code("rejectTokenFT()", token=TOKEN) == "INSUFFICIENT_TOKEN_BALANCE"
+    assert calls.code("rejectTokenNFTs(int64[])", [], token=UNIQUE) == "EMPTY_TOKEN_REFERENCE_LIST"
+
+
+# GAS AND CALLS BY CONTRACTS
+
+
+def test_what_airdrops_cost(offers):
+    gas_of = WITHOUT_FILES.gas_of
+    asked = units(TOKEN, (ALICE, -2), (BOB, 2))
+    assert offers.ask(AIRDROP, [asked]).gas == gas_of(1_000_000_000) + gas_of(10_000_000) == 1_424_933
+    to_dave = units(TOKEN, (ALICE, -2), (DAVE, 2))
+    expected = gas_of(1_000_000_000) + gas_of(10_000_000) + gas_of(500_000_000)
+    assert offers.ask(AIRDROP, [to_dave]).gas == expected
+    assert offers.ask(CLAIM, BOTH).gas == gas_of(10_000_000) == 15_284
+    assert offers.ask(CANCEL, BOTH).gas == gas_of(10_000_000)
+    assert offers.ask(REJECT, long_zero(ALICE), [long_zero(TOKEN)], []).gas == gas_of(10_000_000)
+
+
+def test_a_revert_takes_back_an_airdrop_and_what_was_claimed(ledger):
+    airdrop = Step(SERVICE, encoded_call(AIRDROP, [units(TOKEN, (ALICE, -5), (CAROL, 5))]))
+    claim = Step(SERVICE, encoded_call(CLAIM, BOTH[:1]))
+    contract(ledger, 6001, calling_contract(airdrop, claim, then="REVERT"))
+    contract(ledger, 6002, calling_contract(Step(long_zero(6001), b""), claim, airdrop, claim))
+    result = run(current(), long_zero(6002), b"", gas=15_000_000)
+    missing = CODES["INVALID_PENDING_AIRDROP_ID"]
+    assert outcomes(result.output) == [(False, 1), (True, missing), (True, 22), (True, 22)]
+
+
+@pytest.mark.parametrize("signature", [AIRDROP, CLAIM, CANCEL])
+def test_in_a_static_frame_nothing_happens(ledger, signature):
+    step = Step(SERVICE, encoded_call(signature, []), "STATICCALL")
+    contract(ledger, 6001, calling_contract(step))
+    assert outcomes(run(current(), long_zero(6001), b"", gas=15_000_000).output) == [(False, 0)]
