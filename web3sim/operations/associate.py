@@ -8,7 +8,7 @@ from web3sim.operations.refusals import Refused
 from web3sim.operations.signers import Signers
 from web3sim.operations.tokens import check_usable, named_token
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Associations, Relationship, Token
+from web3sim.state.tables.interface import Relationship, Token
 
 _NO_TOKEN = bytes(20)
 
@@ -39,12 +39,8 @@ def new_relationship(token: Token, account_id: int, *, automatic: bool = False) 
 
 def add_relationship(ledger: Overlay, relationship: Relationship) -> None:
     """Associate; the caller has made sure that the account may be, and is not yet."""
-    counts = ledger.associations(relationship.account_id)
     ledger.put_relationship(relationship)
-    ledger.put_associations(
-        relationship.account_id,
-        Associations(counts.all + 1, counts.automatic + relationship.automatic, counts.positive),
-    )
+    ledger.count_associations(relationship.account_id, all=1, automatic=int(relationship.automatic))
 
 
 def dissociate(ledger: Overlay, signers: Signers, address: Address, tokens: Sequence[Address]) -> None:
@@ -101,13 +97,5 @@ def _check_may_end(token: Token, relationship: Relationship) -> None:
 
 
 def _remove_relationship(ledger: Overlay, relationship: Relationship) -> None:
-    counts = ledger.associations(relationship.account_id)
     ledger.remove_relationship(relationship.token_id, relationship.account_id)
-    ledger.put_associations(
-        relationship.account_id,
-        Associations(
-            counts.all - 1,
-            counts.automatic - relationship.automatic,
-            counts.positive - (relationship.balance > 0),
-        ),
-    )
+    ledger.count_associations(relationship.account_id, all=-1, automatic=-int(relationship.automatic))

@@ -91,12 +91,7 @@ def add_units(
 
 
 def _change_balance(ledger: Overlay, relationship: Relationship, amount: int) -> None:
-    account_id, balance = relationship.account_id, relationship.balance + amount
-    ledger.put_relationship(replace(relationship, balance=balance))
-    if (balance > 0) != (relationship.balance > 0):
-        counts = ledger.associations(account_id)
-        positive = counts.positive + (1 if balance > 0 else -1)
-        ledger.put_associations(account_id, counts._replace(positive=positive))
+    ledger.put_relationship(replace(relationship, balance=relationship.balance + amount))
 
 
 def add_tinybars(

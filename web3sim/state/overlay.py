@@ -205,11 +205,19 @@ class Overlay:
         return 0 if relationship is None else relationship.balance
 
     def associations(self, account_id: int) -> Associations:
-        """The counts before the call, and what `put_associations` made of them."""
-        return self._row(("associations", account_id), lambda: self.state.associations(account_id))
+        """The counts before the call, and what `count_associations` has added."""
+        stored = self.state.associations(account_id)
+        more = self._more_associations(account_id)
+        return Associations(stored.all + more.all, stored.automatic + more.automatic)
 
-    def put_associations(self, account_id: int, associations: Associations) -> None:
-        self._put(("associations", account_id), associations)
+    def count_associations(self, account_id: int, *, all: int, automatic: int) -> None:
+        """Add to the counts, which need not be read for it."""
+        more = self._more_associations(account_id)
+        self._put(("more associations", account_id), Associations(more.all + all, more.automatic + automatic))
+
+    def _more_associations(self, account_id: int) -> Associations:
+        more: Associations = self.journal.row(("more associations", account_id), Associations(0, 0))
+        return more
 
     # UNIQUE TOKENS
 

@@ -129,13 +129,12 @@ class CurrentTables:
         # Index: the primary key (account_id, token_id).
         row = self._reading.fetch_one(
             """
-            select count(*), count(*) filter (where automatic_association),
-                count(*) filter (where balance > 0)
+            select count(*), count(*) filter (where automatic_association)
             from token_account where account_id = %s and associated
             """,
             (account_id,),
         )
-        return Associations(*row) if row is not None else Associations(0, 0, 0)
+        return Associations(*row) if row is not None else Associations(0, 0)
 
     def newest_serial(self, token_id: int) -> int:
         # Index: the primary key (token_id, serial_number).

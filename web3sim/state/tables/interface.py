@@ -107,11 +107,10 @@ class Relationship:
 
 
 class Associations(NamedTuple):
-    """The number of tokens an account is associated with, of them automatically, and has some of."""
+    """The number of tokens an account is associated with, and of them automatically."""
 
     all: int
     automatic: int
-    positive: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def test_a_receiver_is_associated_by_the_transfer_if_it_may_be(ledger):
     assert calls.code(TRANSFER_TOKEN, *zero(TOKEN, ALICE, DAVE), 3) == "SUCCESS"
     relationship = calls.relationship(TOKEN, DAVE)
     assert (relationship.balance, relationship.automatic) == (3, True)
-    assert calls.overlay.associations(DAVE) == Associations(1, 1, 1)
+    assert calls.overlay.associations(DAVE) == Associations(1, 1)
 
 
 @pytest.mark.parametrize(

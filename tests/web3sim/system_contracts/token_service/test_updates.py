@@ -90,7 +90,7 @@ def test_units_go_to_the_new_treasury(calls):
     token = calls.token(TOKEN)
     assert token.treasury_account_id == NEW
     assert [calls.overlay.token_balance(token, account) for account in (TREASURY, NEW)] == [0, 2]
-    assert calls.overlay.associations(NEW) == (1, 1, 1)
+    assert calls.overlay.associations(NEW) == (1, 1)
 
 
 def test_serials_go_to_the_new_treasury_whether_they_were_looked_at_or_not(calls):

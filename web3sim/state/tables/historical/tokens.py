@@ -193,20 +193,18 @@ class HistoricalTokens:
         # Indexes: the primary key of token_account (account_id, token_id), and
         # token_account_history__account_token_lower_timestamp (account_id, token_id, lower(timestamp_range)).
         valid = "account_id = %(account)s and associated and timestamp_range @> %(time)s::bigint"
-        rows = self.reading.fetch(
+        row = self.reading.fetch_one(
             f"""
-            select token_id, coalesce(automatic_association, false) from token_account where {valid}
-            union all
-            select token_id, coalesce(automatic_association, false) from token_account_history where {valid}
+            select count(*), count(*) filter (where automatic_association)
+            from (
+                select automatic_association from token_account where {valid}
+                union all
+                select automatic_association from token_account_history where {valid}
+            ) associations
             """,
             {"account": account_id, "time": self.time},
         )
-        positive = 0
-        for token_id, _ in rows:
-            token = self.token(token_id)
-            relationship = None if token is None else self.relationship(token, account_id)
-            positive += relationship is not None and relationship.balance > 0
-        return Associations(len(rows), sum(automatic for _, automatic in rows), positive)
+        return Associations(*row) if row is not None else Associations(0, 0)
 
     def custom_fees(self, token_id: int) -> CustomFees:
         row = self.reading.fetch_one(
