@@ -28,6 +28,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item
 from ledger.models import Entity
 from ledger.stream.record.item import RecordItem
+from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id
 from mirror.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 from mirror.values.result_codes import WRONG_NONCE
@@ -40,6 +41,36 @@ CHILD_RECORDS_SINCE = (0, 23, 0)
 NODE_LOGS_SINCE = (0, 71, 0)
 
 MAX_INT64 = (1 << 63) - 1
+
+_LOG = RowOrder(
+    ContractLog,
+    "bloom",
+    "consensus_timestamp",
+    "contract_id",
+    "data",
+    "index",
+    "topic0",
+    "topic1",
+    "topic2",
+    "topic3",
+    "payer_account_id",
+    "root_contract_id",
+    "transaction_hash",
+    "transaction_index",
+    "synthetic",
+)
+_TRANSACTION = RowOrder(
+    ContractTransaction, "consensus_timestamp", "entity_id", "contract_ids", "payer_account_id"
+)
+_HASH = RowOrder(
+    ContractTransactionHash,
+    "consensus_timestamp",
+    "hash",
+    "payer_account_id",
+    "entity_id",
+    "transaction_result",
+)
+_NO_TOPICS = (None,) * 4
 
 _EMPTY_BLOOM = bytes(256)
 _NO_FACTS = SidecarFacts()
@@ -128,20 +159,15 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
         payer_account_id=item.payer_account_id,
         transaction_hash=hash,
         transaction_index=batch.state(Positions).of_result(item, batch),
-        transaction_nonce=item.body.transactionID.nonce,
+        transaction_nonce=item.nonce,
         transaction_result=item.result,
         **columns,
     )
     if item.hapi_version < NODE_LOGS_SINCE:
         batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
-        batch.insert(
-            ContractTransactionHash,
-            consensus_timestamp=item.consensus_timestamp,
-            entity_id=contract,
-            hash=hash,
-            payer_account_id=item.payer_account_id,
-            transaction_result=item.result,
+        batch.rows_of(_HASH).append(
+            (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
         )
 
 
@@ -236,26 +262,27 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
     at, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
     position = batch.state(Positions).of_result(item, batch)
     log_index = batch.state(LogIndex)
+    add = batch.rows_of(_LOG).append
     for log in result.logInfo:
         contract = batch.lookup.contract(log.contractID)
         contracts.add(contract)
         batch.mention(contract)
-        columns: dict[str, Any] = {}
-        for number, topic in enumerate(log.topic):
-            columns[f"topic{number}"] = topic.lstrip(b"\0") or b"\0"
-        batch.insert(
-            ContractLog,
-            bloom=log.bloom,
-            consensus_timestamp=at,
-            contract_id=contract,
-            data=log.data,
-            index=log_index.take(),
-            payer_account_id=payer,
-            root_contract_id=root or None,
-            synthetic=False,
-            transaction_hash=hash,
-            transaction_index=position,
-            **columns,
+        topics = [topic.lstrip(b"\0") or b"\0" for topic in log.topic]
+        add(
+            (
+                log.bloom,
+                at,
+                contract,
+                log.data,
+                log_index.take(),
+                *topics,
+                *_NO_TOPICS[len(topics) :],
+                payer,
+                root or None,
+                hash,
+                position,
+                False,  # synthetic
+            )
         )
 
 
@@ -281,11 +308,5 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
 
 def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
     """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
-    for entity in contracts:
-        batch.insert(
-            ContractTransaction,
-            consensus_timestamp=item.consensus_timestamp,
-            entity_id=entity,
-            contract_ids=contracts,
-            payer_account_id=item.payer_account_id,
-        )
+    at, payer = item.consensus_timestamp, item.payer_account_id
+    batch.rows_of(_TRANSACTION).extend([(at, entity, contracts, payer) for entity in contracts])

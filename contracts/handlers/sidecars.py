@@ -12,11 +12,23 @@ from contracts.handlers.hooks.storage import StorageChanges
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.batch import Batch
 from ledger.stream.record.item import RecordItem
+from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.hapi import ContractAction as ActionMessage
 
 SLOT_LENGTH = 32
+
+_STATE_CHANGE = RowOrder(
+    ContractStateChange,
+    "consensus_timestamp",
+    "contract_id",
+    "payer_account_id",
+    "slot",
+    "value_read",
+    "value_written",
+    "migration",
+)
 
 _CREATE_CALL = 2  # enum CallType
 _RESULT_DATA = {
@@ -74,7 +86,7 @@ def _state_changes(
 ) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
-    insert, upsert = batch.insert, batch.upsert
+    add, upsert = batch.rows_of(_STATE_CHANGE).append, batch.upsert
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
@@ -87,16 +99,7 @@ def _state_changes(
             slot, written = change.slot, None
             if change.HasField("value_written"):
                 written = change.value_written.value
-            insert(
-                ContractStateChange,
-                consensus_timestamp=at,
-                contract_id=contract,
-                migration=migration,
-                payer_account_id=payer,
-                slot=slot,
-                value_read=change.value_read,
-                value_written=written,
-            )
+            add((at, contract, payer, slot, change.value_read, written, migration))
             if written is not None or migration:
                 upsert(
                     ContractState,

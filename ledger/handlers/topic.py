@@ -12,11 +12,27 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.registry import handles, names_entity
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record.item import RecordItem
+from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import FeeExemptKeyList
 
 # The column is null for this version, which nearly all messages have.
 USUAL_RUNNING_HASH_VERSION = 3
+
+_MESSAGE = RowOrder(
+    TopicMessage,
+    "consensus_timestamp",
+    "message",
+    "running_hash",
+    "sequence_number",
+    "running_hash_version",
+    "chunk_num",
+    "chunk_total",
+    "payer_account_id",
+    "valid_start_timestamp",
+    "topic_id",
+    "initial_transaction_id",
+)
 
 
 @names_entity("CONSENSUSCREATETOPIC")
@@ -117,23 +133,27 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
     # BODY
     body, receipt = item.body.consensusSubmitMessage, item.record.receipt
     version: int | None = receipt.topicRunningHashVersion or 1
-    chunk: dict[str, Any] = {}
+    number = total = initial = None
     if body.HasField("chunkInfo"):
         info = body.chunkInfo
-        chunk = {"chunk_num": info.number, "chunk_total": info.total}
+        number, total = info.number, info.total
         if info.HasField("initialTransactionID"):
-            chunk["initial_transaction_id"] = info.initialTransactionID.SerializeToString()
+            initial = info.initialTransactionID.SerializeToString()
     # ROWS
-    batch.insert(
-        TopicMessage,
-        consensus_timestamp=item.consensus_timestamp,
-        topic_id=item.entity_id,
-        message=body.message,
-        payer_account_id=item.payer_account_id,
-        running_hash=receipt.topicRunningHash,
-        running_hash_version=None if version == USUAL_RUNNING_HASH_VERSION else version,
-        sequence_number=receipt.topicSequenceNumber,
-        **chunk,
+    batch.rows_of(_MESSAGE).append(
+        (
+            item.consensus_timestamp,
+            body.message,
+            receipt.topicRunningHash,
+            receipt.topicSequenceNumber,
+            None if version == USUAL_RUNNING_HASH_VERSION else version,
+            number,
+            total,
+            item.payer_account_id,
+            None,  # valid_start_timestamp
+            item.entity_id,
+            initial,
+        )
     )
 
 

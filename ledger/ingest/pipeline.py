@@ -38,6 +38,10 @@ from mirror import config
 
 log = logging.getLogger(__name__)
 
+# The first batch has only so many transactions, and each later one at most twice as many: the writer, which
+# takes longest, has something to do as soon as possible.
+_FIRST_ITEMS = 2_500
+
 
 @dataclass
 class Progress:
@@ -123,7 +127,7 @@ class Pipeline:
 
     def _load(self, files: Iterable[StreamFile | None], *, ahead: bool = True) -> None:
         batch, loaded, start = self._new_batch(), list[StreamFile](), replace(self.progress)
-        items, arrivals = 0, self._arrivals(files, ahead=ahead)
+        items, most, arrivals = 0, min(_FIRST_ITEMS, self._max_items), self._arrivals(files, ahead=ahead)
         try:
             for file, asked, read in arrivals:
                 if self._stopping.is_set():
@@ -139,8 +143,9 @@ class Pipeline:
                 loaded.append(file)
                 items += taken
                 self._report(self.progress)
-                if items >= self._max_items or self._nodes_change:
+                if items >= most or self._nodes_change:
                     self._submit(batch)
+                    most = min(most * 2, self._max_items)
                     if self._nodes_change and self._trust:
                         # Who has to sign the next file stands in the tables once this is written.
                         self._finish_writing()

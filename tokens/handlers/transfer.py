@@ -8,6 +8,7 @@ from typing import Any
 from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item
 from ledger.stream.record.item import RecordItem
+from mirror.db.writing.copy import RowOrder
 from mirror.values import entity_id
 from mirror.values.transaction_types import NUMBERS
 from tokens.handlers.dissociation import Dissociation, dissociate_deleted
@@ -17,6 +18,16 @@ from tokens.models import AssessedCustomFee, Token, TokenAllowance, TokenTransfe
 
 CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
 TOKEN_DISSOCIATE = NUMBERS["TOKENDISSOCIATE"]
+
+_TOKEN_TRANSFER = RowOrder(
+    TokenTransfer,
+    "token_id",
+    "account_id",
+    "consensus_timestamp",
+    "amount",
+    "payer_account_id",
+    "is_approval",
+)
 
 # (token, account, amount) of a transfer.
 Transfer = tuple[int, int, int]
@@ -54,6 +65,7 @@ def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, appr
     # The units of a deleted token are gone; those of an expired one return to the treasury.
     deleted = item.transaction_type == TOKEN_DISSOCIATE and len(transfers) == 1
     batch.mention(token)
+    add = batch.rows_of(_TOKEN_TRANSFER).append
     for transfer in transfers:
         account, amount = entity_id.of_account(transfer.accountID), transfer.amount
         is_approval = bool(approved) and _is_approval(item, transfer, (token, account, amount), approved)
@@ -61,15 +73,7 @@ def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, appr
             batch.afterwards(dissociate_deleted, Dissociation(at, account, token, amount, payer))
             batch.upsert(Token, token_id=token, total_supply=amount)
         else:
-            batch.insert(
-                TokenTransfer,
-                account_id=account,
-                amount=amount,
-                consensus_timestamp=at,
-                is_approval=is_approval,
-                payer_account_id=payer,
-                token_id=token,
-            )
+            add((token, account, at, amount, payer, is_approval))
         batch.mention(account)
         if track_balance:
             move_balance(batch, account, token, amount, at)

@@ -36,6 +36,7 @@ _AT_A_READER = 2
 # Below this size all files are read before another process is of use.
 _LEAST_BYTES = 1_000_000
 _STOP_SECONDS = 5.0
+_NICENESS = 5
 
 # Connections that the loader had when a reader was copied from it.
 _abandoned: list[Any] = []
@@ -246,6 +247,8 @@ def _run(connection: Connection, others: Connection) -> None:
     signals.leave_to_supervisor()
     signals.end_with_parent()
     others.close()
+    # The loader and the database get a core first: nobody can go on before they have.
+    os.nice(_NICENESS)
     _abandon_connections()
     # Files are large and have hardly a cycle, as the loader knows.
     gc.freeze()

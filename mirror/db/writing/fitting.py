@@ -92,7 +92,7 @@ class Encoder:
         for row in rows:
             count += 1
             if values(row) != without:
-                row = fit(row, self._columns)
+                row = self._fit_texts(row)
             end = len(out)
             try:
                 format_row_binary(row, transformer, out)
@@ -100,6 +100,21 @@ class Encoder:
                 del out[end:]
                 format_row_binary(fit(row, self._columns), transformer, out)
         return EncodedRows(count, bytes(out))
+
+    def _fit_texts(self, row: Sequence[Any]) -> Sequence[Any]:
+        """Return the row with texts as their columns can hold them; nearly all are so already."""
+        for position in self._doubtful:
+            value, length = row[position], self._columns[position].length
+            if value is None or (isinstance(value, str) and _fits(value, length)):
+                continue
+            fitting = _fit(value, self._columns[position].type)
+            row = list(row)
+            row[position] = fitting[:length] if isinstance(fitting, str) else fitting
+        return row
+
+
+def _fits(text: str, length: int | None) -> bool:
+    return "\0" not in text and (length is None or len(text) <= length)
 
 
 def fit(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:

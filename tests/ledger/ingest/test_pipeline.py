@@ -140,6 +140,20 @@ def test_the_size_of_batches_makes_no_difference(tmp_path: Path) -> None:
     assert results[0] == results[1] == results[2]
 
 
+def test_the_first_batch_is_small_so_that_writing_begins_soon(tmp_path: Path) -> None:
+    composer = Composer()
+    for _ in range(8):
+        for _ in range(1_000):
+            composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
+        composer.block().write(tmp_path)
+    committed: list[int] = []
+    pipeline = Pipeline(report=lambda _: committed.append(pipeline.committed.transactions))
+
+    pipeline.run(find_record_files([tmp_path]))
+
+    assert sorted(set(committed)) == [0, 3_000, 8_000]
+
+
 @pytest.mark.parametrize("layout", Layout)
 def test_both_bucket_layouts_are_read(tmp_path: Path, layout: Layout) -> None:
     composer = Composer(nodes=signing_nodes(2))
