@@ -1,12 +1,15 @@
 """The tables of a node: made and brought up to date by its migrations."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
+from pkgutil import iter_modules
 
 from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from mirror import config
 from mirror.config.errors import OperatorError
@@ -72,9 +75,24 @@ def are_current() -> bool:
 
 def missing() -> list[str]:
     """Return the migrations that are not applied, by app and name."""
+    if on_disk() <= MigrationRecorder(connection).applied_migrations().keys():
+        return []
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
+
+
+def on_disk() -> set[tuple[str, str]]:
+    """Return app and name of every migration, without importing it: a current database needs none."""
+    names = set()
+    for app in apps.get_app_configs():
+        module, _ = MigrationLoader.migrations_module(app.label)
+        if module and (package := find_spec(module)):
+            for found in iter_modules(package.submodule_search_locations):
+                # Django takes modules with such names for something else.
+                if not found.ispkg and found.name[0] not in "_~":
+                    names.add((app.label, found.name))
+    return names
 
 
 def _check_foreign_tables() -> None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 from django.db import connections
 
 from ledger.ingest.ahead.reading import Asked, Reader, ReadFile
+from ledger.ingest.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
 from mirror.processes import deaths, signals
@@ -80,7 +81,8 @@ class Readers:
         self._alive = 0
         self._lock = threading.Lock()
         self._most_ahead = count * (_AT_A_READER + 1)
-        # All are copied from this process before it has a thread more.
+        # All are copied from this process before it has a thread more, and with what each would import.
+        load_handlers()
         self.processes = [_ReaderProcess(number) for number in range(count)]
         self._alive = count
         for reader in self.processes:

@@ -115,9 +115,9 @@ class RecordItem:
         self.scheduled: bool = record.HasField("scheduleRef")
         self.result_kind: str | None = record.WhichOneof("body")
 
-        if not record.HasField("consensusTimestamp"):
-            raise InvalidItem("its record has no consensus timestamp")
         self.consensus_timestamp = timestamp.of(record.consensusTimestamp)
+        if not self.consensus_timestamp and not record.HasField("consensusTimestamp"):
+            raise InvalidItem("its record has no consensus timestamp")
         self.parent_consensus_timestamp: int | None = None
         self.parent: RecordItem | None = None
         self.hook_call: RecordItem | None = None
