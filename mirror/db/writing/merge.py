@@ -321,7 +321,7 @@ class Merge:
         self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
         self.staged = [Column(c.name, c.type, None, c.length) for c in self.stored]
         self.staged += [Column(name, kind, None) for name, kind in rule.noted.items()]
-        self.staged += [Column("since", "int8", None), Column("until", "int8", None)]
+        self.times = [Column("since", "int8", None), Column("until", "int8", None)]
 
     @cached_property
     def create_staging(self) -> str:

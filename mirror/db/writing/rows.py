@@ -238,6 +238,18 @@ def time_position(model: type[models.Model]) -> int:
     return names_of(model).index(TIME)
 
 
+def _stage(
+    cursor: CursorWrapper, merge: Merge, changed: Collection[str], changes: Collection[Change]
+) -> None:
+    """Copy changes into the staging table: the columns that any of them has, as most have only a few."""
+    if not changes:
+        return
+    columns = [column for column in merge.staged if column.name in changed]
+    names = [column.name for column in columns]
+    columns += merge.times
+    copy_fitting(cursor, merge.staging, columns, partial(_staged, names, changes))
+
+
 def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:
     return ([*map(change.columns.get, names), change.since, change.until] for change in changes)
 
@@ -263,14 +275,13 @@ def _write_changes(cursor: CursorWrapper, model: type[models.Model], pending: Pe
         pending.end_file()
     pending.settle()
     cursor.execute(merge.create_staging)
-    names = [c.name for c in merge.staged if c.name not in ("since", "until")]
-    changes = [*pending.silent.values(), *pending.versions]
-    copy_fitting(cursor, merge.staging, merge.staged, partial(_staged, names, changes))
+    changed = {name for change in pending.silent.values() for name in change.columns}
+    _stage(cursor, merge, changed, pending.silent.values())
+    _stage(cursor, merge, {name for change in pending.versions for name in change.columns}, pending.versions)
     if not merge.rule.history:
         cursor.execute(merge.current_merge)
         return
     if pending.silent:
-        changed = {name for change in pending.silent.values() for name in change.columns}
         cursor.execute(merge.silent_update(changed))
     if pending.versions:
         cursor.execute(merge.version_merge)
