@@ -68,7 +68,8 @@ def _rate(times: Bounds, seconds: int) -> tuple[int, int]:
     version = system_files.system_file(
         system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString, attempts=config.value(_ATTEMPTS)
     )
-    rate = None if version is None else rate_in_force(version[0], seconds)
+    # A rate that ends as the hour begins is not the one of that hour.
+    rate = None if version is None else rate_in_force(version[0], seconds + 1)
     return (
         (rate.centEquiv, rate.hbarEquiv)
         if rate is not None and rate.centEquiv > 0

@@ -1,0 +1,94 @@
+"""Automatic associations of an account, by itself."""
+
+import pytest
+
+from tests.web3sim.rows import contract
+from tests.web3sim.state.states import current, long_zero
+from tests.web3sim.system_contracts.account_service.accounts import (
+    ADDRESS,
+    CODES,
+    NAMED,
+    TOKEN,
+    ask,
+    people,
+    scripted,
+    step,
+)
+from tests.web3sim.system_contracts.calls import SERVICE as TOKEN_SERVICE
+from tests.web3sim.system_contracts.calls import run, words
+from tests.web3sim.system_contracts.scripts import Step, outcomes, script
+from tests.web3sim.system_contracts.token_service.ledger import FOREIGN, PEOPLE
+from web3sim.engine.interface import Halt, Status
+
+SET = "setUnlimitedAutomaticAssociations(bool)"
+TRANSFER, IS_ASSOCIATED = "transferToken(address,address,address,int64)", "isAssociated()"
+
+
+@pytest.fixture
+def ledger(build):
+    people(build, key=PEOPLE, max_automatic_token_associations=0)
+    build.entity(1001, key=PEOPLE)
+    build.holding(TOKEN, account=1001, balance=10)
+    return build
+
+
+def send(amount):
+    values = long_zero(TOKEN), long_zero(1001), ADDRESS, amount
+    return step(TRANSFER, *values, to=TOKEN_SERVICE)
+
+
+def test_an_account_that_takes_any_token_is_associated_by_a_transfer(ledger):
+    found = scripted(ledger, send(1), step(SET, True, to=ADDRESS), send(2), step(SET, False, to=ADDRESS))
+    assert [outcome.output for outcome in found] == [
+        words(CODES["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]),
+        words(22),
+        words(22),
+        # It has one by now.
+        words(CODES["EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT"]),
+    ]
+    assert [outcome.succeeded for outcome in found] == [True, True, True, False]
+
+
+def test_an_account_may_take_none_any_more(ledger):
+    found = scripted(ledger, step(SET, True, to=ADDRESS), step(SET, False, to=ADDRESS), send(1))
+    codes = [words(22), words(22), words(CODES["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"])]
+    assert [outcome.output for outcome in found] == codes
+
+
+def test_a_revert_takes_it_back(ledger):
+    contract(ledger, 5006, script(step(SET, True, to=ADDRESS), reverts=True))
+    contract(ledger, 5007, script(Step(long_zero(5006), b""), send(1)))
+    _, sent = outcomes(run(current(), long_zero(5007), b"", gas=12_000_000))
+    assert sent == (True, words(CODES["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]))
+
+
+def test_who_has_been_associated_automatically_can_not_take_none(ledger):
+    ledger.holding(TOKEN, account=NAMED, automatic_association=True)
+    result = ask(SET, False, to=ADDRESS)
+    code = "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT"
+    assert (result.status, result.output, result.child_failures) == (
+        *(Status.REVERT, words(CODES[code])),
+        (code,),
+    )
+
+
+def test_the_account_has_to_sign(ledger):
+    ledger.entity(2005, key=FOREIGN)
+    result = ask(SET, True, to=long_zero(2005))
+    code = "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"
+    assert (result.status, result.output) == (Status.REVERT, words(CODES[code]))
+
+
+def test_an_unknown_account_is_refused(ledger):
+    data = bytes.fromhex("f5677e99") + words(1)
+    result = ask("redirectForAccount(address,bytes)", long_zero(2999), data)
+    assert (result.status, result.output) == (Status.REVERT, words(CODES["INVALID_ACCOUNT_ID"]))
+
+
+def test_it_has_its_price_and_no_place_in_a_static_frame(ledger):
+    through_service = ask("redirectForAccount(address,bytes)", ADDRESS, bytes.fromhex("f5677e99") + words(1))
+    assert (through_service.output, through_service.execution_gas) == (words(22), 4_298)
+    static = ask(
+        "redirectForAccount(address,bytes)", ADDRESS, bytes.fromhex("f5677e99") + words(1), static=True
+    )
+    assert static.halt is Halt.PRECOMPILE

@@ -1,0 +1,151 @@
+"""Allowances of hbar."""
+
+import pytest
+
+from tests.build import START
+from tests.web3sim.rows import contract
+from tests.web3sim.state.states import at, current, long_zero
+from tests.web3sim.system_contracts.account_service.accounts import (
+    ADDRESS,
+    CODES,
+    NAMED,
+    NOBODY,
+    NUMBERED,
+    SERVICE,
+    UNKNOWN,
+    ask,
+    call_data,
+    people,
+    scripted,
+    step,
+)
+from tests.web3sim.system_contracts.calls import CALLER, data_of, run, words
+from tests.web3sim.system_contracts.scripts import Step, outcomes, script
+from tests.web3sim.system_contracts.token_service.ledger import FOREIGN, OTHER_CONTRACT, PEOPLE
+from web3sim.engine.interface import Halt, Status
+
+ALLOWANCE, APPROVE = "hbarAllowance(address,address)", "hbarApprove(address,address,int256)"
+OWN_ALLOWANCE, OWN_APPROVE = "hbarAllowance(address)", "hbarApprove(address,int256)"
+SPENDER = long_zero(NUMBERED)
+
+
+@pytest.fixture
+def ledger(build):
+    people(build, key=PEOPLE)
+    build.entity(OTHER_CONTRACT, type="CONTRACT", key=FOREIGN)
+    build.allowance("crypto", owner=NAMED, spender=NUMBERED, amount=9, amount_granted=9)
+    return build
+
+
+def test_an_allowance_is_what_is_left_of_it(ledger):
+    for state in (current(), at(START + 100)):
+        assert run(state, SERVICE, data_of(ALLOWANCE, ADDRESS, SPENDER)).output == words(22, 9)
+        assert run(state, SERVICE, data_of(ALLOWANCE, SPENDER, ADDRESS)).output == words(22, 0)
+        assert run(state, SERVICE, data_of(ALLOWANCE, ADDRESS, UNKNOWN)).output == words(22, 0)
+        assert run(state, ADDRESS, data_of(OWN_ALLOWANCE, SPENDER)).output == words(22, 9)
+
+
+def test_the_allowance_of_an_unknown_owner_reverts(ledger):
+    for owner in (UNKNOWN, NOBODY, long_zero(NAMED)):
+        result = ask(ALLOWANCE, owner, SPENDER)
+        assert (result.status, result.output) == (Status.REVERT, b"INVALID_ALLOWANCE_OWNER_ID")
+        assert result.child_failures == ("INVALID_ALLOWANCE_OWNER_ID",)
+
+
+def test_later_steps_of_a_call_see_an_approval(ledger):
+    found = scripted(
+        ledger,
+        step(APPROVE, ADDRESS, SPENDER, 5),
+        step(ALLOWANCE, ADDRESS, SPENDER, kind="STATICCALL"),
+        step(OWN_ALLOWANCE, SPENDER, to=ADDRESS, kind="STATICCALL"),
+        step(OWN_APPROVE, long_zero(CALLER), 2**63 - 1, to=ADDRESS),
+        step(ALLOWANCE, ADDRESS, long_zero(CALLER)),
+        step(APPROVE, ADDRESS, SPENDER, 0),
+        step(ALLOWANCE, ADDRESS, SPENDER),
+    )
+    expected = [(22,), (22, 5), (22, 5), (22,), (22, 2**63 - 1), (22,), (22, 0)]
+    assert found == [(True, words(*answer)) for answer in expected]
+    assert ask(ALLOWANCE, ADDRESS, SPENDER).output == words(22, 9)
+
+
+def test_a_contract_approves_of_its_own_hbar(ledger):
+    found = scripted(
+        ledger,
+        step(APPROVE, long_zero(5005), SPENDER, 5),
+        step(ALLOWANCE, long_zero(5005), SPENDER),
+    )
+    assert found == [(True, words(22)), (True, words(22, 5))]
+
+
+def test_a_revert_takes_an_approval_back(ledger):
+    contract(ledger, 5006, script(step(APPROVE, ADDRESS, SPENDER, 5), reverts=True))
+    contract(
+        ledger, 5007, script(Step(long_zero(5006), b"", gas=3_000_000), step(ALLOWANCE, ADDRESS, SPENDER))
+    )
+    reverted, left = outcomes(run(current(), long_zero(5007), b"", gas=12_000_000))
+    assert (reverted.succeeded, left) == (False, (True, words(22, 9)))
+
+
+REFUSED = [
+    ((ADDRESS, SPENDER, -1), "NEGATIVE_ALLOWANCE_AMOUNT"),
+    # The amount is looked at first, the owner before the spender.
+    ((UNKNOWN, SPENDER, -1), "NEGATIVE_ALLOWANCE_AMOUNT"),
+    ((UNKNOWN, UNKNOWN, 1), "INVALID_ALLOWANCE_OWNER_ID"),
+    ((long_zero(NAMED), SPENDER, 1), "INVALID_ALLOWANCE_OWNER_ID"),
+    ((long_zero(OTHER_CONTRACT), UNKNOWN, 1), "INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE"),
+    ((ADDRESS, UNKNOWN, 1), "INVALID_ALLOWANCE_SPENDER_ID"),
+    ((ADDRESS, NOBODY, 1), "INVALID_ALLOWANCE_SPENDER_ID"),
+    ((ADDRESS, ADDRESS, 1), "SPENDER_ACCOUNT_SAME_AS_OWNER"),
+]
+
+
+@pytest.mark.parametrize(("values", "code"), REFUSED)
+def test_an_approval_that_the_network_refuses_reverts_with_its_code(ledger, values, code):
+    result = ask(APPROVE, *values)
+    assert (result.status, result.output, result.child_failures) == (
+        *(Status.REVERT, words(CODES[code])),
+        (code,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ((SPENDER, -1), "NEGATIVE_ALLOWANCE_AMOUNT"),
+        ((UNKNOWN, 1), "INVALID_ALLOWANCE_SPENDER_ID"),
+        ((ADDRESS, 1), "SPENDER_ACCOUNT_SAME_AS_OWNER"),
+    ],
+)
+def test_the_approval_of_an_account_reverts_with_a_code(ledger, values, code):
+    result = ask(OWN_APPROVE, *values, to=ADDRESS)
+    assert (result.status, result.output) == (Status.REVERT, words(CODES[code]))
+
+
+def test_an_owner_allows_up_to_a_hundred_spenders(ledger):
+    for number in range(99):
+        ledger.allowance("crypto", owner=NAMED, spender=6000 + number, amount=1, amount_granted=1)
+    assert ask(APPROVE, ADDRESS, SPENDER, 5).output == words(22)
+    result = ask(APPROVE, ADDRESS, long_zero(CALLER), 5)
+    assert (result.status, result.output) == (Status.REVERT, words(CODES["MAX_ALLOWANCES_EXCEEDED"]))
+
+
+def test_an_amount_that_no_transaction_can_name_halts(ledger):
+    for amount in (2**63, -(2**63) - 1, 2**255 - 1):
+        assert ask(APPROVE, ADDRESS, SPENDER, amount).halt is Halt.PRECOMPILE
+
+
+def test_an_approval_in_a_static_frame_halts(ledger):
+    assert ask(APPROVE, ADDRESS, SPENDER, 1, static=True).halt is Halt.PRECOMPILE
+    result = ask(OWN_APPROVE, SPENDER, 1, to=ADDRESS, static=True)
+    assert (result.status, result.output) == (Status.REVERT, b"")
+
+
+def test_an_approval_has_its_price_whatever_comes_of_it(ledger):
+    for amount in (1, -1):
+        assert ask(APPROVE, ADDRESS, SPENDER, amount).execution_gas == 705_424
+    assert ask(ALLOWANCE, ADDRESS, SPENDER).execution_gas == 2_607
+
+
+def test_an_account_answers_through_the_service_as_well(ledger):
+    inner = call_data(OWN_ALLOWANCE, SPENDER)
+    assert ask("redirectForAccount(address,bytes)", ADDRESS, inner).output == words(22, 9)
