@@ -76,7 +76,7 @@ def action_json(action: Action) -> Answer:
         "from": formats.long_zero(action.caller),
         "gas": action.gas,
         "gas_used": action.gas_used,
-        "index": action.index,
+        "index": action.number,
         "input": formats.plain(action.input),
         "recipient": entity_id.text(recipient),
         "recipient_type": None if recipient is None else "ACCOUNT" if is_account else "CONTRACT",

@@ -105,7 +105,7 @@ class LogsJson(Page):
 
 
 def full_log_json(log: Log) -> Answer:
-    answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.index, *log.topics))
+    answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.number, *log.topics))
     answer["block_hash"] = f"0x{log.block_hash or ''}"
     answer["block_number"] = log.block_number
     answer["root_contract_id"] = entity_id.text(log.root_contract_id)

@@ -1,6 +1,6 @@
 """The contract actions of one transaction."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from contracts.queries.searches import Search
 from mirror.db.partitions.reading import also
@@ -8,9 +8,8 @@ from mirror.db.query import Query
 from mirror.db.sql import fetch
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One call or creation inside a contract transaction."""
+class Action(NamedTuple):
+    """One call or creation inside a contract transaction; `number` is its index."""
 
     consensus_timestamp: int
     call_depth: int
@@ -20,7 +19,7 @@ class Action:
     caller_type: str | None
     gas: int
     gas_used: int
-    index: int
+    number: int
     input: bytes | None
     recipient_account: int | None
     recipient_address: bytes | None
@@ -50,4 +49,4 @@ def actions(search: Search, query: Query) -> list[Action] | None:
     rows = fetch(statement, (*search.values, *query.where.values))
     if not rows:
         return None
-    return [action for row in rows if (action := Action(*row)).index is not None]
+    return [action for row in rows if (action := Action._make(row)).number is not None]

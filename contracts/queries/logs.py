@@ -5,7 +5,6 @@ meet each one is counted, but not beyond a few hundred.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from contracts.models.log import TOPIC_PREFIX
@@ -19,15 +18,14 @@ from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
 PAIR = ("consensus_timestamp", "index")
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
-    """One log with its block."""
+class Log(NamedTuple):
+    """One log with its block; `number` is its index."""
 
     evm_address: bytes | None
     bloom: bytes
     contract_id: int
     data: bytes
-    index: int
+    number: int
     topics: list[bytes | None]
     block_hash: str | None
     block_number: int | None
@@ -82,7 +80,7 @@ def _read(
         ) b on b.consensus_start <= l.consensus_timestamp and b.consensus_end <= l.last + %s
         order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
-    return [Log(*row) for row in fetch(statement, (*page.values, longest_block))]
+    return [Log._make(row) for row in fetch(statement, (*page.values, longest_block))]
 
 
 # SIDES

@@ -1,7 +1,7 @@
 """The range, the values and the exclusions that several comparisons of one column leave."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
@@ -51,7 +51,7 @@ class Bounds:
 
     def between(self, lower: int | None, upper: int | None) -> "Bounds":
         """Return the same values and exclusions with other ends."""
-        return replace(self, lower=lower, upper=upper)
+        return Bounds(lower, upper, self.equal, self.unequal)
 
     @property
     def ends(self) -> list[Comparison]:
