@@ -1,6 +1,14 @@
+from django.db import connection
+
 from mirror.urls import ROUTES
 from tests.contract.budgets import BUDGETS
 
 
 def test_every_endpoint_has_a_budget_and_nothing_else_has():
     assert list(BUDGETS) == sorted(ROUTES.views)
+
+
+def test_statements_are_counted_whatever_was_asked_before(api):
+    connection.queries_log.extend([{"sql": "", "time": ""}] * connection.queries_limit)
+
+    assert api.get("/api/v1/blocks").statements

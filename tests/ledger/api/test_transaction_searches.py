@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_django
-from django.db import connection, reset_queries
+from django.db import connection
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -141,8 +141,6 @@ def pages(url: str) -> Iterator[list[int]]:
     """The times of each page by following the links."""
     api = Api()
     while url:
-        # The log of statements has an end.
-        reset_queries()
         answer = api.get(url)
         assert answer.status == 200, (url, answer.body)
         page = answer.json()
@@ -232,7 +230,6 @@ def test_a_range_of_some_hundred_accounts_is_read_by_account_once_a_search_takes
     page = next(pages(url))
     among = [("gte", 2000), ("lt", 2300)]
     assert page == [m.at for m in reversed(made) if m.has(among, True) and m.result not in SUCCESS][:8]
-    reset_queries()
     assert any("unnest(" in str(statement) for statement in Api().get(url).statements)
 
 
@@ -247,7 +244,6 @@ def test_a_search_without_a_time_does_not_end_in_a_link_that_repeats_it(made, se
     monkeypatch.setattr(time_budget, "_LEAST_SECONDS", 0.001)
     settings_of({"rest.query.timeBudget": 0.001})
     url = f"{URL}?account.id={FAILING}&result=success&timestamp=ne:{_text(START)}&limit=100"
-    reset_queries()
     answer = Api().get(url)
     # The connection keeps the limit of its last statement.
     settings_of({"rest.query.timeBudget": 0.0})
@@ -256,7 +252,6 @@ def test_a_search_without_a_time_does_not_end_in_a_link_that_repeats_it(made, se
 
 
 def statements(url: str) -> int:
-    reset_queries()
     answer = Api().get(url)
     assert answer.status == 200
     return len(answer.statements)
