@@ -14,9 +14,8 @@ FOR_LONG = {**QUICK, "SVC_MIRROR_COMMON_DATABASESTARTUP_TIMEOUT": f"{PATIENCE_SE
 
 
 @pytest.fixture
-def url(node: Node) -> str:
+def url(node: Node, tables: None) -> str:
     """The address of a database that is made, but whose server does not run."""
-    assert node.run("migrate").returncode == 0
     return f"postgresql://mirror_node@/mirror_node?host={node.server.place.socket}"
 
 

@@ -44,7 +44,9 @@ def test_a_slow_network_spread_over_hours_has_all_its_blocks(tmp_path):
     [("as printed", ()), ("default", ()), ("default", ("--follow", "--until", "2025-01-01T22:00:00Z"))],
     ids=["as printed", "default network", "followed"],
 )
-def test_the_stream_is_loaded_by_the_command_that_is_printed(network, options, tmp_path, data_folder, capsys):
+def test_the_stream_is_loaded_by_the_command_that_is_printed(
+    network, options, tmp_path, data_folder, tables, capsys
+):
     stream = tmp_path / "a stream"
     made(stream)
     *settings, _, _, command, folder = shlex.split(capsys.readouterr().out.splitlines()[-1])

@@ -71,7 +71,7 @@ def test_wrong_use_is_explained(options: tuple[str, ...], problem: str, data_fol
     assert problem in done.stderr
 
 
-def test_a_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder: Path) -> None:
+def test_a_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder: Path, tables: None) -> None:
     kept = ("--filter", "accounts=0.0.1001")
     loaded = manage("ingest", stream, *kept, SVC_MIRROR_DATA=str(data_folder))
     status = manage("status", SVC_MIRROR_DATA=str(data_folder))

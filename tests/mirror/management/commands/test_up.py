@@ -40,7 +40,7 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.processes() == []
 
 
-def test_a_live_demo_network_goes_on_after_it_was_killed_too(node):
+def test_a_live_demo_network_goes_on_after_it_was_killed_too(node, tables):
     def number_since(began: float) -> int:
         """The number of the last block, once that is of a time since then."""
         newest, *_ = node.blocks()
@@ -83,7 +83,7 @@ def test_a_node_stays_small(node):
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(node):
+def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(node, tables):
     node.start()
     again = node.run("up")
     assert (again.returncode, again.stderr) == (
@@ -103,7 +103,9 @@ def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(no
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_the_database_over(node):
+def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_the_database_over(
+    node, tables
+):
     node.start()
     blocks, database = node.blocks(), node.server.pid()
     node.process.kill()
@@ -120,7 +122,7 @@ def test_a_killed_supervisor_takes_the_web_server_along_and_the_next_one_takes_t
     assert node.processes() == []
 
 
-def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(node):
+def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(node, tables):
     node.start()
     blocks = node.blocks()
     for pid in node.processes():
@@ -133,8 +135,7 @@ def test_a_node_of_which_every_process_was_killed_starts_again_with_its_data(nod
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_serve_runs_the_web_server_alone_on_any_database(node):
-    node.run("migrate")
+def test_serve_runs_the_web_server_alone_on_any_database(node, tables):
     with node.server.in_use() as server:
         node.start("serve", DATABASE_URL=f"postgresql://mirror_node@/mirror_node?host={server.place.socket}")
         assert node.blocks() == []

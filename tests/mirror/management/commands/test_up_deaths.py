@@ -12,7 +12,7 @@ from tests.node import LiveNode
 
 
 @pytest.fixture
-def node(data_folder: Path) -> Iterator[LiveNode]:
+def node(data_folder: Path, tables: None) -> Iterator[LiveNode]:
     node = LiveNode(data_folder)
     yield node
     node.kill()
@@ -30,9 +30,9 @@ def test_a_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) 
         ("simulation starter (process {})", node.starter),
         ("simulation worker (process {})", node.simulator),
     ]
+    node.goes_on()
     for told, victim in victims:
         node.wait_for(lambda: node.calls() and node.simulator())
-        node.goes_on()
         pid = victim() or 0
         assert pid
         os.kill(pid, signal.SIGKILL)
@@ -55,7 +55,6 @@ def test_a_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) 
 
 
 def test_while_the_database_is_away_the_log_says_so_once_and_counts(node: LiveNode) -> None:
-    node.run("migrate")
     url = f"postgresql://mirror_node@/mirror_node?host={node.server.place.socket}"
     with node.server.in_use() as server:
         node.start("serve", DATABASE_URL=url)

@@ -49,7 +49,7 @@ def numbers(node: Node) -> list[int]:
     return sorted(block["number"] for block in blocks)
 
 
-def test_up_follows_the_stream_and_stops_in_order(node: Node, stream: Published) -> None:
+def test_up_follows_the_stream_and_stops_in_order(node: Node, tables: None, stream: Published) -> None:
     stream.block()
     node.start(**stream.settings)
     node.wait_for(lambda: numbers(node) == [0])
@@ -63,7 +63,9 @@ def test_up_follows_the_stream_and_stops_in_order(node: Node, stream: Published)
     assert node.processes() == []
 
 
-def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stream: Published) -> None:
+def test_a_loader_that_was_killed_is_started_again_where_it_was(
+    node: Node, tables: None, stream: Published
+) -> None:
     stream.block()
     node.start(**stream.settings)
     node.wait_for(lambda: numbers(node) == [0])
@@ -76,7 +78,7 @@ def test_a_loader_that_was_killed_is_started_again_where_it_was(node: Node, stre
     assert f"Loader (process {loader}) was killed by SIGKILL" in node.said
 
 
-def test_a_node_that_can_not_load_says_why_and_serves(node: Node, stream: Published) -> None:
+def test_a_node_that_can_not_load_says_why_and_serves(node: Node, tables: None, stream: Published) -> None:
     stream.block()
     node.start(
         **stream.settings | {"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK": "", "SVC_MIRROR_NETWORK": "mine"}

@@ -1,24 +1,13 @@
 """`manage.py upgrade` and the commands beside it, on a node of their own."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from mirror.db.backfill import TITLES
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from tests.node import Node
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
-    tmp_path.chmod(0o755)
-    node = Node(tmp_path)
-    yield node
-    node.kill()
-    node.server.stop()
 
 
 def put_ahead(node: Node, name: str) -> None:
@@ -41,7 +30,7 @@ def test_a_web_server_waits_for_the_tables_and_says_which_migrations_they_need(n
     assert node.stop(signal.SIGTERM) == 0
 
 
-def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node) -> None:
+def test_a_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tables: None) -> None:
     node.start()
     put_ahead(node, "transaction_index")
     assert f"(1 of {len(TITLES)} steps are left)" in node.run("status").stdout
