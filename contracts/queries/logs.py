@@ -54,7 +54,9 @@ def logs(
     if any(selection.topics) and not bounds.first.equal:
         leading, at_once = _leading(bounds, query, sides)
     return walk(
-        lambda times: _read(bounds.within(times), query, leading, sides, longest_block),
+        lambda times: _read(
+            bounds.within(times), query, leading, sides, longest_block, selection.contract_id
+        ),
         bounds.first,
         query,
         ends=_ends,
@@ -64,23 +66,34 @@ def logs(
 
 
 def _read(
-    bounds: PairBounds, query: Query, leading: "_Side", sides: Sequence["_Side"], longest_block: int
+    bounds: PairBounds,
+    query: Query,
+    leading: "_Side",
+    sides: Sequence["_Side"],
+    longest_block: int,
+    contract_id: int | None,
 ) -> list[Log]:
-    # Indexes: of the entity and the block the primary keys (id, consensus_end).
+    # Indexes: of the entity, once for a list of one contract, and of the block the primary keys (id,
+    # consensus_end).
     page = _page(bounds, query, leading, sides)
+    address, entity = "e.evm_address", "left join entity e on e.id = l.contract_id"
+    values = page.values
+    if contract_id is not None:
+        address, entity = "(select evm_address from entity where id = %s)", ""
+        values = (contract_id, *values)
     statement = f"""
-        select e.evm_address, l.bloom, l.contract_id, l.data, l.index,
+        select {address}, l.bloom, l.contract_id, l.data, l.index,
             array[l.topic0, l.topic1, l.topic2, l.topic3], b.hash, b.index, l.root_contract_id,
             l.consensus_timestamp, l.transaction_hash, l.transaction_index
         from (select *, max(consensus_timestamp) over () as last from ({page.sql}) page) l
-        left join entity e on e.id = l.contract_id
+        {entity}
         left join lateral (
             select * from record_file where consensus_end >= l.consensus_timestamp
             order by consensus_end limit 1
         ) b on b.consensus_start <= l.consensus_timestamp and b.consensus_end <= l.last + %s
         order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
-    return [Log._make(row) for row in fetch(statement, (*page.values, longest_block))]
+    return [Log._make(row) for row in fetch(statement, (*values, longest_block))]
 
 
 # SIDES

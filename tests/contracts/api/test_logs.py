@@ -9,6 +9,7 @@ import pytest
 
 from tests.api import assert_answer
 from tests.build import SECOND
+from tests.contract.plans import prepared
 from tests.contracts.api.rows import AT, CONTRACT, OTHER, address, contract, digest, log, seconds, word
 
 ALL = "/api/v1/contracts/results/logs"
@@ -423,3 +424,11 @@ def test_time_zero_is_an_end_like_any_other(api, logs, url, times):
 def test_a_hash_may_be_encoded(api, build, logs):
     text = build.transaction_hash(AT + SECOND)
     assert len(keys(api.get(f"{ALL}?transaction%2Ehash={quote('0x' + text)}"))) == 6
+
+
+def test_the_address_of_one_contract_is_looked_up_once_for_all_of_its_logs(api, build, logs):
+    contract(build)
+    for _ in range(2):
+        assert api.get(f"/api/v1/contracts/{CONTRACT}/results/logs").json()["logs"]
+    (plan,) = [each.plan for each in prepared(set()) if "evm_address from entity" in each.text]
+    assert plan["Plans"][0]["Parent Relationship"] == "InitPlan"
