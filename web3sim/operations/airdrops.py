@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mirror.values.hapi import DecodeError, Key
-from web3sim.operations.associate import add_relationship
+from web3sim.operations.associate import add_relationship, new_relationship
 from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
@@ -243,8 +243,7 @@ def claim(ledger: Overlay, signers: Signers, ids: Sequence[PendingId]) -> Outcom
         moves[each.token_id] = _with_claim(ledger, known, each)
         token = usable_token(ledger, each.token_id)
         if ledger.relationship(token, each.receiver) is None:
-            status = token.freeze_status, token.kyc_status
-            add_relationship(ledger, Relationship(each.receiver, token.id, 0, *status))
+            add_relationship(ledger, new_relationship(token, each.receiver))
     outcome = Outcome()
     transfer_without_fees(ledger, signers, Transfers(tokens=tuple(moves.values())), outcome)
     for each in ids:

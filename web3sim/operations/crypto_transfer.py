@@ -10,7 +10,7 @@ from web3sim.operations.prices import (
     TRANSFER_UNITS,
 )
 from web3sim.operations.signers import Signers
-from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, Transfers
+from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, Transfers, is_placeholder
 from web3sim.operations.transfers.checks import (
     Participants,
     account_of,
@@ -84,7 +84,10 @@ def with_approvals(ledger: Overlay, signers: Signers, transfers: Transfers) -> T
 
 def price(ledger: Overlay, transfers: Transfers) -> int:
     """Return the canonical price in tinycents, without that of associations."""
-    has_fees = any(ledger.custom_fees(each.token_id) != CustomFees() for each in transfers.tokens)
+    has_fees = any(
+        not is_placeholder(each.token_id) and ledger.custom_fees(each.token_id) != CustomFees()
+        for each in transfers.tokens
+    )
     units = sum(len(each.adjustments) for each in transfers.tokens)
     nfts = sum(len(each.nfts) for each in transfers.tokens)
     of_tokens = units * TRANSFER_UNITS + nfts * TRANSFER_NFT

@@ -6,6 +6,7 @@ that look first raise Refused.
 
 from dataclasses import replace
 
+from mirror.values import entity_id
 from web3sim.operations.refusals import Refused
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Nft, Relationship, Token
@@ -17,8 +18,16 @@ FROZEN, KYC_REVOKED = 1, 2
 
 
 def usable_token(ledger: Overlay, token_id: int) -> Token:
-    """Return a token that is not paused. Errors: Refused."""
-    return not_paused(ledger.token(token_id))
+    """Return a token that the call has not deleted and that is not paused. Errors: Refused."""
+    token = ledger.token(token_id)
+    if token is None and is_deleted(ledger, token_id):
+        raise Refused("TOKEN_WAS_DELETED")
+    return not_paused(token)
+
+
+def is_deleted(ledger: Overlay, token_id: int) -> bool:
+    """Return whether the call has deleted a token."""
+    return ledger.token_deleted_at(entity_id.long_zero(token_id)) is not None
 
 
 def not_paused(token: Token | None) -> Token:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from web3sim.operations.custom_fees.fractional import charge_fractional
 from web3sim.operations.custom_fees.level import AssessedFee, Level, TokenFees
 from web3sim.operations.custom_fees.royalty import charge_royalties
+from web3sim.operations.holdings import usable_token
 from web3sim.operations.refusals import Refused
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
 from web3sim.operations.transfers.receivers import UNLIMITED
@@ -54,10 +55,8 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
 
 def _charge(ledger: Overlay, level: Level, transfers: TokenTransfers, created: Collection[int]) -> None:
     """Charge the fees of one token: for what each account gives, then for each serial."""
-    token = ledger.token(transfers.token_id)
-    if token is None:
-        raise Refused("INVALID_TOKEN_ID")
-    fees = ledger.custom_fees(token.id)
+    fees = ledger.custom_fees(transfers.token_id)
+    token = ledger.token(transfers.token_id) or usable_token(ledger, transfers.token_id)
     if fees == CustomFees():
         return
     of_token = TokenFees(token, fees)

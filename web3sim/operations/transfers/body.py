@@ -1,6 +1,6 @@
 """What a transfer is asked to move, as the body of a CryptoTransfer, and what it has moved.
 
-Accounts are ids. An address where nobody lives yet stands as a negative number of its own.
+Accounts and tokens are ids. An address where none is stands as a placeholder, a negative number of its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from web3sim.engine.interface import Address
 from web3sim.state.overlay import Overlay
+
+# Of the last shard, where no network is: no entity has such an id.
+_LAST_PLACEHOLDER = -1_000_000
+
+
+def placeholder(index: int) -> int:
+    """Return the number of the first, second and further address where nothing is."""
+    return -1 - index
+
+
+def is_placeholder(number: int) -> bool:
+    return _LAST_PLACEHOLDER <= number < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class TokenTransfers:
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """`missing` are the addresses behind the negative numbers."""
+    """`missing` are the addresses behind the placeholders of accounts."""
 
     hbar: tuple[Adjustment, ...] = ()
     tokens: tuple[TokenTransfers, ...] = ()
@@ -87,7 +99,7 @@ class Parties:
         if address not in self._numbers:
             account = self._ledger.account_id_at(address)
             if account is None:
-                account = -1 - len(self.missing)
+                account = placeholder(len(self.missing))
                 self.missing[account] = address
             self._numbers[address] = account
         return self._numbers[address]

@@ -3,9 +3,16 @@
 from collections.abc import Sequence
 
 from mirror.values import entity_id
+from web3sim.operations.holdings import is_deleted
 from web3sim.operations.refusals import Refused
 from web3sim.operations.signers import Signers
-from web3sim.operations.transfers.body import Adjustment, NftTransfer, TokenTransfers, Transfers
+from web3sim.operations.transfers.body import (
+    Adjustment,
+    NftTransfer,
+    TokenTransfers,
+    Transfers,
+    is_placeholder,
+)
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Token
 
@@ -121,8 +128,10 @@ class Participants:
         asked.
         """
         for each in self._transfers.tokens:
+            if is_placeholder(each.token_id):
+                raise Refused("INVALID_TOKEN_ID")
             token = self._ledger.token(each.token_id)
-            if token is None:
+            if token is None and not is_deleted(self._ledger, each.token_id):
                 raise Refused("INVALID_TOKEN_ID")
             for adjustment in each.adjustments:
                 self._check_adjustment(adjustment, hbar=False)
@@ -147,7 +156,7 @@ class Participants:
         elif gets:
             self._require_receiver(account)
 
-    def _check_nft(self, token: Token, nft: NftTransfer) -> None:
+    def _check_nft(self, token: Token | None, nft: NftTransfer) -> None:
         sender = account_of(self._ledger, nft.sender)
         if sender is None or _is_reward_account(sender):
             raise Refused("INVALID_ACCOUNT_ID")
@@ -160,7 +169,7 @@ class Participants:
             raise Refused("INVALID_ACCOUNT_ID")
         if receiver.receiver_signature_required:
             self._require_receiver(receiver)
-        elif self._may_owe_fallback(token, nft):
+        elif token is not None and self._may_owe_fallback(token, nft):
             self._require(receiver)
 
     def _may_owe_fallback(self, token: Token, nft: NftTransfer) -> bool:
@@ -185,7 +194,7 @@ class Participants:
 
 def account_of(ledger: Overlay, number: int) -> Entity | None:
     """Return the account or contract of an id; None if it is not there."""
-    entity = None if number < 0 else ledger.entity(number)
+    entity = None if is_placeholder(number) else ledger.entity(number)
     return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
 
 

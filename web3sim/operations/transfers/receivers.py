@@ -1,16 +1,18 @@
 """Receivers that come into being by a transfer, and their automatic associations (HIP-583, HIP-904)."""
 
-from mirror.values import entity_id
 from web3sim.engine.interface import AccountKind
-from web3sim.operations.associate import add_relationship
+from web3sim.operations.associate import add_relationship, new_relationship
 from web3sim.operations.holdings import is_frozen, usable_token
 from web3sim.operations.refusals import Refused
+from web3sim.operations.tokens import has_key
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, Transfers
 from web3sim.operations.transfers.checks import account_of, check_unit_allowance
 from web3sim.state.overlay import Overlay
-from web3sim.state.tables.interface import Entity, Relationship, Token
+from web3sim.state.tables.interface import Entity, Token
 
 UNLIMITED = -1
+# An address that names a number can be nobody's own.
+_LONG_ZERO_PREFIX = bytes(12)
 #: The key of an account that has none yet: an empty list.
 HOLLOW_KEY = b"\x32\x00"
 
@@ -24,7 +26,7 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
         address = transfers.missing.get(number)
         if address is None or number in created:
             continue
-        if entity_id.num_of_long_zero(address) is not None:
+        if address.startswith(_LONG_ZERO_PREFIX):
             raise Refused("INVALID_ALIAS_KEY")
         account = ledger.add_entity(
             AccountKind.ACCOUNT, address, key=HOLLOW_KEY, max_automatic_associations=UNLIMITED
@@ -88,14 +90,11 @@ class Recipients:
         if relationship is None and account.max_automatic_associations:
             if slots_used_up(self._ledger, account):
                 raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-            if token.kyc_key:
+            if has_key(token.kyc_key):
                 raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-            if token.freeze_key and token.freeze_default:
+            if has_key(token.freeze_key) and token.freeze_default:
                 raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
-            add_relationship(
-                self._ledger,
-                Relationship(account_id, token.id, 0, token.freeze_status, token.kyc_status, automatic=True),
-            )
+            add_relationship(self._ledger, new_relationship(token, account_id, automatic=True))
             self._outcome.associations += 1
         elif relationship is None:
             raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mirror.db.sql import MAX_INT64
-from mirror.values import entity_id
 from web3sim.engine.interface import Address
 from web3sim.operations.crypto_transfer import crypto_transfer, price, with_approvals
 from web3sim.operations.prices import ASSOCIATE
@@ -16,6 +15,8 @@ from web3sim.operations.transfers.body import (
     Parties,
     TokenTransfers,
     Transfers,
+    is_placeholder,
+    placeholder,
 )
 from web3sim.operations.transfers.checks import credits_system_account
 from web3sim.system_contracts.abi import InvalidArguments, word_of
@@ -34,18 +35,18 @@ class Arguments:
     def __init__(self, invocation: Invocation) -> None:
         self._ledger = invocation.ledger
         self.parties = Parties(invocation.ledger)
+        self._missing_tokens: dict[Address, int] = {}
 
     def load(self, addresses: Iterable[Address]) -> None:
         """Read several accounts and tokens together, before they are asked for one by one."""
         self._ledger.state.load(set(addresses))
 
     def token_id(self, address: Address) -> int:
-        """Return the id of a token, or one that no token has."""
-        token = self._ledger.token_at(address)
+        """Return the id of a token, also one that the call has deleted, or a placeholder."""
+        token = self._ledger.token_at(address) or self._ledger.token_deleted_at(address)
         if token is not None:
             return token.id
-        num = entity_id.num_of_long_zero(address)
-        return -1 if num is None else -1 - num
+        return self._missing_tokens.setdefault(address, placeholder(len(self._missing_tokens)))
 
     def adjustment(self, address: Address, amount: int, approved: bool = False) -> Adjustment:
         return Adjustment(self.parties.number(address), amount, approved)
@@ -100,7 +101,7 @@ def units_between(
 
 def _by_account(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
     """In the order in which the network looks at two accounts: by number, new ones last."""
-    return tuple(sorted(adjustments, key=lambda each: (each.account < 0, each.account)))
+    return tuple(sorted(adjustments, key=lambda each: (is_placeholder(each.account), each.account)))
 
 
 # TRANSFER

@@ -330,6 +330,38 @@ def test_what_can_not_be_meant_halts_or_reverts(ledger):
         assert calls.ask(signature, *arguments).halt is Halt.PRECOMPILE
 
 
+@pytest.mark.parametrize("address", [b"\0" * 12 + b"\xff" * 8, b"\xff" * 20, bytes(20)], ids=bytes.hex)
+def test_addresses_where_nothing_can_be_are_refused(ledger, address):
+    calls = Simulation()
+    somebody = long_zero(ALICE), long_zero(BOB)
+    assert calls.code(TRANSFER_TOKEN, address, *somebody, 1) == "INVALID_TOKEN_ID"
+    assert calls.code(TRANSFER_TOKEN, long_zero(TOKEN), address, long_zero(BOB), 1) == "INVALID_ACCOUNT_ID"
+    if address[0] == 0:
+        code = calls.code(TRANSFER_TOKEN, long_zero(TOKEN), long_zero(ALICE), address, 1)
+        assert code == "INVALID_ALIAS_KEY"
+    reject = "rejectTokens(address,address[],NftID[])"
+    assert calls.code(reject, long_zero(ALICE), [address], [(address, 1)]) == "INVALID_TOKEN_ID"
+    assert calls.code(reject, long_zero(ALICE), [], [(address, 1)]) == "INVALID_NFT_ID"
+
+
+def test_a_token_that_the_call_has_deleted_is_told_from_one_that_never_was(ledger):
+    ledger.entity(3009, type="TOKEN", key=KEY)
+    ledger.token(3009, type="NON_FUNGIBLE_UNIQUE")
+    ledger.holding(3009, account=ALICE, balance=1)
+    ledger.nft(3009, 1, account=ALICE)
+    calls = Simulation()
+    assert calls.code("deleteToken(address)", long_zero(3009)) == "SUCCESS"
+    assert calls.code(TRANSFER_NFT, *zero(3009, ALICE, BOB), 1) == "TOKEN_WAS_DELETED"
+    assert calls.code(TRANSFER_TOKEN, *zero(3009, ALICE, BOB), 1) == "TOKEN_WAS_DELETED"
+
+
+def test_a_key_that_was_taken_off_asks_for_no_kyc_and_freezes_nobody(ledger):
+    ledger.entity(3009, type="TOKEN")
+    ledger.token(3009, kyc_key=b"\x32\x00", freeze_key=b"\x32\x00", freeze_default=True)
+    ledger.holding(3009, account=ALICE, balance=1)
+    assert Simulation().code(TRANSFER_TOKEN, *zero(3009, ALICE, DAVE), 1) == "SUCCESS"
+
+
 # ALLOWANCES
 
 
