@@ -8,7 +8,7 @@ from web3sim.operations.transfers.body import TokenTransfers
 from web3sim.state.tables.interface import Token
 from web3sim.system_contracts.abi import InvalidArguments, word_of
 from web3sim.system_contracts.functions import Function, Invocation, WrongType
-from web3sim.system_contracts.token_service.transfer_log import log_serial, log_units
+from web3sim.system_contracts.token_service.events import log_serial, log_units
 from web3sim.system_contracts.token_service.transfers import (
     Arguments,
     priced_by_handler,
@@ -48,7 +48,8 @@ def _transfer_from(invocation: Invocation) -> bytes:
     arguments.load((sender, receiver))
     nft = arguments.nft(sender, receiver, number, approved=not owns)
     outcome = transfer(invocation, arguments.transfers([TokenTransfers(token.id, nfts=(nft,))]))
-    log_serial(invocation, token.id, outcome.nfts[token.id][0])
+    moved = outcome.nfts[token.id][0]
+    log_serial(invocation, token.id, moved.sender, moved.receiver, moved.serial_number)
     return b""
 
 

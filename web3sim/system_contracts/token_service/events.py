@@ -1,6 +1,6 @@
 """The events of ERC-20 and ERC-721, logged by the address of a token: Transfer, Approval, ApprovalForAll.
 
-A number is an amount in the token's smallest unit; of a unique token it is a serial number, which is indexed.
+Amounts are in the token's smallest unit. A serial number is indexed, an amount is not.
 """
 
 from mirror.values.hashes import keccak256
@@ -8,40 +8,52 @@ from web3sim.state.tables.interface import Token
 from web3sim.system_contracts.abi import word_of
 from web3sim.system_contracts.functions import Invocation
 
-TRANSFER = keccak256(b"Transfer(address,address,uint256)")
-APPROVAL = keccak256(b"Approval(address,address,uint256)")
-APPROVAL_FOR_ALL = keccak256(b"ApprovalForAll(address,address,bool)")
+_TRANSFER = keccak256(b"Transfer(address,address,uint256)")
+_APPROVAL = keccak256(b"Approval(address,address,uint256)")
+_APPROVAL_FOR_ALL = keccak256(b"ApprovalForAll(address,address,bool)")
 _NOBODY = bytes(20)
 
 
-def log_transfer(
-    invocation: Invocation, token: Token, sender: int | None, receiver: int | None, number: int
+def log_units(
+    invocation: Invocation, token_id: int, sender: int | None, receiver: int | None, amount: int
 ) -> None:
-    """None in place of the sender is a mint, of the receiver a burn or wipe."""
-    _log(invocation, token, TRANSFER, sender, receiver, number)
+    """Log a transfer; from nobody it is a mint, to nobody a burn or wipe."""
+    _log(invocation, token_id, _TRANSFER, sender, receiver, amount)
+
+
+def log_serial(
+    invocation: Invocation, token_id: int, sender: int | None, receiver: int | None, serial_number: int
+) -> None:
+    """Log a transfer; from nobody it is a mint, to nobody a burn or wipe."""
+    _log(invocation, token_id, _TRANSFER, sender, receiver, serial_number, indexed=True)
 
 
 def log_approval(invocation: Invocation, token: Token, owner: int, spender: int | None, number: int) -> None:
-    """None in place of the spender: nobody is approved."""
-    _log(invocation, token, APPROVAL, owner, spender, number)
+    """Log that a spender, or nobody any more, may take an amount, or of a unique token a serial."""
+    _log(invocation, token.id, _APPROVAL, owner, spender, number, indexed=token.unique)
 
 
 def log_approval_for_all(
     invocation: Invocation, token: Token, owner: int, operator: bytes, *, approved: bool
 ) -> None:
-    ledger = invocation.ledger
-    owner_address = ledger.address_of(owner)
-    invocation.log(
-        ledger.address_of(token.id), APPROVAL_FOR_ALL, owner_address, operator, data=word_of(approved)
-    )
+    address_of = invocation.ledger.address_of
+    data = word_of(approved)
+    invocation.log(address_of(token.id), _APPROVAL_FOR_ALL, address_of(owner), operator, data=data)
 
 
 def _log(
-    invocation: Invocation, token: Token, event: bytes, first: int | None, second: int | None, number: int
+    invocation: Invocation,
+    token_id: int,
+    event: bytes,
+    first: int | None,
+    second: int | None,
+    number: int,
+    *,
+    indexed: bool = False,
 ) -> None:
-    ledger = invocation.ledger
-    addresses = [_NOBODY if each is None else ledger.address_of(each) for each in (first, second)]
-    if token.unique:
-        invocation.log(ledger.address_of(token.id), event, *addresses, word_of(number))
+    address_of = invocation.ledger.address_of
+    addresses = [_NOBODY if account is None else address_of(account) for account in (first, second)]
+    if indexed:
+        invocation.log(address_of(token_id), event, *addresses, word_of(number))
     else:
-        invocation.log(ledger.address_of(token.id), event, *addresses, data=word_of(number))
+        invocation.log(address_of(token_id), event, *addresses, data=word_of(number))

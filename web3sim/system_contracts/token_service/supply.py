@@ -10,7 +10,7 @@ from web3sim.operations.prices import MINT_SERIAL, TOKEN_OPERATION
 from web3sim.operations.supply import NewSupply, burn, mint, wipe
 from web3sim.system_contracts.abi import encoded, int64_of, word_of
 from web3sim.system_contracts.functions import Function, Invocation, costs
-from web3sim.system_contracts.token_service.events import log_transfer
+from web3sim.system_contracts.token_service.events import log_serial, log_units
 
 _OK = 22
 _SUCCESS = word_of(_OK)
@@ -20,15 +20,14 @@ def _mint_token(invocation: Invocation) -> bytes:
     token, amount, metadata = invocation.decoded()
     now = invocation.ledger.state.block.consensus_start
     new = mint(invocation.ledger, invocation.signers, token, int64_of(amount), metadata, now=now)
-    for number in _moved(new):
-        log_transfer(invocation, new.token, None, new.account, number)
+    _log(invocation, new, None, new.account)
     return encoded(invocation.function.results, (_OK, new.total, new.serials))
 
 
 def _burn_token(invocation: Invocation) -> bytes:
     token, amount, serials = invocation.decoded()
     new = burn(invocation.ledger, invocation.signers, token, int64_of(amount), serials)
-    _log_end(invocation, new)
+    _log(invocation, new, new.account, None)
     return _SUCCESS + word_of(new.total)
 
 
@@ -43,18 +42,16 @@ def _wipe_token_account_nft(invocation: Invocation) -> bytes:
 
 
 def _wipe(invocation: Invocation, token: bytes, account: bytes, amount: int, serials: Sequence[int]) -> bytes:
-    _log_end(invocation, wipe(invocation.ledger, invocation.signers, token, account, amount, serials))
+    new = wipe(invocation.ledger, invocation.signers, token, account, amount, serials)
+    _log(invocation, new, new.account, None)
     return _SUCCESS
 
 
-def _log_end(invocation: Invocation, new: NewSupply) -> None:
-    for number in _moved(new):
-        log_transfer(invocation, new.token, new.account, None, number)
-
-
-def _moved(new: NewSupply) -> Sequence[int]:
-    """The numbers of the events: serials, or an amount if it is more than nothing."""
-    return new.serials or ([new.amount] if new.amount else [])
+def _log(invocation: Invocation, new: NewSupply, sender: int | None, receiver: int | None) -> None:
+    for serial_number in new.serials:
+        log_serial(invocation, new.token.id, sender, receiver, serial_number)
+    if new.amount:
+        log_units(invocation, new.token.id, sender, receiver, new.amount)
 
 
 def _update_metadata(invocation: Invocation) -> bytes:

@@ -1,11 +1,8 @@
-"""The Transfer logs of ERC-20 and ERC-721, at the address of the token."""
+"""The Transfer events of what a transfer has moved."""
 
-from mirror.values.hashes import keccak256
-from web3sim.operations.transfers.body import NftTransfer, Outcome
-from web3sim.system_contracts.abi import word_of
+from web3sim.operations.transfers.body import Outcome
 from web3sim.system_contracts.functions import Invocation
-
-_TRANSFER = keccak256(b"Transfer(address,address,uint256)")
+from web3sim.system_contracts.token_service.events import log_serial, log_units
 
 
 def log_outcome(invocation: Invocation, outcome: Outcome) -> None:
@@ -13,22 +10,7 @@ def log_outcome(invocation: Invocation, outcome: Outcome) -> None:
     for token_id in sorted({*outcome.units, *outcome.nfts}):
         _log_changes(invocation, token_id, outcome.units.get(token_id, {}))
         for nft in outcome.nfts.get(token_id, ()):
-            log_serial(invocation, token_id, nft)
-
-
-def log_units(invocation: Invocation, token_id: int, sender: int, receiver: int, amount: int) -> None:
-    address_of = invocation.ledger.address_of
-    invocation.log(
-        address_of(token_id), _TRANSFER, address_of(sender), address_of(receiver), data=word_of(amount)
-    )
-
-
-def log_serial(invocation: Invocation, token_id: int, nft: NftTransfer) -> None:
-    address_of = invocation.ledger.address_of
-    serial_number = word_of(nft.serial_number)
-    invocation.log(
-        address_of(token_id), _TRANSFER, address_of(nft.sender), address_of(nft.receiver), serial_number
-    )
+            log_serial(invocation, token_id, nft.sender, nft.receiver, nft.serial_number)
 
 
 def _log_changes(invocation: Invocation, token_id: int, amounts: dict[int, int]) -> None:
