@@ -41,7 +41,7 @@ _HALTED = SystemAnswer(halt=Halt.PRECOMPILE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Service:
+class Service:
     """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`.
 
     Of the functions that are not simulated only the signature is known.
@@ -60,7 +60,7 @@ def _address(number: int) -> Address:
 
 
 SERVICES = {
-    TOKEN_SERVICE: _Service(
+    TOKEN_SERVICE: Service(
         token_service.FUNCTIONS,
         REDIRECT_FOR_TOKEN,
         AccountKind.TOKEN,
@@ -68,15 +68,15 @@ SERVICES = {
         unsupported.TOKEN_SERVICE,
         unsupported.TOKEN_PROXY,
     ),
-    _address(0x168): _Service(exchange_rate.FUNCTIONS),
-    _address(0x169): _Service(pseudorandom.FUNCTIONS),
-    ACCOUNT_SERVICE: _Service(
+    _address(0x168): Service(exchange_rate.FUNCTIONS),
+    _address(0x169): Service(pseudorandom.FUNCTIONS),
+    ACCOUNT_SERVICE: Service(
         account_service.FUNCTIONS,
         REDIRECT_FOR_ACCOUNT,
         AccountKind.ACCOUNT,
         account_service.PROXY_FUNCTIONS,
     ),
-    SCHEDULE_SERVICE: _Service(
+    SCHEDULE_SERVICE: Service(
         schedule_service.FUNCTIONS,
         REDIRECT_FOR_SCHEDULE,
         AccountKind.SCHEDULE,
@@ -85,7 +85,7 @@ SERVICES = {
         unsupported_by_proxy=unsupported.SCHEDULE_PROXY,
     ),
     # The token service with wider numbers, which networks have switched off.
-    _address(0x16C): _Service(),
+    _address(0x16C): Service(),
 }
 
 
@@ -126,7 +126,7 @@ class NetworkContracts:
             return _HALTED
 
 
-def _redirected(call: SystemCall, service: _Service, journal: Journal) -> tuple[Address, bytes] | None:
+def _redirected(call: SystemCall, service: Service, journal: Journal) -> tuple[Address, bytes] | None:
     """Return whom a call through a proxy is for, and its own call data. Errors: InvalidArguments."""
     if service.redirect is None or call.data[:SELECTOR_LENGTH] != service.redirect:
         return None
@@ -139,7 +139,7 @@ def _redirected(call: SystemCall, service: _Service, journal: Journal) -> tuple[
     return address_at(arguments, 0), bytes_at(arguments, 1)
 
 
-def _unknown(call: SystemCall, service: _Service, selector: bytes, *, through_proxy: bool) -> SystemAnswer:
+def _unknown(call: SystemCall, service: Service, selector: bytes, *, through_proxy: bool) -> SystemAnswer:
     """Errors: NotSupported."""
     signatures = service.unsupported_by_proxy if through_proxy else service.unsupported
     signature = signatures.get(selector)
