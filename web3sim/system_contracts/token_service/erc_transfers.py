@@ -19,16 +19,18 @@ from web3sim.system_contracts.token_service.transfers import (
 _TRUE = word_of(True)
 
 
-def _token(invocation: Invocation) -> Token:
+def _token(invocation: Invocation, serial_number: int | None = None) -> Token:
     """Return the token that was called; to ask a token that isn't there costs as much. Errors: Refused."""
     invocation.more_gas = invocation.prices.gas_of(2 * TRANSFER_UNITS)
+    assert invocation.target is not None
+    invocation.ledger.load_token(invocation.target, serial_number)
     return invocation.token()
 
 
 def _transfer(invocation: Invocation) -> bytes:
     """From the caller itself."""
-    token = _token(invocation)
     receiver, amount = invocation.decoded()
+    token = _token(invocation)
     if token.unique:
         raise WrongType
     return _transfer_units(invocation, token, invocation.call.sender, receiver, amount, approved=False)
@@ -36,16 +38,16 @@ def _transfer(invocation: Invocation) -> bytes:
 
 def _transfer_from(invocation: Invocation) -> bytes:
     """ERC-20: out of an allowance, also where the owner calls. ERC-721: by whoever owns or may spend it."""
-    token = _token(invocation)
     sender, receiver, number = invocation.decoded()
+    if number > MAX_INT64:
+        raise InvalidArguments(f"{number} is no amount and no serial number")
+    token = _token(invocation, number)
     if not token.unique:
         return _transfer_units(invocation, token, sender, receiver, number, approved=True)
-    if number > MAX_INT64:
-        raise InvalidArguments(f"{number} is no serial number")
-    row = invocation.ledger.nft(token.id, number)
-    owns = row is not None and owner_of(token, row) == invocation.signers.sender_id
     arguments = Arguments(invocation)
     arguments.load((sender, receiver))
+    row = invocation.ledger.nft(token.id, number)
+    owns = row is not None and owner_of(token, row) == invocation.signers.sender_id
     nft = arguments.nft(sender, receiver, number, approved=not owns)
     outcome = transfer(invocation, arguments.transfers([TokenTransfers(token.id, nfts=(nft,))]))
     moved = outcome.nfts[token.id][0]

@@ -3,6 +3,7 @@
 Amounts are in the token's smallest unit. A serial number is indexed, an amount is not.
 """
 
+from mirror.values import entity_id
 from mirror.values.hashes import keccak256
 from web3sim.state.tables.interface import Token
 from web3sim.system_contracts.abi import word_of
@@ -38,7 +39,7 @@ def log_approval_for_all(
 ) -> None:
     address_of = invocation.ledger.address_of
     data = word_of(approved)
-    invocation.log(address_of(token.id), _APPROVAL_FOR_ALL, address_of(owner), operator, data=data)
+    invocation.log(entity_id.long_zero(token.id), _APPROVAL_FOR_ALL, address_of(owner), operator, data=data)
 
 
 def _log(
@@ -54,6 +55,6 @@ def _log(
     address_of = invocation.ledger.address_of
     addresses = [_NOBODY if account is None else address_of(account) for account in (first, second)]
     if indexed:
-        invocation.log(address_of(token_id), event, *addresses, word_of(number))
+        invocation.log(entity_id.long_zero(token_id), event, *addresses, word_of(number))
     else:
-        invocation.log(address_of(token_id), event, *addresses, data=word_of(number))
+        invocation.log(entity_id.long_zero(token_id), event, *addresses, data=word_of(number))

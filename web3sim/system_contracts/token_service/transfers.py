@@ -33,16 +33,20 @@ class Arguments:
     """Turns addresses of a call into the numbers of a transfer."""
 
     def __init__(self, invocation: Invocation) -> None:
-        self._ledger = invocation.ledger
+        self._ledger, self._sender = invocation.ledger, invocation.call.sender
         self.parties = Parties(invocation.ledger)
         self._missing_tokens: dict[Address, int] = {}
 
     def load(self, addresses: Iterable[Address]) -> None:
-        """Read several accounts and tokens together, before they are asked for one by one."""
-        self._ledger.state.load(set(addresses))
+        """Read several accounts and the caller together, before they are asked for one by one."""
+        self._ledger.state.load({self._sender, *addresses})
 
-    def token_id(self, address: Address) -> int:
-        """Return the id of a token, also one that the call has deleted, or a placeholder."""
+    def token_id(self, address: Address, serial_number: int | None = None) -> int:
+        """Return the id of a token, also one that the call has deleted, or a placeholder.
+
+        A serial number says which one is going to be asked for.
+        """
+        self._ledger.load_token(address, serial_number)
         token = self._ledger.token_at(address) or self._ledger.token_deleted_at(address)
         if token is not None:
             return token.id
@@ -59,8 +63,8 @@ class Arguments:
         lists = list(lists)
         self.load(
             address
-            for token, adjustments, nfts in lists
-            for address in (token, *(each[0] for each in adjustments), *(nft[1] for nft in nfts))
+            for _, adjustments, nfts in lists
+            for address in (*(each[0] for each in adjustments), *(nft[1] for nft in nfts))
         )
         by_token: dict[int, TokenTransfers] = {}
         for token, adjustments, nfts in lists:
@@ -193,7 +197,8 @@ def _transfer_serials(
     arguments = Arguments(invocation)
     arguments.load((*senders, *receivers))
     nfts = tuple(map(arguments.nft, senders, receivers, serial_numbers))
-    tokens = TokenTransfers(arguments.token_id(token), nfts=nfts)
+    only = serial_numbers[0] if len(serial_numbers) == 1 else None
+    tokens = TokenTransfers(arguments.token_id(token, only), nfts=nfts)
     return _transfer_all(invocation, arguments.transfers([tokens]))
 
 
@@ -204,7 +209,7 @@ def _transfer_from_nft(invocation: Invocation) -> bytes:
     arguments = Arguments(invocation)
     arguments.load((sender, receiver))
     nft = arguments.nft(sender, receiver, serial_number, approved=True)
-    tokens = TokenTransfers(arguments.token_id(token), nfts=(nft,))
+    tokens = TokenTransfers(arguments.token_id(token, serial_number), nfts=(nft,))
     return _transfer_all(invocation, arguments.transfers([tokens]), by_approval=True)
 
 

@@ -1,6 +1,8 @@
 """Transfers of units, serials and hbar by the functions that name a token."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from mirror.values.hapi import ContractID, Key
 from mirror.values.result_codes import NAMES
@@ -522,6 +524,32 @@ def fixed_fee(amount):
         "collector_account_id": TREASURY,
         "denominating_token_id": None,
     }
+
+
+# STATEMENTS
+
+
+@pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
+@pytest.mark.parametrize(
+    ("signature", "arguments", "token"),
+    [
+        (TRANSFER_TOKEN, (*zero(TOKEN, ALICE, BOB), 1), None),
+        (TRANSFER_NFT, (*zero(UNIQUE, ALICE, BOB), 1), None),
+        (ERC_TRANSFER, (long_zero(BOB), 1), TOKEN),
+        (ERC_TRANSFER_FROM, (*zero(ALICE, BOB), 1), UNIQUE),
+    ],
+)
+def test_a_transfer_reads_accounts_the_token_and_two_relationships(
+    ledger, state_of, signature, arguments, token
+):
+    ledger.transaction(START + 50, tokens=[(TOKEN, ALICE, 50)])
+    # What is called at its own address is looked at for its code.
+    for most in (4 if token is None else 5, 0):
+        calls = Simulation(sender=ALICE, state=state_of())
+        calls.overlay.address_of(ALICE)
+        with CaptureQueriesContext(connection) as statements:
+            assert calls.ask(signature, *arguments, token=token).child_failure is None
+        assert len(statements) <= most
 
 
 # CALLS BY CONTRACTS
