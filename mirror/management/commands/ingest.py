@@ -28,6 +28,8 @@ from network import bundled
 
 
 class Command(BaseCommand):
+    # They import the whole API and its EVM, which takes longer than a thousand transactions.
+    requires_system_checks: list[str] = []
     help = (
         "Load record files and blocks: folders (with all below them, in any bucket layout) or single .rcd, "
         ".rcd.gz, .blk, .blk.gz and .blk.zstd files. Files loaded before are skipped, so running it again "

@@ -5,6 +5,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from mirror.management.commands import ingest
 from mirror.node import tables
 
 pytestmark = pytest.mark.django_db
@@ -23,3 +24,7 @@ def test_a_migration_that_is_not_applied_is_missing() -> None:
     MigrationRecorder(connection).record_unapplied(app, name)
 
     assert tables.missing() == [f"{app} {name}"]
+
+
+def test_loading_starts_without_the_checks_that_import_the_whole_api() -> None:
+    assert not ingest.Command.requires_system_checks
