@@ -129,7 +129,7 @@ def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: N
         for tokens in transfers.tokens
         for each in tokens.adjustments
     )
-    for fee in of_token.fees.royalty:
+    for fee in of_token.royalty:
         receiver_pays = fee["fallback_fee"] and not of_token.is_exempt(nft.receiver, fee)
         if receiver_pays or (gets_value and not of_token.is_exempt(nft.sender, fee)):
             raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")

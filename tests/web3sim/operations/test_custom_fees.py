@@ -338,6 +338,15 @@ def test_nothing_is_lost_or_made_by_fees(ledger):
 # ROWS THAT LEAVE OUT WHAT IS EMPTY
 
 
+def test_a_fee_that_nobody_collects_is_not_charged(ledger):
+    ledger.custom_fee(
+        TOKEN, fixed_fees=[fixed(5, collector=None)], fractional_fees=[{"numerator": 1, "denominator": 2}]
+    )
+    calls = Simulation()
+    assert send(calls, 100) == "SUCCESS"
+    assert (calls.hbars(ALICE), calls.balances(TOKEN, BOB)) == ([1000], [1100])
+
+
 def test_what_a_row_leaves_out_of_a_fee_is_empty(ledger):
     ledger.custom_fee(
         TOKEN,

@@ -79,7 +79,7 @@ def _charge(ledger: Overlay, level: Level, transfers: TokenTransfers, created: C
 
 
 def _charge_fixed(level: Level, of_token: TokenFees, payer: int) -> None:
-    for fee in of_token.fees.fixed:
+    for fee in of_token.fixed:
         if not of_token.is_exempt(payer, fee):
             collector = fee["collector_account_id"]
             level.charge(of_token.token, payer, collector, fee["amount"], fee["denominating_token_id"])

@@ -18,7 +18,7 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
     if given <= 0:
         raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
     units_left = given
-    for fee in of_token.fees.fractional:
+    for fee in of_token.fractional:
         credits = {
             account: amount
             for account, amount in asked.items()

@@ -27,18 +27,26 @@ class AssessedFee(NamedTuple):
 
 
 class TokenFees:
-    """The fees of a token, and who is exempt from them."""
+    """The fees of a token that somebody collects, and who is exempt from them."""
 
     def __init__(self, token: Token, fees: CustomFees) -> None:
-        self.token, self.fees = token, fees
-        collectors = (fee["collector_account_id"] for fee in (*fees.fixed, *fees.fractional, *fees.royalty))
-        self._collectors = frozenset(collectors)
+        self.token = token
+        self.fixed, self.fractional, self.royalty = map(
+            _collected, (fees.fixed, fees.fractional, fees.royalty)
+        )
+        self._collectors = frozenset(
+            fee["collector_account_id"] for fee in (*self.fixed, *self.fractional, *self.royalty)
+        )
 
     def is_exempt(self, account: int, fee: Fee) -> bool:
         """The treasury is exempt, the collector of the fee, and if the fee says so every collector."""
         if account in (self.token.treasury_account_id, fee["collector_account_id"]):
             return True
         return bool(fee["all_collectors_are_exempt"]) and account in self._collectors
+
+
+def _collected(fees: tuple[Fee, ...]) -> tuple[Fee, ...]:
+    return tuple(fee for fee in fees if fee["collector_account_id"] is not None)
 
 
 class Level:

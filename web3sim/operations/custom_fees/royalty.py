@@ -19,7 +19,7 @@ def charge_royalties(level: Level, of_token: TokenFees, nft: NftTransfer) -> Non
         if amounts.get(nft.sender, 0) > 0
     }
     has_paid = (nft.receiver, token.id) in level.royalties_paid
-    for fee in of_token.fees.royalty:
+    for fee in of_token.royalty:
         collector = fee["collector_account_id"]
         if exchanged:
             if not of_token.is_exempt(nft.sender, fee):

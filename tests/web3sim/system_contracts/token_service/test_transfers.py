@@ -559,10 +559,9 @@ def balance_of(account):
     return Step(long_zero(TOKEN), data_of("balanceOf(address)", long_zero(account)))
 
 
-def paying(amount, kind="CALL"):
-    return Step(
-        SERVICE, encoded_call(TRANSFER_TOKEN, long_zero(TOKEN), long_zero(6001), long_zero(BOB), amount), kind
-    )
+def paying(amount, kind="CALL", gas=3_000_000):
+    data = encoded_call(TRANSFER_TOKEN, *zero(TOKEN, 6001, BOB), amount)
+    return Step(SERVICE, data, kind, gas)
 
 
 def run_contract(ledger, *steps, then="RETURN", number=6001):
@@ -593,6 +592,13 @@ def test_a_revert_takes_back_what_was_moved(ledger):
     result = run(current(), long_zero(6002), b"", gas=10_000_000)
     assert outcomes(result.output) == [(False, 1), (True, 10), (True, 0)]
     assert result.logs == ()
+
+
+def test_without_the_gas_for_it_nothing_is_moved(ledger):
+    run_contract(ledger, paying(4, gas=15_283), balance_of(BOB), paying(4, gas=15_284), balance_of(BOB))
+    ledger.holding(TOKEN, account=6001, balance=10)
+    result = run(current(), long_zero(6001), b"", gas=10_000_000)
+    assert outcomes(result.output) == [(False, 0), (True, 0), (True, 22), (True, 4)]
 
 
 def test_in_a_static_frame_nothing_is_moved(ledger):
