@@ -9,7 +9,7 @@ from web3sim.engine.interface import AccountKind, AccountRecord, Address
 from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
-from web3sim.state.proxies import proxy_code
+from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
 from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.historical.accounts import HistoricalTables
 from web3sim.state.tables.interface import (
@@ -53,7 +53,8 @@ class LedgerState:
 
     def begin(self, to: Address, others: Iterable[Address] = ()) -> None:
         """Read together what a call to an address needs, and what such calls used lately."""
-        self._tables.begin(self._key(to), [self._key(address) for address in others])
+        # The code of tokens calls their service, which is an account of the network as well.
+        self._tables.begin(self._key(to), map(self._key, (*others, TOKEN_SERVICE)))
 
     # THE ENGINE INTERFACE
 

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from eth_abi.abi import decode
 
 from mirror.values.hapi import ContractID, Key, KeyList
@@ -16,7 +14,6 @@ from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from tests.web3sim.system_contracts.token_service.ledger import CODES, REMOVED
 from web3sim.engine.interface import Halt, Status
 from web3sim.operations.prices import WITHOUT_FILES
-from web3sim.state import cache
 from web3sim.system_contracts.signatures import canonical, parameters_of
 from web3sim.system_contracts.token_service import views
 
@@ -391,7 +388,7 @@ def test_a_contract_asks_about_itself_and_sees_what_it_has_done(ledger):
     ]
 
 
-# GAS AND STATEMENTS
+# GAS
 
 CALLS: list[tuple[Any, ...]] = [
     ("isToken(address)", TOKEN_ADDRESS),
@@ -410,31 +407,6 @@ CALLS: list[tuple[Any, ...]] = [
     (GET_APPROVED, UNIQUE_ADDRESS, 1),
     (FOR_ALL, UNIQUE_ADDRESS, OWNER_ADDRESS, long_zero(SPENDER)),
 ]
-
-
-def test_every_view_of_the_service_is_among_these_calls():
-    assert {signature for signature, *_ in CALLS} == RETURNS.keys()
-
-
-def statements_of(call, state, to=SERVICE):
-    """The statements beside those that every call makes: for who is called and who pays."""
-    state.load([to, long_zero(CALLER)])
-    with CaptureQueriesContext(connection) as statements:
-        assert run(state, to, call).status is Status.SUCCESS
-    return len(statements)
-
-
-@STATES
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0])
-def test_a_view_takes_up_to_three_statements_and_none_once_its_rows_are_remembered(ledger, state_of, call):
-    # The chain id is the same for all calls of an hour.
-    ask(state_of(), INFO, UNKNOWN)
-    for remembered in (False, True):
-        if not remembered:
-            cache.forget()
-            ask(state_of(), INFO, long_zero(2998))
-        asked = statements_of(data_of(*call), state_of())
-        assert asked == 0 if remembered else 0 < asked <= 3
 
 
 def test_views_have_one_price_also_when_they_are_refused(ledger):
