@@ -55,5 +55,4 @@ class Signers:
     def _is_sender(self, contract: Any) -> bool:
         if contract.WhichOneof("contract") == "evm_address":
             return bool(contract.evm_address == self._address)
-        encoded = entity_id.encode(contract.shardNum, contract.realmNum, contract.contractNum)
-        return encoded == self.sender_id
+        return entity_id.of_contract(contract) == self.sender_id

@@ -80,6 +80,8 @@ def code(found):
         (some_of(2, OTHER, PERSON), REFUSED),
         (some_of(1, all_of(OTHER, PERSON), all_of(OWN, some_of(1, PERSON))), SUCCESS),
         (NOT_A_KEY, REFUSED),
+        (contract_id(-1), REFUSED),
+        (contract_id(2**62), REFUSED),
     ],
 )
 def test_a_contract_signs_with_its_id_and_people_always(build, key, expected):

@@ -24,6 +24,8 @@ _SUCCESS = word_of(_SUCCESS_CODE)
 # Statuses of freeze and KYC.
 _FROZEN = _GRANTED = 1
 _REVOKED = 2
+# An int32; the ledger counts up to twice that.
+_MOST_DECIMALS = 2**31 - 1
 
 
 def _token(invocation: Invocation) -> Token:
@@ -126,7 +128,7 @@ def _fungible_info(invocation: Invocation) -> bytes:
     if token.unique:
         raise Refused("INVALID_TOKEN_ID")
     info = token_info(invocation.ledger, token)
-    return encoded(invocation.function.results, (_SUCCESS_CODE, (info, token.decimals)))
+    return encoded(invocation.function.results, (_SUCCESS_CODE, (info, min(token.decimals, _MOST_DECIMALS))))
 
 
 def _non_fungible_info(invocation: Invocation) -> bytes:

@@ -258,6 +258,12 @@ def test_the_structs_of_the_past_are_those_of_that_time(ledger):
     assert ask(before, INFO, UNIQUE_ADDRESS)[1][1] == 1
 
 
+def test_more_decimals_than_the_struct_has_room_for_are_as_many_as_it_can_tell(ledger):
+    ledger.entity(3005, type="TOKEN")
+    ledger.token(3005, decimals=2**32 - 1)
+    assert ask(current(), FUNGIBLE, long_zero(3005))[1][1] == 2**31 - 1
+
+
 @pytest.mark.parametrize(
     ("network", "ledger_id"),
     [("MAINNET", "0x00"), ("TESTNET", "0x01"), ("PREVIEWNET", "0x02"), ("OTHER", "0x03")],
