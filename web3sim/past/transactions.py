@@ -27,6 +27,7 @@ from web3sim.state.tables.interface import ADDRESS_LENGTH
 from web3sim.system_contracts.contracts import NetworkContracts
 
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]
+_MAKING = [NUMBERS["TOKENCREATION"], NUMBERS["SCHEDULECREATE"]]
 _INVALID_SIGNATURE = "INVALID_SIGNATURE"
 
 _COLUMNS = """
@@ -178,6 +179,7 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         raise BlockMissing
     selected = SelectedBlock(block, past.consensus_timestamp - 1)
     ledger = LedgerState(selected, reading)
+    ledger.known_numbers = _made(past, block.consensus_end, reading)
     addresses = _Addresses(past, ledger, reading)
     known = prices_at(past.consensus_timestamp)
     request = CallRequest(
@@ -198,6 +200,21 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         NetworkContracts(ledger, known),
         ledger,
     )
+
+
+def _made(past: PastTransaction, end: int, reading: Reading) -> list[int]:
+    """The numbers of the tokens and schedules that system contracts made in a transaction, in their order."""
+    # Index: the primary key (consensus_timestamp). The parts of a transaction are in its block.
+    rows = reading.fetch(
+        """
+        select entity_id from transaction
+        where consensus_timestamp > %(at)s and consensus_timestamp <= %(end)s
+            and parent_consensus_timestamp = %(at)s and type = any(%(types)s) and result = 22
+        order by consensus_timestamp
+        """,
+        {"at": past.consensus_timestamp, "end": end, "types": _MAKING},
+    )
+    return [entity_id.decode(made)[2] for (made,) in rows if made]
 
 
 def addresses_of(ids: Iterable[int], reading: Reading) -> dict[int, Address]:

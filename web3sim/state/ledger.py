@@ -1,6 +1,6 @@
 """The ledger as the EVM sees it: addresses, accounts, code, storage, tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from mirror import config
@@ -47,6 +47,8 @@ class LedgerState:
         self._tables = RememberedTables(tables, reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
         self._block_hashes = BlockHashes(reading)
+        #: The numbers of the tokens and schedules that the call makes, if they are known, in their order.
+        self.known_numbers: Sequence[int] = ()
         self._allow_long_zero: bool = config.value("web3.evm.allowLongZeroAddresses")
         self._shard: int = config.value("common.shard")
         self._realm: int = config.value("common.realm")

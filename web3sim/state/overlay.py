@@ -26,6 +26,7 @@ from web3sim.state.tables.interface import (
 #: In place of a row that the call has removed.
 _ABSENT: Any = object()
 _NEXT = ("next entity",)
+_KNOWN_USED = ("known numbers that were used",)
 _PROXIED = (AccountKind.TOKEN, AccountKind.SCHEDULE)
 
 Stored = TypeVar("Stored")
@@ -91,7 +92,7 @@ class Overlay:
 
     def add_entity(self, kind: AccountKind, address: Address | None = None, **columns: Any) -> Entity:
         """Make an entity with a new number, at an address of its own or the long-zero one."""
-        encoded = self.state.encoded(self._next_num())
+        encoded = self.state.encoded(self._new_num())
         entity = Entity(encoded, kind.name, evm_address=address, **columns)
         self.put_entity(entity)
         self._put(("created", entity.address), encoded)
@@ -108,6 +109,14 @@ class Overlay:
         self.put_entity(entity)
         self._put(("created", address), encoded)
         return entity
+
+    def _new_num(self) -> int:
+        used: int = self.journal.row(_KNOWN_USED, 0)
+        known = self.state.known_numbers
+        if used >= len(known):
+            return self._next_num()
+        self.journal.put_row(_KNOWN_USED, used + 1)
+        return known[used]
 
     def _next_num(self) -> int:
         num: int = self.journal.row(_NEXT, self.state.next_num)

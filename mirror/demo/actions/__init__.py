@@ -2,7 +2,7 @@
 
 from mirror.demo.actions import batches, files, schedules, topics
 from mirror.demo.actions.accounts import allowances, crypto, hollow, staking
-from mirror.demo.actions.contracts import calls, coins, delegations, deploying, hooks, tills
+from mirror.demo.actions.contracts import calls, coins, delegations, deploying, hooks, stewards, tills
 from mirror.demo.actions.network import nodes, registered, system
 from mirror.demo.actions.tokens import airdrops, changes, issuing, nfts, relationships, supply, transfers
 from mirror.demo.network import Action
@@ -32,4 +32,5 @@ ALL: tuple[Action, ...] = (
     *hooks.ACTIONS,
     *delegations.ACTIONS,
     *tills.ACTIONS,
+    *stewards.ACTIONS,
 )

@@ -73,7 +73,7 @@ def _schedule_mint(network: Network) -> None:
 
 def sign(network: Network) -> None:
     """Sign a schedule, which is executed after the last signature it needs."""
-    schedules = [schedule for schedule in _open(network) if schedule.missing]
+    schedules = [each for each in _open(network) if each.missing and not each.of_contract]
     if not schedules:
         raise NotPossible
     schedule = network.choose.choice(schedules)

@@ -15,6 +15,7 @@ from eth.vm.message import Message
 from eth_typing import Address
 
 from mirror.demo.evm.state import Computation, Ledger, Place, Slot, State
+from mirror.demo.evm.system_contracts import Asked
 from mirror.demo.evm.token_service import Spending
 
 CREATE, CREATE2 = 0xF0, 0xF5
@@ -76,7 +77,8 @@ class Execution:
     """The result of a transaction. `result` is the name of a response code.
 
     `frames` are in the order in which they began, `slots` those that were touched, in that order. `logs`, the
-    `codes` of new contracts, changed `balances` and `nonces`, and `spendings` are empty after a failure.
+    `codes` of new contracts, changed `balances` and `nonces`, and what was `asked` of system contracts are
+    empty after a failure.
     """
 
     result: str
@@ -88,7 +90,7 @@ class Execution:
     codes: dict[bytes, bytes] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     nonces: dict[bytes, int] = field(default_factory=dict)
-    spendings: tuple[Spending, ...] = ()
+    asked: tuple[Spending | Asked, ...] = ()
 
     @property
     def successful(self) -> bool:
@@ -132,7 +134,7 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
         state.codes,
         state.balances,
         state.nonces,
-        tuple(state.spendings.values()),
+        tuple(state.asked.values()),
     )
 
 

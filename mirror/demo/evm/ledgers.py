@@ -4,8 +4,11 @@ from collections.abc import Iterable
 
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contract, Hook
+from mirror.demo.world.tokens import Token
 from mirror.demo.world.world import World
 from mirror.values import entity_id
+from web3sim.engine.interface import AccountKind
+from web3sim.state.proxies import proxy_code
 
 # The system contract as which hooks run.
 HOOK_CONTRACT = 365
@@ -36,6 +39,8 @@ class WorldLedger:
         return account.nonce if account else 0
 
     def code(self, address: bytes) -> bytes:
+        if self._token(address) is not None:
+            return proxy_code(AccountKind.TOKEN, address)
         contract = self._contract(address)
         return contract.code if contract else b""
 
@@ -43,6 +48,22 @@ class WorldLedger:
         contract = self._contract(address)
         stored = contract.slots.get(slot) if contract else None
         return stored.value if stored else 0
+
+    def units(self, token: bytes, holder: bytes) -> int:
+        found, account = self._token(token), self.account(holder)
+        return found.balance(account.number) if found and account else 0
+
+    def is_associated(self, token: bytes, holder: bytes) -> bool:
+        """Return whether an account is associated with a token; people are looked for among all accounts."""
+        found = self._token(token)
+        number = entity_id.num_of_long_zero(holder)
+        if number is None:
+            accounts = self._world.accounts.values()
+            number = next((each.number for each in accounts if each.evm_address == holder), None)
+        return found is not None and number in found.relationships
+
+    def _token(self, address: bytes) -> Token | None:
+        return self._world.tokens.issued.get(entity_id.num_of_long_zero(address) or 0)
 
     def _contract(self, address: bytes) -> Contract | None:
         contracts = self._world.contracts
@@ -63,6 +84,12 @@ class HookLedger:
 
     def code(self, address: bytes) -> bytes:
         return self._code if address == HOOK_ADDRESS else b""
+
+    def units(self, token: bytes, holder: bytes) -> int:
+        return 0
+
+    def is_associated(self, token: bytes, holder: bytes) -> bool:
+        return False
 
     def slot(self, address: bytes, slot: int) -> int:
         stored = self._hook.slots.get(slot.to_bytes(32, "big"))

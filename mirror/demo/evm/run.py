@@ -5,26 +5,32 @@ which submits a child transaction for each contract that was created on the way.
 """
 
 from collections.abc import Collection, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from eth_bloom.bloom import BloomFilter
 
 from ledger.stream.record.compose import ComposedTransaction, account
+from mirror.demo.evm import children as children_of_services
 from mirror.demo.evm import sidecars, spending
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.ledgers import WorldLedger
 from mirror.demo.evm.solidity import kinds
 from mirror.demo.evm.state import Place
+from mirror.demo.evm.system_contracts import Rate
+from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
 from mirror.values import entity_id
-from mirror.values.hapi import ContractID, Key
+from mirror.values.hapi import ContractID, ExchangeRateSet, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 # Tinybars; 852 tinycents at 12 cents for an hbar.
 GAS_PRICE = 71
+
+_EXCHANGE_RATES = 112
+_WITHOUT_FILE = Rate(12, 1)
 
 NO_BLOOM = bytes(256)
 
@@ -45,7 +51,19 @@ def place(network: Network) -> Place:
     """Return the block in which the next transaction runs."""
     composer = network.composer
     began = composer.block_start // NANOS_PER_SECOND
-    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers)
+    number = network.world.next_number
+    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, _rate(network), number)
+
+
+def _rate(network: Network) -> Rate:
+    file = network.world.files.get(_EXCHANGE_RATES)
+    return _WITHOUT_FILE if file is None else _rate_of(file.contents)
+
+
+@lru_cache(maxsize=4)
+def _rate_of(contents: bytes) -> Rate:
+    rate = ExchangeRateSet.FromString(contents).currentRate
+    return Rate(rate.centEquiv, rate.hbarEquiv)
 
 
 class Run:
@@ -153,7 +171,7 @@ class Run:
         transaction that it wraps.
         """
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
-        logged = [spending.log_of_mirrors(self.network, self.called or 0, spent) for spent in done.spendings]
+        logged = [spending.log_of_mirrors(self.network, self.called or 0, asked) for asked in done.asked]
         result = Result(
             consensus_timestamp=at,
             contract=self.contract,
@@ -188,8 +206,13 @@ class Run:
         children = self.created if itself is None else self.created[1:]
         for nonce, child in enumerate(children, 1):
             self._record_child(child, composed, nonce, payer)
-        for nonce, spent in enumerate(done.spendings, 1 + len(children)):
-            spending.record(self.network, spent, self._number(spent.spender), composed, nonce, payer)
+        for nonce, asked in enumerate(done.asked, 1 + len(children)):
+            if isinstance(asked, Spending):
+                spending.record(self.network, asked, self._number(asked.spender), composed, nonce, payer)
+            else:
+                children_of_services.record(
+                    self.network, asked, composed, nonce, payer=payer, sender=self.sender.number
+                )
         return result
 
     def _record_child(self, child: Contract, parent: ComposedTransaction, nonce: int, payer: int) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.record.compose import account
-from mirror.demo.evm import token_service
 from mirror.demo.evm.execution import Execution, Frame
 from mirror.demo.evm.state import Slot
+from mirror.demo.evm.system_contracts import RANDOM, RATE, SCHEDULES, TOKENS
 from mirror.demo.world.contracts import Contract
+from mirror.values import entity_id
 from mirror.values.hapi import (
     ContractActions,
     ContractBytecode,
@@ -17,6 +18,7 @@ from mirror.values.hapi import (
 )
 
 _CALL, _CREATE, _SYSTEM = 1, 2, 4  # enum ContractActionType
+_SYSTEM_CONTRACTS = {entity_id.long_zero(number): number for number in (TOKENS, RATE, RANDOM, SCHEDULES)}
 # Opcode -> enum CallOperationType.
 _OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
 
@@ -66,8 +68,9 @@ class Sidecars:
         return action
 
     def _recipient(self, frame: Frame) -> dict[str, Any]:
-        if frame.recipient == token_service.ADDRESS:
-            return {"recipient_contract": ContractID(contractNum=token_service.NUMBER)}
+        if frame.recipient in _SYSTEM_CONTRACTS:
+            service = _SYSTEM_CONTRACTS[frame.recipient]
+            return {"recipient_contract": ContractID(contractNum=service)}
         number = self._number_at(frame.recipient)
         if number is None:
             return {"targeted_address": frame.recipient}
@@ -77,7 +80,7 @@ class Sidecars:
 
 
 def _call_type(frame: Frame) -> int:
-    if frame.recipient == token_service.ADDRESS:
+    if frame.recipient in _SYSTEM_CONTRACTS:
         return _SYSTEM
     return _CREATE if frame.creates else _CALL
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from ledger.stream.record.compose import ComposedTransaction, account
 from mirror.demo.evm import token_service
+from mirror.demo.evm.system_contracts import Asked
 from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
@@ -12,11 +13,12 @@ from mirror.values import entity_id
 from mirror.values.hapi import AccountAmount, ContractID, TokenID, TransferList
 
 
-def log_of_mirrors(network: Network, called: int, spent: Spending) -> LogEntry | None:
-    """Return the log that mirrors add to the call; None for hbars, or if the node has logged it itself."""
-    if spent.token is None or network.logs_transfers:
+def log_of_mirrors(network: Network, called: int, asked: Spending | Asked) -> LogEntry | None:
+    """Return the log that mirrors add to the call; None without units, or if the node has logged it."""
+    moved = asked.moved
+    if moved is None or network.logs_transfers:
         return None
-    return LogEntry(called, spent.topics, spent.amount.to_bytes(32, "big"))
+    return LogEntry(called, moved.topics, moved.amount.to_bytes(32, "big"))
 
 
 def record(
@@ -42,8 +44,8 @@ def record(
     record["contractCallResult"] = {
         "contractID": ContractID(contractNum=token_service.NUMBER),
         "contractCallResult": token_service.SUCCEEDED,
-        "gas": token_service.GAS,
-        "gasUsed": token_service.GAS,
+        "gas": spent.gas,
+        "gasUsed": spent.gas,
         "functionParameters": spent.data,
         "sender_id": account(spender),
     }
@@ -63,8 +65,8 @@ def record(
             sender=spender,
             hash=composed.record.transactionHash[:32],
             result="SUCCESS",
-            gas_limit=token_service.GAS,
-            gas_used=token_service.GAS,
+            gas_limit=spent.gas,
+            gas_used=spent.gas,
             amount=0,
             parameters=spent.data,
             output=token_service.SUCCEEDED,

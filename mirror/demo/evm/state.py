@@ -11,7 +11,8 @@ from eth.vm.forks.shanghai.computation import ShanghaiComputation
 from eth_typing import Address, BlockNumber, Hash32
 
 from ledger.stream.record.compose import FEE_COLLECTOR
-from mirror.demo.evm import token_service
+from mirror.demo.evm import system_contracts, token_service
+from mirror.demo.evm.system_contracts import Asked, Rate
 from mirror.demo.evm.token_service import Spending
 from mirror.values import entity_id
 from mirror.values.hashes import keccak256
@@ -29,19 +30,24 @@ class Ledger(Protocol):
     def nonce(self, address: bytes) -> int: ...
     def code(self, address: bytes) -> bytes: ...
     def slot(self, address: bytes, slot: int) -> int: ...
+    def units(self, token: bytes, holder: bytes) -> int: ...
+    def is_associated(self, token: bytes, holder: bytes) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """The block in which a transaction runs. `timestamp` is the second in which it began.
 
-    With `logs_transfers` the node logs the units that contracts move by the token service.
+    With `logs_transfers` the node logs the units that contracts move by the token service. `next_number` is
+    that of the next entity.
     """
 
     block_number: int
     timestamp: int
     gas_price: int
     logs_transfers: bool = False
+    rate: Rate = Rate(12, 1)
+    next_number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +66,39 @@ def _positions(code: bytes) -> tuple[set[int], set[int]]:
 
 def _ask_token_service(computation: Any) -> Any:
     """Answer a call of the token service: a transfer, which succeeds."""
-    computation.consume_gas(token_service.GAS, reason="token service")
     state, message = computation.state, computation.msg
+    if system_contracts.knows(system_contracts.TOKENS, bytes(message.data)):
+        system_contracts.ask(computation, system_contracts.TOKENS)
+        return computation
     spent = token_service.spending(message.sender, bytes(message.data))
-    state.spend(spent)
-    if spent.token is not None and state.logs_transfers:
-        topics = [int.from_bytes(topic, "big") for topic in spent.topics]
-        computation.add_log_entry(spent.token, topics, spent.amount.to_bytes(32, "big"))
+    computation.consume_gas(spent.gas, reason="token service")
+    state.note(spent)
+    moved = spent.moved
+    if moved is not None and state.logs_transfers:
+        topics = [int.from_bytes(topic, "big") for topic in moved.topics]
+        computation.add_log_entry(moved.token, topics, moved.amount.to_bytes(32, "big"))
     computation.output = token_service.SUCCEEDED
     return computation
+
+
+def _asks(service: int) -> Any:
+    """Return what answers a call of a system contract that only answers what stewards ask."""
+
+    def answer(computation: Any) -> Any:
+        system_contracts.ask(computation, service)
+        return computation
+
+    return answer
 
 
 class Computation(CancunComputation):
     _precompiles = {
         **CancunComputation._precompiles,
         Address(token_service.ADDRESS): _ask_token_service,
+        **{
+            Address(entity_id.long_zero(service)): _asks(service)
+            for service in (system_contracts.RATE, system_contracts.RANDOM, system_contracts.SCHEDULES)
+        },
     }
     # The opcode that opened the frame; CALL for the outermost one.
     operation = _CALL
@@ -113,13 +137,13 @@ class State(CancunState):
             base_fee_per_gas=0,
             excess_blob_gas=0,
         )
-        self.logs_transfers = place.logs_transfers
+        self.place, self.logs_transfers = place, place.logs_transfers
         self._ledger = ledger
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.balances: dict[bytes, int] = {}
         self.nonces: dict[bytes, int] = {}
         self.codes: dict[bytes, bytes] = {}
-        self.spendings: dict[int, Spending] = {}
+        self.asked: dict[int, Spending | Asked] = {}
         self._written: dict[tuple[bytes, int], int] = {}
         self._original: dict[tuple[bytes, int], int] = {}
         self._transient: dict[tuple[bytes, int], bytes] = {}
@@ -152,10 +176,18 @@ class State(CancunState):
         self._undo.append((held, key, held.get(key, _MISSING)))
         held[key] = value
 
-    # ALLOWANCES
+    # TOKENS
 
-    def spend(self, spent: Spending) -> None:
-        self._set(self.spendings, len(self.spendings), spent)
+    def note(self, asked: Spending | Asked) -> None:
+        """Note what a system contract was asked to do."""
+        self._set(self.asked, len(self.asked), asked)
+
+    def units(self, token: bytes, holder: bytes) -> int:
+        """Return what an account had of a token before the transaction."""
+        return self._ledger.units(token, holder)
+
+    def is_associated(self, token: bytes, holder: bytes) -> bool:
+        return self._ledger.is_associated(token, holder)
 
     # ACCOUNTS
 
@@ -226,7 +258,7 @@ class State(CancunState):
     # WARMTH (EIP-2929)
 
     def is_address_warm(self, address: bytes) -> bool:
-        return address in self._warm or address in Computation._precompiles
+        return address in self._warm or address in CancunComputation._precompiles
 
     def mark_address_warm(self, address: bytes) -> None:
         self._set(self._warm, address, True)

@@ -4,6 +4,7 @@ The sender of a transaction has made sure that the network permits what its cont
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eth_abi.abi import decode
 
@@ -13,7 +14,8 @@ from mirror.values.hashes import keccak256
 
 NUMBER = 359
 ADDRESS = entity_id.long_zero(NUMBER)
-GAS = 45_000
+# Canonical prices at 852 tinycents for a unit of gas, with a fifth on them: of units, and of hbars.
+_GAS_OF_UNITS, _GAS_OF_HBARS = 15_284, 2_607
 SUCCEEDED: bytes = ResponseCodeEnum.Value("SUCCESS").to_bytes(32, "big")
 TRANSFERRED = keccak256(b"Transfer(address,address,uint256)")
 
@@ -21,6 +23,14 @@ _UNITS = ("address", "address", "address", "uint256")
 _AMOUNT = "(address,int64,bool)"
 _HBARS = (f"({_AMOUNT}[])", f"(address,{_AMOUNT}[],(address,address,int64,bool)[])[]")
 _UNITS_SELECTOR = keccak256(f"transferFrom({','.join(_UNITS)})".encode())[:4]
+
+
+class Moved(NamedTuple):
+    """Units of a token, with the topics of the log of such a transfer."""
+
+    token: bytes
+    topics: tuple[bytes, bytes, bytes]
+    amount: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +48,16 @@ class Spending:
     data: bytes
 
     @property
-    def topics(self) -> tuple[bytes, bytes, bytes]:
-        """Return the topics of the log of a transfer of units."""
-        return TRANSFERRED, self.owner.rjust(32, b"\0"), self.receiver.rjust(32, b"\0")
+    def gas(self) -> int:
+        return _GAS_OF_HBARS if self.token is None else _GAS_OF_UNITS
+
+    @property
+    def moved(self) -> Moved | None:
+        """Return the units that it moves; None if it moves tinybars."""
+        if self.token is None:
+            return None
+        topics = (TRANSFERRED, self.owner.rjust(32, b"\0"), self.receiver.rjust(32, b"\0"))
+        return Moved(self.token, topics, self.amount)
 
 
 def spending(spender: bytes, data: bytes) -> Spending:

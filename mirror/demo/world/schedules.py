@@ -20,7 +20,7 @@ class Schedule:
 
     `required` are the accounts that have to sign, `signed` those that did. It ends at `expires`: with `waits`
     it is executed then. `expiration` is None if the transaction did not ask for one. `transaction_id` is the
-    serialized id of the transaction that created it.
+    serialized id of the transaction that created it. Nobody signs what is `of_contract`.
     """
 
     number: int
@@ -38,6 +38,7 @@ class Schedule:
     executed: int | None = None
     deleted: bool = False
     expired: bool = False
+    of_contract: bool = False
     signed: list[int] = field(default_factory=list)
     signatures: list[Signature] = field(default_factory=list)
 

@@ -34,7 +34,7 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
     logs = reading.fetch(
         """
         select consensus_timestamp, contract_id, data, topic0, topic1, topic2, topic3 from contract_log
-        where consensus_timestamp = any(%s) order by consensus_timestamp, index
+        where consensus_timestamp = any(%s) and synthetic is not true order by consensus_timestamp, index
         """,
         (times,),
     )

@@ -24,7 +24,7 @@ _CHUNK = 4_096
 # The most contracts of each kind. The first of each kind are deployed in this order.
 _MOST = {
     "Coin": 3, "Counter": 5, "Collectible": 2, "Factory": 2, "Exchange": 2, "Faults": 1, "AllowanceHook": 2,
-    "Till": 1,
+    "Till": 1, "Steward": 1,
 }  # fmt: skip
 # The kind that is deleted now and then, which takes an admin key.
 _DELETABLE = "Counter"

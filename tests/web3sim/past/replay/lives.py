@@ -2,11 +2,17 @@
 
 from ledger.stream.record.compose import Block
 from mirror.demo.actions.accounts import crypto
-from mirror.demo.actions.contracts import calls, coins, deploying
+from mirror.demo.actions.contracts import calls, coins, deploying, stewards, tills
 from mirror.demo.actions.network import genesis
-from mirror.demo.network import Network
+from mirror.demo.actions.tokens import issuing, relationships
+from mirror.demo.network import Action, Network
 
-ACTIONS = (*crypto.ACTIONS, *deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS)
+ACTIONS = (
+    *(*crypto.ACTIONS, *deploying.ACTIONS, *coins.ACTIONS, *calls.ACTIONS),
+    # What stewards and tills keep and move.
+    *(Action(issuing.create, 1), Action(relationships.associate, 2)),
+    *(Action(stewards.steward, 6), Action(tills.take, 2)),
+)
 
 
 def lived(seed: int, blocks: int, size: int = 30) -> tuple[Network, list[Block]]:

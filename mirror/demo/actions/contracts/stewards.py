@@ -1,0 +1,154 @@
+"""Stewards: contracts that keep, issue and give away tokens, and ask each service of the network."""
+
+from collections.abc import Callable
+from functools import partial
+
+from mirror.demo.actions import schedules
+from mirror.demo.actions.contracts import sending
+from mirror.demo.actions.contracts.sending import call, use
+from mirror.demo.evm import system_contracts
+from mirror.demo.evm.run import place
+from mirror.demo.network import Action, Network, NotPossible, both, required
+from mirror.demo.tokens import traders
+from mirror.demo.tokens.transfers import can_associate
+from mirror.demo.world.accounts import HBAR, Account
+from mirror.demo.world.contracts import Contract, Result
+from mirror.demo.world.tokens import Token
+from mirror.values import entity_id
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+_GAS, _DEAR_GAS = 300_000, 2_500_000
+_MOST_ISSUED, _MOST_DROPS = 3, 10
+_MARGIN = HBAR  # what is left over of a fee goes back
+_NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share", "CLLR"))
+
+
+def steward(network: Network) -> None:
+    """Use a steward in one of several ways."""
+    uses = (_join, _deposit, _withdraw, _issue, _drop, _remind, _quote, _draw)
+    use(network, "Steward", uses, (3, 5, 4, 1, 3, 1, 2, 1))
+
+
+def _sender(network: Network, gas: int, value: int = 0) -> Account:
+    sender = network.find_person(settled=True)
+    if sender is None or not sending.can_pay(sender, gas, value):
+        raise NotPossible
+    return sender
+
+
+def _join(network: Network, contract: Contract) -> None:
+    """Associate with a token that it may keep."""
+    sender = _sender(network, _DEAR_GAS)
+    token = _token(network, lambda token: _is_plain(token) and contract.number not in token.relationships)
+    call(network, sender, contract, _DEAR_GAS, "join(address)", entity_id.long_zero(token.number))
+
+
+def _deposit(network: Network, contract: Contract) -> None:
+    """Give it units of a token."""
+    token = _token(network, lambda token: _keeps(token, contract))
+    holder = traders.holder(network, token, other_than=(contract.number,))
+    sender = network.world.accounts[holder]
+    if token.refusal(holder) or sender.is_contract or not sending.can_pay(sender, _GAS):
+        raise NotPossible
+    amount = 1 + token.balance(holder) // 40
+    call(network, sender, contract, _GAS, "deposit(address,int64)", entity_id.long_zero(token.number), amount)
+
+
+def _withdraw(network: Network, contract: Contract) -> None:
+    """Take units back, by the functions of ERC-20; now and then more than there are."""
+    token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number))
+    holders = [number for number in token.relationships if not token.refusal(number)]
+    taker = network.world.accounts[traders.one_of(network, holders)]
+    if taker.is_contract or taker.receiver_signature_required or not sending.can_pay(taker, _GAS):
+        raise NotPossible
+    kept = token.balance(contract.number)
+    amount = kept + 1 if network.choose.random() < 0.1 else 1 + kept // 3
+    arguments = (entity_id.long_zero(token.number), amount)
+    call(network, taker, contract, _GAS, "withdraw(address,uint256)", *arguments)
+
+
+def _issue(network: Network, contract: Contract) -> None:
+    """Have it create a token, whose treasury it is."""
+    tokens = network.world.tokens.issued.values()
+    issued = [token for token in tokens if token.treasury == contract.number]
+    if len(issued) >= _MOST_ISSUED:
+        raise NotPossible
+    here = place(network)
+    fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
+    sender = _sender(network, _DEAR_GAS, fee)
+    name, symbol = _NAMES[len(issued) % len(_NAMES)]
+    supply = network.choose.randrange(10, 900) * 100_000
+    collector = network.world.accounts[network.composer.fee_account]
+    call(
+        network,
+        sender,
+        contract,
+        _DEAR_GAS,
+        "issue(string,string,int64)",
+        *(name, symbol, supply),
+        value=fee,
+        around=(collector,),
+    )
+
+
+def _drop(network: Network, contract: Contract) -> None:
+    """Have it airdrop units: to an account that takes them, or that may claim them later."""
+    sender = _sender(network, _DEAR_GAS)
+    token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number) > 50)
+    receiver = network.find_person(settled=True)
+    if receiver is None or receiver.receiver_signature_required:
+        raise NotPossible
+    associated = receiver.number in token.relationships
+    if (associated and token.refusal(receiver.number)) or can_associate(network, receiver.number):
+        raise NotPossible
+    if not associated and len(network.world.tokens.pending()) >= _MOST_DROPS:
+        raise NotPossible
+    arguments = (
+        entity_id.long_zero(token.number),
+        receiver.address,
+        1 + token.balance(contract.number) // 50,
+    )
+    call(network, sender, contract, _DEAR_GAS, "drop(address,address,int64)", *arguments)
+
+
+def _remind(network: Network, contract: Contract) -> None:
+    """Have it schedule a call that nobody signs."""
+    sender, payer = both(_sender(network, _DEAR_GAS), network.find_person(settled=True))
+    second = network.now // NANOS_PER_SECOND + network.choose.randrange(600, 7_200)
+    number = network.world.next_number
+    arguments = (payer.address, second)
+    result = call(network, sender, contract, _DEAR_GAS, "remind(address,uint256)", *arguments)
+    if _succeeded(result):
+        network.at(second * NANOS_PER_SECOND, partial(schedules.end, number=number))
+
+
+def _quote(network: Network, contract: Contract) -> None:
+    tinycents = network.choose.randrange(1, 10**12)
+    call(network, _sender(network, _GAS), contract, _GAS, "quote(uint256)", tinycents)
+
+
+def _draw(network: Network, contract: Contract) -> None:
+    call(network, _sender(network, _GAS), contract, _GAS, "draw()")
+
+
+def _token(network: Network, fits: Callable[[Token], object]) -> Token:
+    """Return a token that fits, also one that the steward has issued. Errors: NotPossible."""
+    tokens = [token for token in network.world.tokens.living() if fits(token)]
+    return network.choose.choice(tokens) if tokens else required(None)
+
+
+def _is_plain(token: Token) -> bool:
+    """Return whether whoever is associated can move a token, without fees."""
+    guarded = token.freeze_default or token.kyc_key or token.fees
+    return token.fungible and not guarded and not token.paused
+
+
+def _keeps(token: Token, contract: Contract) -> bool:
+    return _is_plain(token) and not token.refusal(contract.number)
+
+
+def _succeeded(result: Result | None) -> bool:
+    return result is not None and result.result == "SUCCESS"
+
+
+ACTIONS = (Action(steward, 2),)
