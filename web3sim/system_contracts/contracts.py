@@ -1,5 +1,6 @@
 """The network's own contracts as an engine calls them: which function of which, and through which proxy."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -94,6 +95,8 @@ class NetworkContracts:
 
     def __init__(self, state: LedgerState, prices: Prices = WITHOUT_FILES) -> None:
         self._state, self._prices = state, prices
+        #: How often each function was called, by its signature.
+        self.calls: Counter[str] = Counter()
 
     def at(self, address: Address) -> bool:
         return address in SERVICES
@@ -119,6 +122,7 @@ class NetworkContracts:
                 return _unknown(call, service, selector, through_proxy=target is not None)
             if function.writes and call.static:
                 return _HALTED
+            self.calls[function.signature] += 1
             ledger = Overlay(self._state, journal)
             arguments = data[SELECTOR_LENGTH:]
             return _answer(Invocation(call, ledger, self._prices, arguments, function, target))

@@ -154,5 +154,9 @@ def _table(totals: Totals) -> list[str]:
     for (contract, function), replayed in sorted(totals.replayed.items()):
         share = totals.matching[contract, function] / replayed
         lines.append(f"{contract:<16}{function:<{width}}  {replayed:>8,}  {share:>8.2%}")
+    if totals.services:
+        lines.append("\nfunctions of system contracts in those that match")
+        lines += [f"{calls:>8,}  {function}" for function, calls in sorted(totals.services.items())]
+        lines.append("")
     lines += [f"left out: {number:,}: {reason}" for reason, number in totals.left_out.most_common()]
     return [*lines, ""]

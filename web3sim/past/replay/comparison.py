@@ -74,7 +74,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One transaction. `left_out` says why it was not run; `case` is it as a test, if it differs."""
+    """One transaction. `left_out` says why it was not run; `case` is it as a test, if it differs.
+
+    `services` are the functions of system contracts that it called.
+    """
 
     consensus_timestamp: int
     contract: str
@@ -82,6 +85,7 @@ class Replayed:
     differences: tuple[Difference, ...] = ()
     left_out: str | None = None
     case: Mapping[str, object] | None = None
+    services: tuple[str, ...] = ()
 
 
 class Replay:
@@ -116,7 +120,8 @@ class Replay:
         function = function_of(rerun.request)
         differences = tuple(compare(transaction, recorded, rerun, result))
         case = case_of(transaction, recorded, rerun, state, differences) if differences else None
-        return Replayed(*name, function, differences, case=case)
+        services = tuple(rerun.system.calls.elements())
+        return Replayed(*name, function, differences, case=case, services=services)
 
     @property
     def knows_all(self) -> bool:

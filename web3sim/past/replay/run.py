@@ -37,12 +37,13 @@ class Range:
 @dataclass(slots=True)
 class Totals:
     """By contract and function how many were replayed, and how many of them as recorded; by reason how many
-    were left out.
+    were left out; by function of a system contract how many calls were replayed as recorded.
     """
 
     replayed: Counter[tuple[str, str]] = field(default_factory=Counter)
     matching: Counter[tuple[str, str]] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    services: Counter[str] = field(default_factory=Counter)
 
     def add(self, one: Replayed) -> None:
         if one.left_out is not None:
@@ -50,6 +51,8 @@ class Totals:
             return
         self.replayed[one.contract, one.function] += 1
         self.matching[one.contract, one.function] += not one.differences
+        if not one.differences:
+            self.services.update(one.services)
 
 
 def count(range: Range) -> int:
