@@ -3,6 +3,7 @@
 A schedule that has all its signatures stays as it is: what the network would execute then is not simulated.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from mirror.values.hapi import ContractID, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.refusals import Refused
+from web3sim.operations.signatures import is_signed
 from web3sim.operations.signers import Signers
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Schedule
@@ -98,6 +100,23 @@ def sign_schedule(ledger: Overlay, schedule: Schedule, keys: frozenset[bytes]) -
     if keys <= signatories:
         raise Refused("NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
+
+
+def keys_that_signed(schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
+    """Return the serialized keys of the SignaturePair messages that sign a schedule.
+
+    Its id is signed, as three numbers. Only whole keys count, since it is not known who may sign.
+    """
+    message = b"".join(part.to_bytes(8, "big") for part in entity_id.decode(schedule.id))
+    keys = set()
+    for pair in pairs:
+        kind = pair.WhichOneof("signature")
+        if kind not in ("ed25519", "ECDSA_secp256k1"):
+            continue
+        key: Any = Key(**{kind: pair.pubKeyPrefix})
+        if is_signed(key, message, [pair]):
+            keys.add(bytes(key.SerializeToString()))
+    return frozenset(keys)
 
 
 def delete_schedule(ledger: Overlay, signers: Signers, schedule: Schedule) -> None:

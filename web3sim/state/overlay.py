@@ -228,6 +228,15 @@ class Overlay:
         more: Associations = self.journal.row(("more associations", account_id), Associations(0, 0))
         return more
 
+    def holds_since(self, account_id: int) -> bool:
+        """Return whether the call has made an account a holder of some token, or the treasury of one."""
+        return any(
+            row.account_id == account_id and row.balance > 0
+            if isinstance(row, Relationship)
+            else isinstance(row, Token) and row.treasury_account_id == account_id
+            for row in self.journal.rows().values()
+        )
+
     # UNIQUE TOKENS
 
     def nft(self, token_id: int, serial_number: int) -> Nft | None:

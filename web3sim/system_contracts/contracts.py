@@ -9,7 +9,6 @@ from web3sim.engine.interface import (
     Address,
     Halt,
     Journal,
-    NotSupported,
     SystemAnswer,
     SystemCall,
 )
@@ -32,7 +31,6 @@ from web3sim.system_contracts import (
     pseudorandom,
     schedule_service,
     token_service,
-    unsupported,
 )
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, address_at, bytes_at, word_of
 from web3sim.system_contracts.functions import Function, Invocation, WrongType
@@ -43,17 +41,12 @@ _HALTED = SystemAnswer(halt=Halt.PRECOMPILE)
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`.
-
-    Of the functions that are not simulated only the signature is known.
-    """
+    """Functions by selector: its own, and those of what is behind proxy code that calls it by `redirect`."""
 
     functions: Mapping[bytes, Function] = field(default_factory=dict)
     redirect: bytes | None = None
     proxied: AccountKind | None = None
     proxy_functions: Mapping[bytes, Function] = field(default_factory=dict)
-    unsupported: Mapping[bytes, str] = field(default_factory=dict)
-    unsupported_by_proxy: Mapping[bytes, str] = field(default_factory=dict)
 
 
 def _address(number: int) -> Address:
@@ -66,8 +59,6 @@ SERVICES = {
         REDIRECT_FOR_TOKEN,
         AccountKind.TOKEN,
         token_service.PROXY_FUNCTIONS,
-        unsupported.TOKEN_SERVICE,
-        unsupported.TOKEN_PROXY,
     ),
     _address(0x168): Service(exchange_rate.FUNCTIONS),
     _address(0x169): Service(pseudorandom.FUNCTIONS),
@@ -82,8 +73,6 @@ SERVICES = {
         REDIRECT_FOR_SCHEDULE,
         AccountKind.SCHEDULE,
         schedule_service.PROXY_FUNCTIONS,
-        unsupported=unsupported.SCHEDULE_SERVICE,
-        unsupported_by_proxy=unsupported.SCHEDULE_PROXY,
     ),
     # The token service with wider numbers, which networks have switched off.
     _address(0x16C): Service(),
@@ -103,13 +92,12 @@ class NetworkContracts:
 
     def account_code(self, address: Address, data: bytes) -> bytes:
         service, selector = SERVICES[ACCOUNT_SERVICE], data[:SELECTOR_LENGTH]
-        if selector in service.proxy_functions or selector in service.unsupported_by_proxy:
-            return proxy_code(AccountKind.ACCOUNT, address)
-        return b""
+        return proxy_code(AccountKind.ACCOUNT, address) if selector in service.proxy_functions else b""
 
     def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
-        account = Overlay(self._state, journal).account_id_at(address)
-        return account is not None and self._state.tied_to_tokens(account)
+        ledger = Overlay(self._state, journal)
+        account = ledger.account_id_at(address)
+        return account is not None and (ledger.holds_since(account) or self._state.tied_to_tokens(account))
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]
@@ -118,9 +106,7 @@ class NetworkContracts:
             functions = service.functions if target is None else service.proxy_functions
             selector = data[:SELECTOR_LENGTH]
             function = functions.get(selector)
-            if function is None:
-                return _unknown(call, service, selector, through_proxy=target is not None)
-            if function.writes and call.static:
+            if function is None or (function.writes and call.static):
                 return _HALTED
             self.calls[function.signature] += 1
             ledger = Overlay(self._state, journal)
@@ -143,17 +129,8 @@ def _redirected(call: SystemCall, service: Service, journal: Journal) -> tuple[A
     return address_at(arguments, 0), bytes_at(arguments, 1)
 
 
-def _unknown(call: SystemCall, service: Service, selector: bytes, *, through_proxy: bool) -> SystemAnswer:
-    """Errors: NotSupported."""
-    signatures = service.unsupported_by_proxy if through_proxy else service.unsupported
-    signature = signatures.get(selector)
-    if signature is None:
-        return _HALTED
-    raise NotSupported(f"{signature} of {int.from_bytes(call.address):#x} is not simulated yet")
-
-
 def _answer(invocation: Invocation) -> SystemAnswer:
-    """Errors: InvalidArguments, WrongType, NotSupported."""
+    """Errors: InvalidArguments, WrongType."""
     function, journal = invocation.function, invocation.ledger.journal
     _return_value(invocation.call, journal)
     checkpoint = journal.checkpoint()

@@ -8,27 +8,31 @@ from dataclasses import replace
 from typing import Any
 
 from mirror.values import entity_id
-from mirror.values.hapi import ContractID, SchedulableTransactionBody
+from mirror.values.hapi import ContractID, DecodeError, SchedulableTransactionBody, SignatureMap
 from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import Address
 from web3sim.operations import prices, schedules
 from web3sim.operations.refusals import Refused
 from web3sim.operations.schedules import NewSchedule
-from web3sim.operations.token_messages import creation_message, update_message
+from web3sim.operations.token_messages import creation_message, scheduled_token, update_message
 from web3sim.state.proxies import TOKEN_SERVICE
-from web3sim.state.tables.interface import Entity
+from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts.abi import (
     SELECTOR_LENGTH,
     InvalidArguments,
     address_at,
+    encoded,
     number_at,
     word_of,
     word_of_address,
 )
 from web3sim.system_contracts.functions import Function, Invocation, by_selector, costs
 from web3sim.system_contracts.token_service import creation, updates
+from web3sim.system_contracts.token_service.info import info, no_token_info
 
-_SUCCESS = word_of(22)
+_OK = 22
+_SUCCESS = word_of(_OK)
+_NOBODY = bytes(20)
 _MOST_INT64 = 2**63 - 1
 _CREATIONS, _UPDATES = by_selector(creation.FUNCTIONS), by_selector(updates.CHANGES)
 
@@ -109,6 +113,33 @@ def _has_capacity(invocation: Invocation) -> bytes:
     return word_of(schedules.has_capacity(expires, gas, _now(invocation)))
 
 
+# LOOKING
+
+
+def _fungible_info(invocation: Invocation) -> bytes:
+    token, token_info = _scheduled_info(invocation, unique=False)
+    return encoded(invocation.function.results, (_OK, (token_info, token.decimals)))
+
+
+def _unique_info(invocation: Invocation) -> bytes:
+    """There is no serial yet."""
+    _, token_info = _scheduled_info(invocation, unique=True)
+    return encoded(invocation.function.results, (_OK, (token_info, 0, _NOBODY, 0, b"", _NOBODY)))
+
+
+def _scheduled_info(invocation: Invocation, *, unique: bool) -> tuple[Token, tuple[Any, ...]]:
+    """The token that a schedule is to create, and its TokenInfo. Errors: Refused."""
+    schedule = schedules.schedule_at(invocation.ledger, address_at(invocation.arguments, 0))
+    try:
+        found = scheduled_token(schedule.transaction_body)
+    except DecodeError:
+        found = None
+    if found is None or found[0].unique is not unique:
+        raise Refused("INVALID_SCHEDULE_ID")
+    token, fees = found
+    return token, info(invocation.ledger, token, token.total_supply, fees)
+
+
 # SIGNING AND DELETING
 
 
@@ -117,6 +148,21 @@ def _authorize(invocation: Invocation) -> bytes:
     schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
     key = schedules.key_of(invocation.sender())
     schedules.sign_schedule(invocation.ledger, schedule, frozenset({key}))
+    return _SUCCESS
+
+
+def _sign(invocation: Invocation) -> bytes:
+    """Sign with the keys of people whose signatures are in a SignatureMap."""
+    _, signatures = invocation.decoded()
+    schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
+    try:
+        pairs = SignatureMap.FromString(signatures).sigPair
+    except DecodeError:
+        raise Refused("INVALID_TRANSACTION_BODY") from None
+    keys = schedules.keys_that_signed(schedule, pairs)
+    if not keys:
+        raise Refused("NO_NEW_VALID_SIGNATURES")
+    schedules.sign_schedule(invocation.ledger, schedule, keys)
     return _SUCCESS
 
 
@@ -129,12 +175,27 @@ def _delete(invocation: Invocation) -> bytes:
 _SIGN, _DELETE = costs(prices.SCHEDULE_SIGN), costs(prices.SCHEDULE_DELETE)
 _CREATE, _CREATE_CALL = costs(prices.SCHEDULE_CREATE), costs(prices.SCHEDULE_CREATE_CALL)
 _ADDRESS = "(int64,address)"
+_FUNGIBLE_INFO = "(int64,(TokenInfoV1,int32))"
+_UNIQUE_INFO = "(int64,(TokenInfoV1,int64,address,int64,bytes,address))"
 _TIMED = "uint256,uint256,uint64,bytes"
 
 FUNCTIONS = by_selector(
     (
         Function("authorizeSchedule(address)", _authorize, gas=_SIGN, writes=True),
         Function("deleteSchedule(address)", _delete, gas=_DELETE, writes=True),
+        Function("signSchedule(address,bytes)", _sign, gas=_SIGN, writes=True),
+        Function(
+            "getScheduledCreateFungibleTokenInfo(address)",
+            _fungible_info,
+            _FUNGIBLE_INFO,
+            nothing=lambda: ((no_token_info(), 0),),
+        ),
+        Function(
+            "getScheduledCreateNonFungibleTokenInfo(address)",
+            _unique_info,
+            _UNIQUE_INFO,
+            nothing=lambda: ((no_token_info(), 0, _NOBODY, 0, b"", _NOBODY),),
+        ),
         Function("scheduleNative(address,bytes,address)", _native, _ADDRESS, _CREATE, writes=True),
         Function(f"scheduleCall(address,{_TIMED})", _call, _ADDRESS, _CREATE_CALL, writes=True),
         Function(

@@ -116,7 +116,7 @@ class _Progress:
             )
 
     def _save(self, replayed: Replayed) -> None:
-        if self._folder is not None:
+        if self._folder is not None and replayed.case is not None:
             file = self._folder / f"{timestamp.text(replayed.consensus_timestamp)}.json"
             file.write_text(json.dumps(replayed.case, indent=1) + "\n")
 

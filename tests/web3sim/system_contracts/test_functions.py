@@ -4,12 +4,9 @@ from web3sim.system_contracts import contracts
 from web3sim.system_contracts.signatures import selector_of
 
 SIGNATURES = [
-    {selector: function.signature for selector, function in functions.items()} | dict(unsupported)
+    {selector: function.signature for selector, function in functions.items()}
     for service in contracts.SERVICES.values()
-    for functions, unsupported in (
-        (service.functions, service.unsupported),
-        (service.proxy_functions, service.unsupported_by_proxy),
-    )
+    for functions in (service.functions, service.proxy_functions)
 ]
 
 

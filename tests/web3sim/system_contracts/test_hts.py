@@ -10,9 +10,9 @@ from tests.build import START
 from tests.web3sim.state.states import account, at, current, journal, long_zero
 from tests.web3sim.system_contracts.calls import BLOCK, CALLER, SERVICE, data_of, run, words
 from web3sim.engine import registry
-from web3sim.engine.interface import CallRequest, Halt, NotSupported, Status, SystemCall
+from web3sim.engine.interface import CallRequest, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
-from web3sim.system_contracts import token_service, unsupported
+from web3sim.system_contracts import token_service
 from web3sim.system_contracts.abi import one_string
 from web3sim.system_contracts.contracts import NetworkContracts
 
@@ -160,13 +160,6 @@ def test_what_a_token_can_not_answer_reverts_without_data(ledger, token, data):
     assert (result.status, result.output, result.child_failures) == (Status.REVERT, b"", ())
 
 
-def test_functions_to_come_are_named(ledger):
-    for selector, signature in unsupported.TOKEN_PROXY.items():
-        with pytest.raises(NotSupported) as error:
-            run(current(), long_zero(TOKEN), selector + words(1, 2, 3))
-        assert str(error.value) == f"{signature} of 0x167 is not simulated yet"
-
-
 # THE SERVICE ITSELF
 
 
@@ -209,20 +202,6 @@ def test_the_service_halts_at_what_it_does_not_know(ledger, data):
     assert (result.status, result.halt, result.gas_used) == (Status.HALT, Halt.PRECOMPILE, 1_000_000)
 
 
-@pytest.mark.parametrize(
-    ("number", "table"),
-    [
-        (0x167, unsupported.TOKEN_SERVICE),
-        (0x16B, unsupported.SCHEDULE_SERVICE),
-    ],
-)
-def test_functions_of_services_to_come_are_named(ledger, number, table):
-    for selector, signature in table.items():
-        with pytest.raises(NotSupported) as error:
-            run(current(), long_zero(number), selector + words(1, 2, 3, 4))
-        assert str(error.value) == f"{signature} of {number:#x} is not simulated yet"
-
-
 @pytest.mark.parametrize("number", [0x168, 0x169, 0x16A, 0x16B, 0x16C])
 def test_services_halt_at_selectors_they_do_not_have(ledger, number):
     for data in (b"", b"\1\2\3", bytes.fromhex("12345678")):
@@ -235,14 +214,12 @@ def test_an_account_is_no_proxy_for_anything_else(ledger):
 
 
 TABLES = (
-    unsupported.TOKEN_SERVICE,
-    unsupported.TOKEN_PROXY,
     token_service.FUNCTIONS,
     token_service.PROXY_FUNCTIONS,
 )
 
 
-def test_whatever_is_asked_is_answered_refused_or_named(ledger):
+def test_whatever_is_asked_is_answered_or_refused(ledger):
     choose = Random(1)
     contracts = NetworkContracts(current())
     selectors = [selector for table in TABLES for selector in table]
@@ -268,13 +245,9 @@ def test_whatever_is_asked_is_answered_refused_or_named(ledger):
             )
         address = choose.choice((SERVICE, SERVICE, *(long_zero(number) for number in range(0x167, 0x16D))))
         call = SystemCall(address, address, long_zero(CALLER), data, 0, 10_000, static=False, depth=0)
-        try:
-            answer = contracts.call(call, journal(current()))
-        except NotSupported as error:
-            assert str(error).endswith("is not simulated yet")
-        else:
-            some = bool(answer.output) or not answer.reverted
-            assert answer.halt is Halt.PRECOMPILE or (answer.gas >= VIEW_GAS and some)
+        answer = contracts.call(call, journal(current()))
+        some = bool(answer.output) or not answer.reverted
+        assert answer.halt is Halt.PRECOMPILE or (answer.gas >= VIEW_GAS and some)
 
 
 @STATES

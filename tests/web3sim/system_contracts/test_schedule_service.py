@@ -3,15 +3,20 @@
 from typing import Any
 
 import pytest
-from eth_abi.abi import encode
+from coincurve import PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from eth_abi.abi import decode, encode
 
-from mirror.values.hapi import ContractID, Key, SchedulableTransactionBody
+from mirror.values.hapi import ContractID, Key, SchedulableTransactionBody, SignatureMap
+from mirror.values.hashes import keccak256
+from mirror.values.result_codes import NAMES
 from tests.build import insert
 from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.calls import CODES, Calls, words
 from web3sim.engine.interface import AccountKind, Halt
 from web3sim.state.proxies import REDIRECT_FOR_SCHEDULE, SCHEDULE_SERVICE, TOKEN_SERVICE
 from web3sim.state.tables.interface import Schedule
+from web3sim.system_contracts.contracts import SERVICES
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 
 PERSON, CONTRACT, TOKEN, SCHEDULE, EXECUTED, DELETED, OURS = 1001, 1002, 3001, 4001, 4002, 4003, 4004
@@ -22,6 +27,7 @@ TIMED = "uint256,uint256,uint64,bytes"
 CALL, WITH_PAYER = f"scheduleCall(address,{TIMED})", f"scheduleCallWithPayer(address,address,{TIMED})"
 ON_SIGNATURE = f"executeCallOnPayerSignature(address,address,{TIMED})"
 NATIVE = "scheduleNative(address,bytes,address)"
+SIGN = "signSchedule(address,bytes)"
 CREATE = "createFungibleToken(HederaTokenV3,int64,int32)"
 
 
@@ -222,3 +228,100 @@ def test_the_admin_key_of_another_contract_does_not_delete(ledger):
     assert (
         Calls(SCHEDULE_SERVICE, sender=CONTRACT).code("deleteSchedule(address)", long_zero(4005)) == "SUCCESS"
     )
+
+
+# LOOKING AT WHAT IS SCHEDULED
+
+
+FUNGIBLE_INFO = "getScheduledCreateFungibleTokenInfo(address)"
+UNIQUE_INFO = "getScheduledCreateNonFungibleTokenInfo(address)"
+
+
+def info_of(calls: Calls, signature: str, schedule: Schedule) -> Any:
+    function = SERVICES[SCHEDULE_SERVICE].functions[selector_of(signature)]
+    code, info = decode(function.results, calls(signature, calls.overlay.address_of(schedule.id)).output)
+    assert NAMES[code] == "SUCCESS"
+    return info
+
+
+def test_the_token_that_is_scheduled_is_told(calls):
+    fees = ([(5, NOBODY, True, False, long_zero(PERSON))], [(1, 10, 2, 9, True, long_zero(PERSON))])
+    signature = "createFungibleTokenWithCustomFees(HederaTokenV3,int64,int32,FixedFeeV2[],FractionalFeeV2[])"
+    keys = [(1, (False, NOBODY, bytes(range(32)), b"", NOBODY))]
+    struct = ("Gold", "GLD", long_zero(PERSON), "m", True, 9, False, keys, (0, long_zero(PERSON), 7_776_000))
+    data = selector_of(signature) + encode(parameters_of(signature), (struct, 5, 2, *fees))
+    schedule = made(calls, NATIVE, TOKEN_SERVICE, data, long_zero(PERSON))
+
+    (token, supply, deleted, _, paused, fixed, fractional, royalty, _), decimals = info_of(
+        calls, FUNGIBLE_INFO, schedule
+    )
+
+    assert token[:2] == ("Gold", "GLD")
+    assert token[7][0][1][2] == bytes(range(32))
+    assert (supply, decimals, deleted, paused, royalty) == (5, 2, False, False, ())
+    assert (fixed[0][0], fixed[0][2]) == (5, True)
+    assert fractional[0][:5] == (1, 10, 2, 9, True)
+    assert calls.code(UNIQUE_INFO, calls.overlay.address_of(schedule.id)) == "INVALID_SCHEDULE_ID"
+
+
+def test_the_unique_token_that_is_scheduled_is_told(calls):
+    signature = "createNonFungibleTokenWithCustomFees(HederaTokenV3,FixedFeeV2[],RoyaltyFeeV2[])"
+    keys = [(16, (False, NOBODY, bytes(32), b"", NOBODY))]
+    struct = ("Art", "ART", long_zero(PERSON), "", False, 0, False, keys, (0, long_zero(PERSON), 7_776_000))
+    royalty = [(1, 10, 7, NOBODY, True, long_zero(PERSON))]
+    data = selector_of(signature) + encode(parameters_of(signature), (struct, [], royalty))
+    schedule = made(calls, NATIVE, TOKEN_SERVICE, data, long_zero(PERSON))
+
+    (token, *_, royalties, _), *serial = info_of(calls, UNIQUE_INFO, schedule)
+
+    assert token[0] == "Art"
+    assert royalties[0][:3] == (1, 10, 7)
+    assert tuple(serial) == (0, f"0x{NOBODY.hex()}", 0, b"", f"0x{NOBODY.hex()}")
+
+
+@pytest.mark.parametrize("signature", [FUNGIBLE_INFO, UNIQUE_INFO])
+@pytest.mark.parametrize("number", [SCHEDULE, TOKEN, 999_999])
+def test_what_schedules_no_token_has_no_information(calls, signature, number):
+    assert calls.code(signature, long_zero(number)) == "INVALID_SCHEDULE_ID"
+
+
+# SIGNATURES OF PEOPLE
+
+
+def message_of(number: int) -> bytes:
+    return b"".join(part.to_bytes(8, "big") for part in (0, 0, number))
+
+
+def test_people_sign_by_their_signatures(calls):
+    ours, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    ecdsa = PrivateKey()
+    digest = keccak256(message_of(SCHEDULE))
+    pairs = [
+        {"pubKeyPrefix": public(ours), "ed25519": ours.sign(message_of(SCHEDULE))},
+        {"pubKeyPrefix": public(other), "ed25519": other.sign(message_of(OURS))},
+        {
+            "pubKeyPrefix": ecdsa.public_key.format(),
+            "ECDSA_secp256k1": ecdsa.sign_recoverable(digest, hasher=None)[:64],
+        },
+    ]
+    signatures = SignatureMap(sigPair=pairs).SerializeToString()
+
+    assert calls.code(SIGN, long_zero(SCHEDULE), signatures) == "SUCCESS"
+
+    signed = {
+        Key(ed25519=public(ours)).SerializeToString(),
+        Key(ECDSA_secp256k1=ecdsa.public_key.format()).SerializeToString(),
+    }
+    assert calls.overlay.signatories(SCHEDULE) == signed
+    assert calls.code(SIGN, long_zero(SCHEDULE), signatures) == "NO_NEW_VALID_SIGNATURES"
+
+
+@pytest.mark.parametrize(
+    ("signatures", "expected"), [(b"", "NO_NEW_VALID_SIGNATURES"), (b"\xff", "INVALID_TRANSACTION_BODY")]
+)
+def test_signatures_that_say_nothing_are_refused(calls, signatures, expected):
+    assert calls.code(SIGN, long_zero(SCHEDULE), signatures) == expected
+
+
+def public(key: Ed25519PrivateKey) -> bytes:
+    return key.public_key().public_bytes_raw()

@@ -119,8 +119,10 @@ class Replay:
             return Replayed(*name, "", left_out="it takes too long")
         function = function_of(rerun.request)
         differences = tuple(compare(transaction, recorded, rerun, result))
-        case = case_of(transaction, recorded, rerun, state, differences) if differences else None
         services = tuple(rerun.system.calls.elements())
+        # A case has no ledger for system contracts.
+        is_kept = differences and not services
+        case = case_of(transaction, recorded, rerun, state, differences) if is_kept else None
         return Replayed(*name, function, differences, case=case, services=services)
 
     @property

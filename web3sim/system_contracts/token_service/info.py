@@ -72,6 +72,11 @@ def ledger_id() -> str:
 
 def token_info(ledger: Overlay, token: Token) -> tuple[Any, ...]:
     """Return a TokenInfo."""
+    return info(ledger, token, ledger.total_supply(token), ledger.custom_fees(token.id))
+
+
+def info(ledger: Overlay, token: Token, supply: int, fees: CustomFees) -> tuple[Any, ...]:
+    """Return the TokenInfo of a token with this supply and these fees, whether it exists or not."""
     struct = (
         token.name,
         token.symbol,
@@ -87,10 +92,8 @@ def token_info(ledger: Overlay, token: Token) -> tuple[Any, ...]:
         ],
         expiry(token),
     )
-    supply = max(ledger.total_supply(token), 0)
-    fees = fee_structs(ledger, ledger.custom_fees(token.id))
-    paused = token.pause_status == "PAUSED"
-    return (struct, supply, False, token.kyc_status == _GRANTED, paused, *fees, ledger_id())
+    paused, kyc = token.pause_status == "PAUSED", token.kyc_status == _GRANTED
+    return (struct, max(supply, 0), False, kyc, paused, *fee_structs(ledger, fees), ledger_id())
 
 
 def no_token_info() -> tuple[Any, ...]:

@@ -42,6 +42,12 @@ class Slate:
     def slot(self, address, slot):
         return self.slots.get((address, slot), 0)
 
+    def units(self, token, holder):
+        return 0
+
+    def is_associated(self, token, holder):
+        return False
+
     def take(self, done):
         self.balances |= done.balances
         self.nonces |= done.nonces

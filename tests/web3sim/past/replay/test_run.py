@@ -322,15 +322,3 @@ def test_what_was_never_run_and_what_is_part_of_another_is_left_out(stream):
         at,
     )
     assert left_out(at) == "it was never run (INSUFFICIENT_PAYER_BALANCE)"
-
-
-def test_a_system_contract_that_is_not_simulated_is_named(stream):
-    at = transactions("transaction_result = 22 and gas_limit > 50000 and created_contract_ids = '{}'")[0]
-    execute(
-        "update contract_result set contract_id = %s, function_parameters = '\\xeca36917', amount = 0 "
-        "where consensus_timestamp = %s",
-        0x167,
-        at,
-    )
-    execute("delete from ethereum_transaction")
-    assert (left_out(at) or "").startswith("a system contract: transferToken(")
