@@ -35,7 +35,7 @@ def as_markdown() -> str:
         name, proxy_name = _NAMES[number]
         sections += _section(f"{name}, `{number:#x}`", _own(service))
         if service.proxied is not None:
-            sections += _section(proxy_name, _rows(service.proxy_functions, service.unsupported_by_proxy))
+            sections += _section(proxy_name, _rows(service.proxy_functions))
     structs = [f"| `{name}` | `{members}` |" for name, members in STRUCTS.items()]
     sections += ["## Structs", "", "| Name above | Members |", "|---|---|", *structs]
     return "\n".join(sections) + "\n"
@@ -47,17 +47,15 @@ def _section(title: str, rows: Iterable[str]) -> list[str]:
 
 
 def _own(service: Service) -> Iterable[str]:
-    yield from _rows(service.functions, service.unsupported)
+    yield from _rows(service.functions)
     if service.redirect is not None:
         yield _row(_REDIRECTS[service.redirect], service.redirect, "what the function in it does", "as that")
 
 
-def _rows(functions: Mapping[bytes, Function], unsupported: Mapping[bytes, str]) -> Iterable[str]:
+def _rows(functions: Mapping[bytes, Function]) -> Iterable[str]:
     for selector, function in functions.items():
         kind = "write" if function.writes else "view"
         yield _row(function.signature, selector, f"`{function.returns}`", kind)
-    for selector, signature in unsupported.items():
-        yield _row(signature, selector, "", "501")
 
 
 def _row(signature: str, selector: bytes, returns: str, kind: str) -> str:

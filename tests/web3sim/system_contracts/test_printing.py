@@ -27,12 +27,7 @@ def test_each_function_is_listed_once_under_the_selector_that_its_signature_has(
     there = [
         selector.hex()
         for service in SERVICES.values()
-        for table in (
-            service.functions,
-            service.proxy_functions,
-            service.unsupported,
-            service.unsupported_by_proxy,
-        )
+        for table in (service.functions, service.proxy_functions)
         for selector in table
     ]
     redirects = [service.redirect.hex() for service in SERVICES.values() if service.redirect is not None]

@@ -126,10 +126,6 @@ def test_every_view_that_there_is_is_asked_here():
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view[1])
 def test_a_view_takes_up_to_three_statements_and_none_once_its_rows_are_remembered(ledger, state_of, view):
     to, signature, *values = view
-    if selector_of(signature) in {
-        selector for service in SERVICES.values() for selector in service.unsupported
-    }:
-        pytest.skip("not simulated yet")
     cache.forget()
     counts = []
     for _ in range(2):
