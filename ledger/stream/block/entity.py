@@ -101,6 +101,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
             if address is not None:
                 result.evm_address.value = address
     getattr(parts.item.record, name).CopyFrom(result)
+    parts.item.result_kind = name
 
 
 def _copy(output: Any, field: str, to: Any) -> None:

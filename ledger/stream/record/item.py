@@ -38,8 +38,8 @@ class RecordItem:
     the item wraps, once its handler has decoded it. `hook_call` is the last call of a hook before this item
     among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an Ethereum
     transaction that delegates, as far as its block tells them. `result_kind` is the record's field with the
-    result of a contract, `scheduled` says that a schedule was executed. Times are ns; `payer_account_id` is
-    encoded.
+    result of a contract: who adds one later sets both. `scheduled` says that a schedule was executed. Times
+    are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
