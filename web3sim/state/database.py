@@ -21,10 +21,14 @@ class Reading:
     def __init__(self, deadline: float | None = None) -> None:
         self._deadline = deadline
 
-    def fetch(self, statement: str, values: Values = ()) -> list[Row]:
-        """All rows of a statement. Errors: DeadlinePassed, DatabaseUnavailable."""
+    def check_deadline(self) -> None:
+        """Errors: DeadlinePassed."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             raise DeadlinePassed("the call had no time left to read its state")
+
+    def fetch(self, statement: str, values: Values = ()) -> list[Row]:
+        """All rows of a statement. Errors: DeadlinePassed, DatabaseUnavailable."""
+        self.check_deadline()
         try:
             return fetch(statement, values, timeout=_TIMEOUT)
         except (psycopg.OperationalError, OperationalError) as error:

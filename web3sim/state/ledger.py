@@ -42,6 +42,7 @@ class LedgerState:
     def __init__(self, selected: SelectedBlock, reading: Reading) -> None:
         self.block = selected.block
         self._reading = reading
+        self.check_deadline = reading.check_deadline
         time = selected.state_time
         tables: Tables = CurrentTables(reading) if time is None else HistoricalTables(time, reading)
         self._tables = RememberedTables(tables, reading)

@@ -39,6 +39,8 @@ class Overlay:
         self.state, self.journal = state, journal
 
     def _row(self, key: tuple[Any, ...], stored: Callable[[], Stored]) -> Stored:
+        # Operations on long lists ask for a row with each item, of which most are remembered.
+        self.state.check_deadline()
         row = self.journal.row(key)
         if row is None:
             return stored()

@@ -11,7 +11,7 @@ from typing import Any
 
 from eth_abi.abi import encode
 from eth_abi.codec import ABICodec
-from eth_abi.decoding import AddressDecoder
+from eth_abi.decoding import AddressDecoder, ContextFramesBytesIO
 from eth_abi.exceptions import DecodingError
 from eth_abi.grammar import parse
 from eth_abi.registry import BaseEquals
@@ -24,6 +24,7 @@ SELECTOR_LENGTH = 4
 ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ADDRESS_PADDING = bytes(12)
 _ADDRESS_LENGTH = 20
+_MOST_READINGS = 8
 
 
 class InvalidArguments(ValueError):
@@ -67,11 +68,33 @@ class _BytesOfAddress(AddressDecoder):
     decoder_fn: Any = staticmethod(bytes)
 
 
+class _Stream(ContextFramesBytesIO):
+    """Arguments that are read only so often: offsets can name the same part thousands of times.
+
+    What encoders write is read once, where tuples lie in one another up to four times.
+    """
+
+    def __init__(self, arguments: bytes) -> None:
+        super().__init__(arguments)  # type: ignore[no-untyped-call]
+        self._left = _MOST_READINGS * len(arguments)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise InvalidArguments("offsets name the same parts again and again")
+        return found
+
+
+class _Codec(ABICodec):
+    stream_class = _Stream
+
+
 _registry: Any = library_registry.copy()  # type: ignore[no-untyped-call]
 _registry.unregister_decoder("address")
 _is_address = BaseEquals("address")  # type: ignore[no-untyped-call]
 _registry.register_decoder(_is_address, _BytesOfAddress, label="address")
-_codec = ABICodec(_registry)
+_codec = _Codec(_registry)
 
 
 def decoded(types: Sequence[str], arguments: bytes) -> tuple[Any, ...]:

@@ -1,14 +1,20 @@
+from typing import Any
+
 import pytest
+from eth_abi.grammar import parse
 
 from web3sim.system_contracts.abi import (
     InvalidArguments,
     address_at,
     bytes_at,
+    decoded,
+    encoded,
     number_at,
     one_string,
     word_of,
     word_of_address,
 )
+from web3sim.system_contracts.contracts import SERVICES
 
 ADDRESS = bytes(range(1, 21))
 
@@ -56,3 +62,29 @@ def test_a_string_fills_whole_words(text, words):
     encoded = one_string(text)
     assert len(encoded) == words * 32
     assert bytes_at(encoded, 0) == text
+
+
+def test_a_part_that_many_offsets_name_is_not_read_for_each_of_them():
+    """A thousand offsets to the same 32 kB would become 32 MB, and with deeper arrays any amount."""
+    count, size = 1000, 32_000
+    part = word_of(size) + bytes(size)
+    shared = word_of(32) + word_of(count) + word_of(32 * count) * count + part
+    with pytest.raises(InvalidArguments, match="again and again"):
+        decoded(("bytes[]",), shared)
+
+
+def test_all_functions_read_what_an_encoder_writes():
+    """However tuples lie in one another."""
+    for service in SERVICES.values():
+        for function in (*service.functions.values(), *service.proxy_functions.values()):
+            values = [_filled(parse(kind)) for kind in function.parameters]
+            assert decoded(function.parameters, encoded(function.parameters, values)) == tuple(values)
+
+
+def _filled(kind: Any) -> Any:
+    """A value with some items in each array."""
+    if kind.is_array:
+        return (_filled(kind.item_type),) * 20
+    if hasattr(kind, "components"):
+        return tuple(map(_filled, kind.components))
+    return {"address": ADDRESS, "bool": True, "bytes": b"some", "string": "text"}.get(kind.base, 7)
