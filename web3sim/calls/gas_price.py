@@ -72,6 +72,6 @@ def _rate(times: Bounds, seconds: int) -> tuple[int, int]:
     rate = None if version is None else rate_in_force(version[0], seconds + 1)
     return (
         (rate.centEquiv, rate.hbarEquiv)
-        if rate is not None and rate.centEquiv > 0
+        if rate is not None and rate.centEquiv > 0 and rate.hbarEquiv > 0
         else (WITHOUT_FILES.cents, WITHOUT_FILES.hbars)
     )

@@ -27,8 +27,9 @@ class Prices(NamedTuple):
         return max(self.scheduled * self.hbars // (self.cents * SCHEDULE_UNITS_PER_TINYCENT), 1)
 
     def gas_of(self, tinycents: int) -> int:
-        """The gas of an operation with a canonical price."""
-        gas = (tinycents + self.scheduled - 1) * SCHEDULE_UNITS_PER_TINYCENT // self.scheduled
+        """The gas of an operation with a canonical price, also where gas itself is free."""
+        scheduled = self.scheduled if self.scheduled > 0 else WITHOUT_FILES.scheduled
+        gas = (tinycents + scheduled - 1) * SCHEDULE_UNITS_PER_TINYCENT // scheduled
         return gas + gas // 5
 
     def gas_of_view(self) -> int:

@@ -105,3 +105,10 @@ def test_contracts_ask_in_any_frame_but_do_not_delegate(ledger):
     contract(ledger, 5005, script(*steps))
     found = outcomes(run(current(), long_zero(5005), b"", gas=5_000_000))
     assert found == [(True, words(1200)), (True, words(1200)), (False, b"")]
+
+
+def test_a_rate_without_hbars_is_none(ledger):
+    """No amount of tinybars would be worth anything."""
+    publish(START, (12, 0), (12, 0), START // SECOND + 10**9)
+    assert ask(TO_TINYBARS, 100) == 8
+    assert ask(TO_TINYCENTS, 100) == 1200
