@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirror.values import entity_id
-from mirror.values.hapi import ContractID, Key
+from mirror.values.hapi import ContractID, DecodeError, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.refusals import Refused
@@ -95,15 +95,19 @@ def schedule_at(ledger: Overlay, address: bytes) -> Schedule:
 
 
 def sign_schedule(ledger: Overlay, schedule: Schedule, keys: frozenset[bytes]) -> None:
-    """Add signatures by keys. Errors: Refused if all of them were there."""
+    """Add signatures by keys, as `key_of` has them. Errors: Refused if all of them were there.
+
+    Of a key that has signed a transaction the ledger knows the prefix that this had of it.
+    """
     signatories = ledger.signatories(schedule.id)
-    if keys <= signatories:
+    prefixes = tuple(filter(None, signatories))
+    if all(key.startswith(prefixes) for key in keys):
         raise Refused("NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
 
 
 def keys_that_signed(schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
-    """Return the serialized keys of the SignaturePair messages that sign a schedule.
+    """Return the public keys of the SignaturePair messages that sign a schedule.
 
     Its id is signed, as three numbers. Only whole keys count, since it is not known who may sign.
     """
@@ -115,7 +119,7 @@ def keys_that_signed(schedule: Schedule, pairs: Iterable[Any]) -> frozenset[byte
             continue
         key: Any = Key(**{kind: pair.pubKeyPrefix})
         if is_signed(key, message, [pair]):
-            keys.add(bytes(key.SerializeToString()))
+            keys.add(bytes(pair.pubKeyPrefix))
     return frozenset(keys)
 
 
@@ -133,9 +137,19 @@ def delete_schedule(ledger: Overlay, signers: Signers, schedule: Schedule) -> No
 
 
 def key_of(account: Entity) -> bytes:
-    """Return the key by which an account signs: a contract signs by its id."""
+    """Return the public key by which an account signs; a key of several, and a contract's id, serialized."""
     if account.type != "CONTRACT" and account.key:
-        return account.key
+        return _public_key(account.key)
     shard, realm, num = entity_id.decode(account.id)
     contract: Any = ContractID(shardNum=shard, realmNum=realm, contractNum=num)
     return bytes(Key(contractID=contract).SerializeToString())
+
+
+def _public_key(serialized: bytes) -> bytes:
+    """Return a key as signatures of transactions name it."""
+    try:
+        key: Any = Key.FromString(serialized)
+    except DecodeError:
+        return serialized
+    kind = key.WhichOneof("key")
+    return bytes(getattr(key, kind)) if kind in ("ed25519", "ECDSA_secp256k1") else serialized

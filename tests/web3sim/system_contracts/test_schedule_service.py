@@ -184,7 +184,17 @@ def test_whoever_calls_a_schedule_signs_it(ledger):
     calls = Calls(SCHEDULE_SERVICE, sender=PERSON)
     answer = calls.at(long_zero(OURS), REDIRECT_FOR_SCHEDULE, "signSchedule()")
     assert (answer.output, answer.gas) == (words(CODES["SUCCESS"]), 142_044)
-    assert calls.overlay.signatories(OURS) == {ADMIN}
+    assert calls.overlay.signatories(OURS) == {bytes(range(32))}
+
+
+@pytest.mark.parametrize("prefix", [bytes(range(32)), bytes(range(5))])
+def test_whoever_has_signed_by_a_transaction_does_not_sign_again(ledger, prefix):
+    ledger.signature(OURS, 5000, prefix)
+    calls = Calls(SCHEDULE_SERVICE, sender=PERSON)
+
+    answer = calls.at(long_zero(OURS), REDIRECT_FOR_SCHEDULE, "signSchedule()")
+
+    assert answer.child_failure == "NO_NEW_VALID_SIGNATURES"
 
 
 def test_a_schedule_is_deleted_by_its_admin_key(calls):
@@ -308,11 +318,7 @@ def test_people_sign_by_their_signatures(calls):
 
     assert calls.code(SIGN, long_zero(SCHEDULE), signatures) == "SUCCESS"
 
-    signed = {
-        Key(ed25519=public(ours)).SerializeToString(),
-        Key(ECDSA_secp256k1=ecdsa.public_key.format()).SerializeToString(),
-    }
-    assert calls.overlay.signatories(SCHEDULE) == signed
+    assert calls.overlay.signatories(SCHEDULE) == {public(ours), ecdsa.public_key.format()}
     assert calls.code(SIGN, long_zero(SCHEDULE), signatures) == "NO_NEW_VALID_SIGNATURES"
 
 

@@ -19,7 +19,7 @@ from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 from web3sim.system_contracts.functions import Function
 
 MOST_STEPS = 20
-_ALL_GAS, _FRAME_GAS = 10**10, 10**9
+_OWN_GAS = 10**6
 # More than a token creation costs.
 _FEE = 3 * 10**9
 
@@ -49,7 +49,12 @@ class Frame(NamedTuple):
 def _step(each: Step | Frame) -> Step:
     if isinstance(each, Step):
         return each
-    return Step(long_zero(each.contract), each.data(), each.kind, gas=_FRAME_GAS)
+    return Step(long_zero(each.contract), each.data(), each.kind, gas=_gas(each))
+
+
+def _gas(frame: Frame) -> int:
+    """Enough for all steps, whichever of them use up what they get."""
+    return _OWN_GAS + 2 * sum(_step(each).gas for each in frame.steps)
 
 
 # RANDOM STEPS
@@ -153,7 +158,7 @@ def play(frame: Frame, look: Callable[[], None] = lambda: None, after: int = 0) 
     """Run a call on the stored ledger; `look` runs in the middle of it, `after` so many system calls."""
     state = current()
     watched = _Watched(state, look, after)
-    request = CallRequest(long_zero(HOLDER), long_zero(frame.contract), frame.data(), _ALL_GAS)
+    request = CallRequest(long_zero(HOLDER), long_zero(frame.contract), frame.data(), 2 * _gas(frame))
     result = registry.engine("pyevm").execute(request, BLOCK, state, watched)
     # Without a call of a system contract nothing has changed.
     return Played(result, Overlay(state, watched.journal or journal(state)))

@@ -1,15 +1,12 @@
-"""Each function that changes something leaves the rows that ingesting its transaction makes."""
+"""Relationships, tokens as a whole, and approvals: calls, and the transactions that do the same."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import pytest
+from typing import Any
 
 from ledger.stream.record.compose import account
 from mirror.values.hapi import Key
-from tests.tokens.compose import TokenStream, token, units
-from tests.web3sim.state.states import long_zero
-from tests.web3sim.system_contracts.as_ingested import (
+from tests.tokens.compose import token, units
+from tests.web3sim.system_contracts.ingested.case import NOBODY, A, Case, T, happens
+from tests.web3sim.system_contracts.ingested.numbers import (
     FRESH,
     HOLDER,
     OTHER,
@@ -18,39 +15,9 @@ from tests.web3sim.system_contracts.as_ingested import (
     SERIALS,
     STRANGER,
     UNITS,
-    changes_of,
-    stream,
 )
-from tests.web3sim.system_contracts.calls import Calls
-from web3sim.state.proxies import REDIRECT_FOR_TOKEN
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-NOBODY = bytes(20)
 OTHER_KEY = Key(ed25519=bytes(32))
-
-
-class Case(NamedTuple):
-    """A call, and the transaction that does the same; `prepare` happens before both."""
-
-    signature: str
-    arguments: tuple[Any, ...]
-    transaction: Callable[[TokenStream], Any]
-    prepare: Callable[[TokenStream], Any] | None = None
-    target: int | None = None
-    sender: int = HOLDER
-
-
-def happens(kind: str, *moved: Any, **body: Any) -> Callable[[TokenStream], Any]:
-    options = {name: body.pop(name) for name in ("receipt", "record") if name in body}
-    return lambda made: made.happen(kind, body, *moved, payer=HOLDER, **options)
-
-
-def both(*steps: Callable[[TokenStream], Any]) -> Callable[[TokenStream], Any]:
-    return lambda made: [step(made) for step in steps]
-
-
-A, T = long_zero, long_zero
 status = {"account": account(OTHER), "token": token(UNITS)}
 struct_keys = [(2, (False, NOBODY, bytes(32), b"", NOBODY))]
 unchanged: tuple[Any, ...] = ("", "", NOBODY, "", False, 0, False, [], (0, NOBODY, 0))
@@ -61,7 +28,7 @@ def changed(**members: Any) -> tuple[Any, ...]:
     return tuple((dict(zip(names, unchanged, strict=True)) | members).values())
 
 
-CASES = [
+CHANGES: list[Case] = [
     # RELATIONSHIPS
     Case(
         "associateToken(address,address)",
@@ -189,7 +156,9 @@ CASES = [
             ],
         ),
     ),
-    # APPROVALS
+]
+
+APPROVALS: list[Case] = [
     Case(
         "approve(address,address,uint256)",
         (T(UNITS), A(OTHER), 40),
@@ -230,22 +199,31 @@ CASES = [
             ],
         ),
     ),
+    Case(
+        "approve(address,uint256)",
+        (A(OTHER), 40),
+        happens(
+            "cryptoApproveAllowance",
+            tokenAllowances=[
+                {"tokenId": token(UNITS), "owner": account(HOLDER), "spender": account(OTHER), "amount": 40}
+            ],
+        ),
+        target=UNITS,
+    ),
+    Case(
+        "setApprovalForAll(address,bool)",
+        (A(OTHER), True),
+        happens(
+            "cryptoApproveAllowance",
+            nftAllowances=[
+                {
+                    "tokenId": token(SERIALS),
+                    "owner": account(HOLDER),
+                    "spender": account(OTHER),
+                    "approved_for_all": {"value": True},
+                }
+            ],
+        ),
+        target=SERIALS,
+    ),
 ]
-
-
-@pytest.mark.parametrize(
-    "case", CASES, ids=[f"{number} {case.signature}" for number, case in enumerate(CASES)]
-)
-def test_a_call_changes_the_rows_that_its_transaction_does(case: Case) -> None:
-    made = stream()
-    if case.prepare is not None:
-        case.prepare(made)
-
-    def call(calls: Calls) -> None:
-        if case.target is not None:
-            answer = calls.at(long_zero(case.target), REDIRECT_FOR_TOKEN, case.signature, *case.arguments)
-            assert not answer.reverted
-        else:
-            assert calls.code(case.signature, *case.arguments) == "SUCCESS"
-
-    changes_of(call, case.transaction, made, sender=case.sender)
