@@ -12,7 +12,7 @@ from mirror.values.hapi import ContractID, DecodeError, Key
 from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
 from web3sim.operations.refusals import Refused
-from web3sim.operations.signatures import is_signed
+from web3sim.operations.signatures import is_signed, signatures_of
 from web3sim.operations.signers import Signers
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.interface import Entity, Schedule
@@ -106,7 +106,7 @@ def sign_schedule(ledger: Overlay, schedule: Schedule, keys: frozenset[bytes]) -
     ledger.put_signatories(schedule.id, signatories | keys)
 
 
-def keys_that_signed(schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
+def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
     """Return the public keys of the SignaturePair messages that sign a schedule.
 
     Its id is signed, as three numbers. Only whole keys count, since it is not known who may sign.
@@ -114,11 +114,12 @@ def keys_that_signed(schedule: Schedule, pairs: Iterable[Any]) -> frozenset[byte
     message = b"".join(part.to_bytes(8, "big") for part in entity_id.decode(schedule.id))
     keys = set()
     for pair in pairs:
+        ledger.state.check_deadline()
         kind = pair.WhichOneof("signature")
         if kind not in ("ed25519", "ECDSA_secp256k1"):
             continue
         key: Any = Key(**{kind: pair.pubKeyPrefix})
-        if is_signed(key, message, [pair]):
+        if is_signed(key, message, signatures_of([pair])):
             keys.add(bytes(pair.pubKeyPrefix))
     return frozenset(keys)
 

@@ -1,6 +1,6 @@
 """Signatures of messages by keys, as the network verifies them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from coincurve import PublicKey
@@ -10,6 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from mirror.values.hashes import keccak256
 
 SIGNATURE_LENGTH = 64
+
+#: By kind and prefix of the key: a map may have a million of them, and a key many members.
+Signatures = Mapping[tuple[str, bytes], bytes]
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -50,32 +53,41 @@ def simple_keys(key: Any) -> Iterator[Any]:
         yield key
 
 
-def is_signed(key: Any, message: bytes, pairs: Iterable[Any]) -> bool:
-    """Return whether the SignaturePair messages have all signatures that a Key message asks for.
+def signatures_of(pairs: Iterable[Any]) -> Signatures:
+    """Return the signatures in SignaturePair messages; the first counts where a prefix is there twice."""
+    found: dict[tuple[str, bytes], bytes] = {}
+    for pair in pairs:
+        kind = pair.WhichOneof("signature")
+        if kind is not None:
+            found.setdefault((kind, pair.pubKeyPrefix), bytes(getattr(pair, kind)))
+    return found
+
+
+def is_signed(key: Any, message: bytes, signatures: Signatures) -> bool:
+    """Return whether there are all signatures of a message that a Key message asks for.
 
     Ids of contracts sign nothing.
     """
     kind = key.WhichOneof("key")
     if kind == "keyList":
         members = key.keyList.keys
-        return bool(members) and all(is_signed(member, message, pairs) for member in members)
+        return bool(members) and all(is_signed(member, message, signatures) for member in members)
     if kind == "thresholdKey":
-        signed = sum(is_signed(member, message, pairs) for member in key.thresholdKey.keys.keys)
+        signed = sum(is_signed(member, message, signatures) for member in key.thresholdKey.keys.keys)
         return bool(signed >= max(key.thresholdKey.threshold, 1))
     if kind == "ed25519":
-        signature = _signature(key.ed25519, pairs, "ed25519")
+        signature = _signature(key.ed25519, signatures, "ed25519")
         return signature is not None and is_signed_by_ed25519(key.ed25519, message, signature)
     if kind == "ECDSA_secp256k1":
-        signature = _signature(key.ECDSA_secp256k1, pairs, "ECDSA_secp256k1")
+        signature = _signature(key.ECDSA_secp256k1, signatures, "ECDSA_secp256k1")
         return signature is not None and is_signed_by_ecdsa(key.ECDSA_secp256k1, message, signature)
     return False
 
 
-def _signature(key: bytes, pairs: Iterable[Any], kind: str) -> bytes | None:
+def _signature(key: bytes, signatures: Signatures, kind: str) -> bytes | None:
     """The signature with the longest prefix of a key."""
-    fitting = [
-        pair for pair in pairs if pair.WhichOneof("signature") == kind and key.startswith(pair.pubKeyPrefix)
-    ]
-    if not fitting:
-        return None
-    return bytes(getattr(max(fitting, key=lambda pair: len(pair.pubKeyPrefix)), kind))
+    for length in range(len(key), -1, -1):
+        signature = signatures.get((kind, key[:length]))
+        if signature is not None:
+            return signature
+    return None

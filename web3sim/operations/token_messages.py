@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from mirror.db.sql import MAX_INT64
 from mirror.values import entity_id
 from mirror.values.hapi import (
     AccountID,
@@ -18,6 +19,8 @@ from mirror.values.hapi import (
 from web3sim.operations.token_create import NewToken
 from web3sim.operations.token_update import TokenChange
 from web3sim.state.tables.interface import CustomFees, Token
+
+_MOST_DECIMALS = 2**31 - 1
 
 # Column of token -> field of the bodies.
 _KEYS = {
@@ -89,10 +92,11 @@ def scheduled_token(body: bytes) -> tuple[Token, CustomFees] | None:
         0,
         creation.name,
         creation.symbol,
-        creation.decimals,
+        # The network would refuse more, but looks at it only when it executes the schedule.
+        min(creation.decimals, _MOST_DECIMALS),
         creation.tokenType == 1,
         entity_id.of_account(creation.treasury),
-        creation.initialSupply,
+        min(creation.initialSupply, MAX_INT64),
         creation.maxSupply,
         creation.supplyType == 1,
         creation.freezeDefault,

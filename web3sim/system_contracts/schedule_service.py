@@ -159,7 +159,7 @@ def _sign(invocation: Invocation) -> bytes:
         pairs = SignatureMap.FromString(signatures).sigPair
     except DecodeError:
         raise Refused("INVALID_TRANSACTION_BODY") from None
-    keys = schedules.keys_that_signed(schedule, pairs)
+    keys = schedules.keys_that_signed(invocation.ledger, schedule, pairs)
     if not keys:
         raise Refused("NO_NEW_VALID_SIGNATURES")
     schedules.sign_schedule(invocation.ledger, schedule, keys)

@@ -27,7 +27,7 @@ PEOPLE = Key(ed25519=bytes(32)).SerializeToString()
 KEYS = ("kyc_key", "freeze_key", "wipe_key", "supply_key", "pause_key", "fee_schedule_key", "metadata_key")
 
 #: Sequences of calls that are played; more of them by hand.
-SEQUENCES = int(os.environ.get("MIRROR_TEST_HOSTILE", "20"))
+SEQUENCES = int(os.environ.get("MIRROR_TEST_HOSTILE", "8"))
 
 ADDRESSES = (
     bytes(20),

@@ -295,6 +295,32 @@ def test_what_schedules_no_token_has_no_information(calls, signature, number):
     assert calls.code(signature, long_zero(number)) == "INVALID_SCHEDULE_ID"
 
 
+def test_a_scheduled_token_whose_numbers_are_beyond_any_token_is_told(ledger, calls):
+    """Nobody looks at what a schedule holds before it is executed."""
+    out_of_range = {"shardNum": 2**62, "accountNum": -1}
+    creation = {
+        "name": "\0",
+        "initialSupply": 2**64 - 1,
+        "decimals": 2**32 - 1,
+        "maxSupply": -1,
+        "treasury": out_of_range,
+        "autoRenewAccount": out_of_range,
+        "autoRenewPeriod": {"seconds": -(2**63)},
+        "expiry": {"seconds": 2**63 - 1, "nanos": -5},
+        "custom_fees": [
+            {"fixed_fee": {"amount": -(2**63), "denominating_token_id": {"tokenNum": -7}}},
+            {"fractional_fee": {"minimum_amount": -1}, "fee_collector_account_id": out_of_range},
+            {"royalty_fee": {"fallback_fee": {"amount": 2**63 - 1}}},
+            {},
+        ],
+    }
+    body = SchedulableTransactionBody(tokenCreation=creation).SerializeToString()
+    ledger.entity(4006, type="SCHEDULE")
+    ledger.schedule(4006, transaction_body=body)
+    answer = calls(FUNGIBLE_INFO, long_zero(4006))
+    assert (answer.output[:32], answer.child_failure) == (words(CODES["SUCCESS"]), None)
+
+
 # SIGNATURES OF PEOPLE
 
 

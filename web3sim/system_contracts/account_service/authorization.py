@@ -10,6 +10,7 @@ from web3sim.operations.signatures import (
     SIGNATURE_LENGTH,
     is_signed,
     is_signed_by_ed25519,
+    signatures_of,
     simple_keys,
 )
 from web3sim.state.tables.interface import Entity
@@ -81,11 +82,11 @@ def _is_authorized(invocation: Invocation) -> bytes:
     if key is None:
         raise Refused("INVALID_TRANSACTION_BODY")
     try:
-        pairs = SignatureMap.FromString(signatures).sigPair
+        given = signatures_of(SignatureMap.FromString(signatures).sigPair)
     except DecodeError:
         raise Refused("INVALID_TRANSACTION_BODY") from None
     invocation.more_gas = (sum(1 for _ in simple_keys(key)) - 1) * _VERIFICATION_GAS
-    return _SUCCESS + word_of(is_signed(key, message, pairs))
+    return _SUCCESS + word_of(is_signed(key, message, given))
 
 
 def _key(account: Entity) -> Any:

@@ -19,6 +19,7 @@ from tests.web3sim.system_contracts.account_service.accounts import (
 )
 from tests.web3sim.system_contracts.calls import data_of, run, words
 from web3sim.engine.interface import Halt, Status
+from web3sim.operations.signatures import is_signed, signatures_of
 
 RAW, MAPPED = "isAuthorizedRaw(address,bytes,bytes)", "isAuthorized(address,bytes,bytes)"
 ED25519, ECDSA, OTHER = Ed25519Wallet("one"), EcdsaWallet("two"), EcdsaWallet("three")
@@ -129,6 +130,27 @@ WITH_RECOVERY_ID = SignatureMap(
     sigPair=[{"pubKeyPrefix": ECDSA.public, "ECDSA_secp256k1": BY_ECDSA.sigPair[0].ECDSA_secp256k1 + b"\x1c"}]
 )
 MISLED = SignatureMap(sigPair=[{"pubKeyPrefix": ED25519.public[:3], "ed25519": bytes(64)}])
+
+
+def test_a_map_of_many_signatures_is_looked_through_once(ledger):
+    """Each member of a key looked through all of them."""
+    others = [{"pubKeyPrefix": n.to_bytes(33, "big"), "ed25519": bytes(64)} for n in range(1_000)]
+    signatures = SignatureMap(sigPair=[*others, *BY_ED25519.sigPair, *BY_ECDSA.sigPair])
+    looked_at = []
+
+    class Pair:
+        def __init__(self, pair):
+            self._pair = pair
+
+        def __getattr__(self, name):
+            looked_at.append(name)
+            return getattr(self._pair, name)
+
+    found = signatures_of(map(Pair, signatures.sigPair))
+    key = Key(keyList={"keys": [Key.FromString(wallet.key) for wallet in (ED25519, ECDSA)] * 50})
+    assert is_signed(key, MESSAGE, found)
+    assert len(looked_at) == 3 * len(signatures.sigPair)
+    assert is_signed(key, MESSAGE, signatures_of(BY_ED25519.sigPair)) is False
 
 
 @pytest.mark.parametrize(
