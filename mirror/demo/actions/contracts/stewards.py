@@ -99,9 +99,11 @@ def _drop(network: Network, contract: Contract) -> None:
     if receiver is None or receiver.receiver_signature_required:
         raise NotPossible
     associated = receiver.number in token.relationships
-    if (associated and token.refusal(receiver.number)) or can_associate(network, receiver.number):
+    if associated and token.refusal(receiver.number):
         raise NotPossible
-    if not associated and len(network.world.tokens.pending()) >= _MOST_DROPS:
+    if not associated and (
+        can_associate(network, receiver.number) or len(network.world.tokens.pending()) >= _MOST_DROPS
+    ):
         raise NotPossible
     arguments = (
         entity_id.long_zero(token.number),

@@ -1,0 +1,68 @@
+"""Contracts that use each service of the network: the child transactions of their calls."""
+
+from collections import Counter
+
+from ledger.stream.record.compose import Block
+from mirror.demo.actions import ALL
+from mirror.demo.actions.contracts import stewards
+from mirror.demo.actions.network import genesis
+from mirror.demo.network import Network, NotPossible
+from mirror.values import timestamp
+
+TRANSACTIONS, USES = 400, 120
+
+
+def used() -> tuple[Network, Block]:
+    """A network in which a steward was used often, and the block of it."""
+    network = Network(7, ALL)
+    genesis.begin(network)
+    network.act(TRANSACTIONS)
+    while not network.world.contracts.of("Steward"):
+        network.act(10)
+    network.close()
+    done = 0
+    while done < USES:
+        try:
+            stewards.steward(network)
+            done += 1
+        except NotPossible:
+            network.act(1)
+    return network, network.close()
+
+
+def test_each_thing_that_a_steward_asks_for_is_a_transaction_of_its_own() -> None:
+    network, block = used()
+    (steward,) = network.world.contracts.of("Steward")
+    parents = {one.consensus_timestamp: one for one in block.transactions}
+    kinds: Counter[str] = Counter()
+    for one in block.transactions:
+        result = one.record.contractCallResult
+        if result.sender_id.accountNum != steward.number or not one.record.HasField(
+            "parent_consensus_timestamp"
+        ):
+            continue
+        parent = parents[timestamp.of(one.record.parent_consensus_timestamp)]
+        assert parent.record.contractCallResult.contractID.contractNum == steward.number
+        assert one.body.transactionID.nonce == 1
+        assert result.contractCallResult
+        kinds[one.body.WhichOneof("data")] += 1
+
+    assert set(kinds) == {
+        "cryptoTransfer",
+        "scheduleCreate",
+        "tokenAirdrop",
+        "tokenAssociate",
+        "tokenCreation",
+        "util_prng",
+    }
+
+
+def test_what_a_steward_holds_adds_up() -> None:
+    network, _ = used()
+    (steward,) = network.world.contracts.of("Steward")
+    tokens = list(network.world.tokens.living())
+    assert any(token.treasury == steward.number for token in tokens)
+    assert any(token.balance(steward.number) for token in tokens if token.treasury != steward.number)
+    for token in tokens:
+        if token.fungible:
+            assert sum(each.balance for each in token.relationships.values()) == token.supply
