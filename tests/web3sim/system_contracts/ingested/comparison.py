@@ -78,11 +78,9 @@ class CaseStream(TokenStream):
         for message in (body, record):
             if message is not None:
                 _move_message(message, self.at)
-        options["payer"] = _moved(options.get("payer", 2), self.at)
+        options["payer"] = moved(options.get("payer", 2), self.at)
         if options.get("transfers"):
-            options["transfers"] = {
-                _moved(key, self.at): value for key, value in options["transfers"].items()
-            }
+            options["transfers"] = {moved(key, self.at): value for key, value in options["transfers"].items()}
         return super().transaction(body, record, **{"fee": 0} | options)
 
 
@@ -93,10 +91,10 @@ def _move_message(message: Any, at: int) -> None:
             for each in [value] if hasattr(value, "ListFields") else value:
                 _move_message(each, at)
         elif field.name in _NUMBER_FIELDS:
-            setattr(message, field.name, _moved(value, at))
+            setattr(message, field.name, moved(value, at))
 
 
-def _moved(given: Any, at: int) -> Any:
+def moved(given: Any, at: int) -> Any:
     """Numbers of entities as those of a case: alone, or in an address, in data or a list."""
     if isinstance(given, int) and not isinstance(given, bool):
         return given + at if given in NUMBERS else given
@@ -106,7 +104,7 @@ def _moved(given: Any, at: int) -> Any:
         return given
     if isinstance(given, tuple | list):
         return type(given)(
-            _moved(each, at) if isinstance(each, bytes | tuple | list) else each for each in given
+            moved(each, at) if isinstance(each, bytes | tuple | list) else each for each in given
         )
     return given
 
@@ -159,7 +157,7 @@ class _Called:
 
     def __init__(self, case: Case, at: int) -> None:
         self.case, self.at = case, at
-        calls = Calls(case.service, sender=_moved(case.sender, at))
+        calls = Calls(case.service, sender=moved(case.sender, at))
         self._before = {number + at: calls.overlay.hbar_balance(number + at) for number in _PEOPLE}
         self.answer = _answer(calls, case, at)
         changed = cast(dict[tuple[Any, ...], Any], dict(calls.journal.rows()))
@@ -196,10 +194,10 @@ class _Called:
 
 
 def _answer(calls: Calls, case: Case, at: int) -> SystemAnswer:
-    arguments = _moved(case.arguments, at)
+    arguments = moved(case.arguments, at)
     if case.target is not None:
         return calls.at(long_zero(case.target + at), _REDIRECT[case.service], case.signature, *arguments)
-    data = selector_of(case.signature) + encode(parameters_of(case.signature), arguments)
+    data = call_data(case, at)
     call = SystemCall(
         case.service, case.service, calls.sender, data, case.value, 10**6, static=False, depth=0
     )
@@ -213,10 +211,13 @@ def _answer(calls: Calls, case: Case, at: int) -> SystemAnswer:
     return calls.contracts.call(call, calls.journal)
 
 
-def differences(cases: Iterable[Case]) -> dict[str, list[str]]:
-    """Run each call on the same ledger, then ingest their transactions, and compare all rows, by case."""
+def call_data(case: Case, at: int) -> bytes:
+    return selector_of(case.signature) + encode(parameters_of(case.signature), moved(case.arguments, at))
+
+
+def prepared(cases: Iterable[Case], made: CaseStream) -> list[tuple[Case, int]]:
+    """Load what is there before each case, and return them with what is added to their numbers."""
     placed = [(case, number * DISTANCE) for number, case in enumerate(cases)]
-    made = CaseStream()
     for case, at in placed:
         made.at = at
         _populate(made)
@@ -224,6 +225,13 @@ def differences(cases: Iterable[Case]) -> dict[str, list[str]]:
             case.prepare(made)
     load(made.block())
     cache.forget()
+    return placed
+
+
+def differences(cases: Iterable[Case]) -> dict[str, list[str]]:
+    """Run each call on the same ledger, then ingest their transactions, and compare all rows, by case."""
+    made = CaseStream()
+    placed = prepared(cases, made)
     before = _rows()
     called = [_Called(case, at) for case, at in placed]
     for case, at in placed:

@@ -103,7 +103,7 @@ CREATIONS = [
 
 # SCHEDULES
 
-_EXPIRES = 1_000
+EXPIRES = 1_000
 _TIMED = "uint256,uint256,uint64,bytes"
 _EXPIRY = "updateTokenExpiryInfo(address,ExpiryV2)"
 _INNER = selector_of(_EXPIRY) + encode(parameters_of(_EXPIRY), (T(UNITS), (0, A(OTHER), 7_000_000)))
@@ -131,7 +131,7 @@ _CALL = {
 }
 _SIGNS = happens("scheduleSign", scheduleID={"scheduleNum": SCHEDULE}, signatures=_BY_KEY)
 _DELETES = happens("scheduleDelete", scheduleID={"scheduleNum": SCHEDULE})
-_AFTER = (_EXPIRES, 50_000, 7, b"data")
+_AFTER = (EXPIRES, 50_000, 7, b"data")
 
 
 def _at_service(signature: str, arguments: tuple[Any, ...], transaction: Happening, **options: Any) -> Case:
@@ -197,8 +197,8 @@ ACCOUNTS = [
     _at_account(_APPROVE, (A(HOLDER), A(OTHER), 70), allows(70)),
     _at_account(_APPROVE, (A(HOLDER), A(OTHER), 5), allows(5), prepare=allows(70)),
     _at_account(_APPROVE, (A(HOLDER), A(OTHER), 0), allows(0), prepare=allows(70)),
-    _at_account("hbarApprove(address,int256)", (A(OTHER), 70), allows(70), target=HOLDER),
-    _at_account(_SET, (True,), takes(-1, HOLDER), target=HOLDER),
+    _at_account("hbarApprove(address,int256)", (A(OTHER), 70), allows(70), target=HOLDER, sender=OTHER),
+    _at_account(_SET, (True,), takes(-1, HOLDER), target=HOLDER, sender=OTHER),
     _at_account(_SET, (False,), takes(0, OPEN), target=OPEN),
 ]
 
