@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from coincurve import PublicKey
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mirror.values.hashes import keccak256
 
@@ -16,6 +14,10 @@ Signatures = Mapping[tuple[str, bytes], bytes]
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
+    # This takes six megabytes, and hardly any call asks for it.
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
     except (InvalidSignature, ValueError):
