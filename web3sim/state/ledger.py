@@ -53,11 +53,13 @@ class LedgerState:
         self._allow_long_zero: bool = config.value("web3.evm.allowLongZeroAddresses")
         self._shard: int = config.value("common.shard")
         self._realm: int = config.value("common.realm")
+        # A number only fills the lowest bits.
+        self._before_all = self.encoded(0)
 
     def begin(self, to: Address, others: Iterable[Address] = ()) -> None:
         """Read together what a call to an address needs, and what such calls used lately."""
         # The code of tokens calls their service, which is an account of the network as well.
-        self._tables.begin(self._key(to), map(self._key, (*others, TOKEN_SERVICE)))
+        self._tables.begin(self._key(to), map(self._key, others), along=lambda: self._key(TOKEN_SERVICE))
 
     # THE ENGINE INTERFACE
 
@@ -147,7 +149,7 @@ class LedgerState:
 
     def _key(self, address: Address) -> EntityKey:
         num = entity_id.num_of_long_zero(address)
-        return address if num is None else self.encoded(num)
+        return address if num is None else self._before_all + num
 
     # TOKENS
 

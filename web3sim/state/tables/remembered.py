@@ -36,11 +36,16 @@ class RememberedTables:
         self._in_batches: bool = config.value("web3.cache.enableBatchContractSlotCaching")
         self._most_slots: int = config.value("web3.cache.slotsPerContract.maximumSize")
 
-    def begin(self, called: EntityKey, others: Iterable[EntityKey]) -> None:
-        """Read what a call of something needs, with what it used lately, in as few statements as may be."""
+    def begin(
+        self, called: EntityKey, others: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None
+    ) -> None:
+        """Read what a call of something needs, with what it used lately, in as few statements as may be.
+
+        What may come `along` is read only if something else has to be.
+        """
         self._used_entities = _used(caches().used_entities, called)
         keys = [called, *self._used_entities]
-        self.load([*keys, *others])
+        self.load([*keys, *others], along=along)
         entities = [entity for key in keys if (entity := self._entities[key]) is not None]
         contracts = [entity.id for entity in entities if entity.type == AccountKind.CONTRACT.name]
         self._read_codes(contracts)
@@ -65,19 +70,13 @@ class RememberedTables:
                 _use(self._used_entities, key, most=_MOST_ENTITIES)
         return self._entities[key]
 
-    def load(self, keys: Iterable[EntityKey]) -> None:
-        """Read several entities together."""
-        unknown = []
-        for key in dict.fromkeys(keys):
-            if key in self._entities:
-                continue
-            kept = caches().entities.get((self._time, key))
-            if isinstance(kept, Absent):
-                unknown.append(key)
-            else:
-                self._entities[key] = kept
+    def load(self, keys: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None) -> None:
+        """Read several entities together, and what may come along if there are any to read."""
+        unknown = self._unknown(keys)
         if not unknown:
             return
+        if along is not None:
+            unknown = list(dict.fromkeys([*unknown, *self._unknown([along()])]))
         found = self._tables.entities(
             [key for key in unknown if isinstance(key, bytes)],
             [key for key in unknown if isinstance(key, int)],
@@ -87,6 +86,19 @@ class RememberedTables:
             self._remember(key, entity)
             if entity is not None:
                 self._remember(entity.id, entity)
+
+    def _unknown(self, keys: Iterable[EntityKey]) -> list[EntityKey]:
+        """Return those that this process does not remember."""
+        unknown = []
+        for key in dict.fromkeys(keys):
+            if key in self._entities:
+                continue
+            kept = caches().entities.get((self._time, key))
+            if isinstance(kept, Absent):
+                unknown.append(key)
+            else:
+                self._entities[key] = kept
+        return unknown
 
     def _remember(self, key: EntityKey, entity: Entity | None) -> None:
         self._entities[key] = entity

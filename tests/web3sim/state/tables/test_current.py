@@ -273,6 +273,20 @@ def test_what_a_contract_used_lately_is_read_with_it(build):
     assert statements(call) == 0
 
 
+def test_the_token_service_is_read_with_others_and_never_alone(build):
+    for number in (0x167, 2001, 2002):
+        build.entity(number)
+
+    def begin(to):
+        current().begin(long_zero(to))
+
+    assert statements(lambda: begin(2001)) == 1
+    assert statements(lambda: current().account(long_zero(0x167))) == 0
+    cache.forget()
+    current().account(long_zero(2002))
+    assert statements(lambda: begin(2002)) == 0
+
+
 def test_a_call_does_not_read_more_slots_in_advance_than_one_contract_may_use(build, settings_of):
     settings_of({"web3.cache.slotsPerContract.maximumSize": 2})
     called = range(2002, 2007)
