@@ -25,6 +25,8 @@ ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ADDRESS_PADDING = bytes(12)
 _ADDRESS_LENGTH = 20
 _MOST_READINGS = 8
+# The offset of the only argument.
+_WORD_32 = WORD.to_bytes(WORD, "big")
 
 
 class InvalidArguments(ValueError):
@@ -143,7 +145,7 @@ def word_of_address(address: bytes) -> bytes:
 
 def one_string(text: bytes) -> bytes:
     """Encode a single string, given as its UTF-8 bytes."""
-    return encode(("bytes",), (text,))
+    return _WORD_32 + word_of(len(text)) + text + bytes(-len(text) % WORD)
 
 
 def _word(arguments: bytes, index: int) -> bytes:

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from eth_abi.abi import encode
 from eth_abi.grammar import parse
 
 from web3sim.system_contracts.abi import (
@@ -62,6 +63,7 @@ def test_a_string_fills_whole_words(text, words):
     encoded = one_string(text)
     assert len(encoded) == words * 32
     assert bytes_at(encoded, 0) == text
+    assert encoded == encode(("bytes",), (text,))
 
 
 def test_a_part_that_many_offsets_name_is_not_read_for_each_of_them():
