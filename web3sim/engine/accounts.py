@@ -56,7 +56,10 @@ class Accounts(AccountDatabaseAPI):
 
     def present(self, address: Address) -> AccountRecord | None:
         """Return what a system contract has put at an address, else the account as it was before the call."""
-        return self._added.get(address) or self.before(address)
+        try:
+            return self._added.get(address) or self._records[address]
+        except KeyError:
+            return self._load(address)
 
     def block_hash(self, number: int) -> bytes:
         if number not in self._block_hashes:

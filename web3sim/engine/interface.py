@@ -7,7 +7,7 @@ tinybars where Ethereum has wei; addresses are 20 bytes.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from web3sim.engine.versions import LATEST, EvmVersion
 
@@ -182,15 +182,14 @@ class Journal(Protocol):
     def put_row(self, key: Hashable, row: Any) -> None: ...
 
     def rows(self) -> Mapping[Hashable, Any]:
-        """Return all that was put and not taken back."""
+        """Return all that was put and not taken back, also what is put from now on."""
 
     def checkpoint(self) -> int: ...
 
     def go_back(self, checkpoint: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SystemCall:
+class SystemCall(NamedTuple):
     """A call that reached a system contract; in a delegate call `recipient` is the token or account.
 
     `sender` called the system contract or, if there is one between, the proxy code at `recipient`;
@@ -209,8 +208,7 @@ class SystemCall:
     sender_is_delegated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SystemAnswer:
+class SystemAnswer(NamedTuple):
     """The answer of a system contract: output for `gas`; reverted, or halted with all gas used."""
 
     output: bytes = b""

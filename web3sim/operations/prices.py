@@ -5,7 +5,8 @@ for the contract. What the network charges beyond the canonical price, by the si
 out.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT
 
@@ -14,14 +15,15 @@ DOLLAR = 10_000_000_000
 _LEAST_VIEW = 100
 
 
-class Prices(NamedTuple):
+@dataclass(frozen=True)
+class Prices:
     """`scheduled` is the price of gas in thousandths of a tinycent; `cents` are worth as much as `hbars`."""
 
     scheduled: int
     cents: int
     hbars: int
 
-    @property
+    @cached_property
     def gas(self) -> int:
         """The tinybars of a unit of gas, at least one."""
         return max(self.scheduled * self.hbars // (self.cents * SCHEDULE_UNITS_PER_TINYCENT), 1)
@@ -32,6 +34,7 @@ class Prices(NamedTuple):
         gas = (tinycents + scheduled - 1) * SCHEDULE_UNITS_PER_TINYCENT // scheduled
         return gas + gas // 5
 
+    @cached_property
     def gas_of_view(self) -> int:
         return max(self.gas_of(VIEW), _LEAST_VIEW)
 

@@ -80,7 +80,7 @@ Gas = Callable[[Invocation], int]
 
 
 def view_gas(invocation: Invocation) -> int:
-    return invocation.prices.gas_of_view()
+    return invocation.prices.gas_of_view
 
 
 def costs(tinycents: int) -> Gas:

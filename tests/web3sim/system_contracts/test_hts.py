@@ -18,7 +18,7 @@ from web3sim.system_contracts.contracts import NetworkContracts
 
 TREASURY, OWNER, SPENDER, TOKEN, UNIQUE = 1001, 2001, 2002, 3001, 3002
 OWNER_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
-VIEW_GAS = WITHOUT_FILES.gas_of_view()
+VIEW_GAS = WITHOUT_FILES.gas_of_view
 STATES = pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
 
 

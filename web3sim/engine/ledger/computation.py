@@ -119,12 +119,13 @@ class LedgerComputation(EngineComputation):
     def _is_sender_delegated(self) -> bool:
         """Return whether the frame that called runs code of another contract, proxy code aside."""
         caller = self.parent
-        proxied = self.state.present(self.msg.storage_address)
-        by_proxy = self.msg.storage_address != self.msg.code_address and (
-            proxied is not None and proxied.kind is not AccountKind.CONTRACT
-        )
-        if caller is not None and by_proxy:
-            caller = caller.parent
+        if caller is None:
+            return False
+        recipient = self.msg.storage_address
+        if recipient != self.msg.code_address:
+            proxied = self.state.present(recipient)
+            if proxied is not None and proxied.kind is not AccountKind.CONTRACT:
+                caller = caller.parent
         if caller is None or caller.msg.is_create:
             return False
         return bool(caller.msg.storage_address != caller.msg.code_address)

@@ -59,7 +59,7 @@ def _total_supply(invocation: Invocation) -> bytes:
 
 def _balance_of(invocation: Invocation) -> bytes:
     token = invocation.token()
-    (account,) = _accounts(invocation, 0, 1)
+    account = invocation.ledger.account_id_at(address_at(invocation.arguments, 0))
     if account is None:
         raise Refused("INVALID_ACCOUNT_ID")
     return _amount(invocation.ledger.token_balance(token, account))

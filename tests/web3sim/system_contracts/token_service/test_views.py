@@ -418,4 +418,4 @@ CALLS: list[tuple[Any, ...]] = [
 def test_views_have_one_price_also_when_they_are_refused(ledger):
     for call in (*CALLS, (INFO, UNKNOWN), (GET_APPROVED, TOKEN_ADDRESS, 1)):
         result = run(current(), SERVICE, data_of(*call))
-        assert result.execution_gas == WITHOUT_FILES.gas_of_view() == 2607
+        assert result.execution_gas == WITHOUT_FILES.gas_of_view == 2607
