@@ -215,9 +215,9 @@ class LedgerState:
             ("signatories", schedule_id), lambda tables: tables.signatories(schedule_id)
         )
 
-    def tied_to_tokens(self, account_id: int) -> bool:
-        """Return whether an account is a token's treasury, or holds tokens."""
-        return self._tables.other(("tied", account_id), lambda tables: tables.tied_to_tokens(account_id))
+    def tying_tokens(self, account_id: int) -> frozenset[int]:
+        """Return the tokens that an account holds or is the treasury of."""
+        return self._tables.other(("tying", account_id), lambda tables: tables.tying_tokens(account_id))
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         key = ("allowance", token_id, owner, spender)

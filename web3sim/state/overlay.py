@@ -217,6 +217,24 @@ class Overlay:
         relationship = self.relationship(token, account_id)
         return 0 if relationship is None else relationship.balance
 
+    def tied_to_tokens(self, account_id: int) -> bool:
+        """Return whether an account is a token's treasury, or holds tokens."""
+        tokens = set(self.state.tying_tokens(account_id))
+        for row in self.journal.rows().values():
+            if isinstance(row, Relationship) and row.account_id == account_id:
+                tokens.add(row.token_id)
+            elif isinstance(row, Token) and row.treasury_account_id == account_id:
+                tokens.add(row.id)
+        return any(self._ties(token_id, account_id) for token_id in tokens)
+
+    def _ties(self, token_id: int, account_id: int) -> bool:
+        """Of a deleted token something may be left, but nobody is its treasury."""
+        token = self.token(token_id)
+        if token is not None and token.treasury_account_id == account_id:
+            return True
+        known = token or self.journal.row(("deleted token", token_id)) or self.state.deleted_token(token_id)
+        return known is not None and self.token_balance(known, account_id) > 0
+
     def associations(self, account_id: int) -> Associations:
         """The counts before the call, and what `count_associations` has added."""
         stored = self.state.associations(account_id)
@@ -231,15 +249,6 @@ class Overlay:
     def _more_associations(self, account_id: int) -> Associations:
         more: Associations = self.journal.row(("more associations", account_id), Associations(0, 0))
         return more
-
-    def holds_since(self, account_id: int) -> bool:
-        """Return whether the call has made an account a holder of some token, or the treasury of one."""
-        return any(
-            row.account_id == account_id and row.balance > 0
-            if isinstance(row, Relationship)
-            else isinstance(row, Token) and row.treasury_account_id == account_id
-            for row in self.journal.rows().values()
-        )
 
     # UNIQUE TOKENS
 

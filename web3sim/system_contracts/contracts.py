@@ -97,7 +97,7 @@ class NetworkContracts:
     def tied_to_tokens(self, address: Address, journal: Journal) -> bool:
         ledger = Overlay(self._state, journal)
         account = ledger.account_id_at(address)
-        return account is not None and (ledger.holds_since(account) or self._state.tied_to_tokens(account))
+        return account is not None and ledger.tied_to_tokens(account)
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]

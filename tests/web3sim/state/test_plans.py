@@ -25,7 +25,7 @@ def read_everything(state: LedgerState) -> None:
         token = Token(TOKENS + unique, "", "", 0, unique, ACCOUNTS, 0)
         state.total_supply(token)
         state.relationship(token, ACCOUNTS)
-    state.tied_to_tokens(ACCOUNTS)
+    state.tying_tokens(ACCOUNTS)
     state.allowances(ACCOUNTS)
     state.token_allowance(TOKENS, ACCOUNTS, ACCOUNTS + 1)
     state.nft(TOKENS, 1)

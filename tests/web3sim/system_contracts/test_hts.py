@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.build import START
 from tests.web3sim.state.states import account, at, current, journal, long_zero
 from tests.web3sim.system_contracts.calls import BLOCK, CALLER, SERVICE, data_of, run, words
+from tests.web3sim.system_contracts.simulation import Simulation
 from web3sim.engine import registry
 from web3sim.engine.interface import CallRequest, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
@@ -325,3 +326,28 @@ def test_a_holder_of_tokens_and_a_treasury_are_tied_to_them(ledger, state_of):
         for number in (5001, 5002, 5003, 5004, TOKEN)
     ]
     assert tied == [True, False, True, False, False]
+
+
+def test_what_a_call_has_moved_ties_or_ties_no_more(ledger):
+    """A contract may give all away that it has, and then destroy itself."""
+    for number in (5001, 5002):
+        ledger.entity(number, type="CONTRACT")
+        ledger.holding(TOKEN, account=number, balance=0 if number == 5002 else 2)
+    simulation = Simulation(sender=5001)
+    contracts = NetworkContracts(simulation.state)
+
+    def tied():
+        return [contracts.tied_to_tokens(long_zero(number), simulation.journal) for number in (5001, 5002)]
+
+    def give(sender, receiver):
+        addresses = map(long_zero, (TOKEN, sender, receiver))
+        assert simulation.code("transferToken(address,address,address,int64)", *addresses, 1) == "SUCCESS"
+
+    assert tied() == [True, False]
+    give(5001, 5002)
+    assert tied() == [True, True]
+    give(5001, 5002)
+    assert tied() == [False, True]
+    simulation.sender = 5002
+    give(5002, 5001)
+    assert tied() == [True, True]

@@ -201,22 +201,21 @@ class CurrentTables:
         )
         return frozenset(prefix for (prefix,) in rows)
 
-    def tied_to_tokens(self, account_id: int) -> bool:
+    def tying_tokens(self, account_id: int) -> frozenset[int]:
         # Indexes: the primary keys of token_account (account_id, token_id), token (token_id), entity (id). A
         # treasury is associated with its token.
-        row = self._reading.fetch_one(
+        rows = self._reading.fetch(
             """
-            select exists (
-                select from token_account a
-                    left join token t on t.token_id = a.token_id
-                    left join entity e on e.id = a.token_id
-                where a.account_id = %s and a.associated
-                    and (a.balance > 0 or t.treasury_account_id = a.account_id and e.deleted is not true)
-            )
+            select a.token_id
+            from token_account a
+                left join token t on t.token_id = a.token_id
+                left join entity e on e.id = a.token_id
+            where a.account_id = %s and a.associated
+                and (a.balance > 0 or t.treasury_account_id = a.account_id and e.deleted is not true)
             """,
             (account_id,),
         )
-        return row is not None and bool(row[0])
+        return frozenset(token_id for (token_id,) in rows)
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Index: the primary key (owner, spender, token_id).

@@ -221,8 +221,8 @@ class Tables(Protocol):
     def signatories(self, schedule_id: int) -> frozenset[bytes]:
         """Return the public keys, or their prefixes, that have signed a schedule."""
 
-    def tied_to_tokens(self, account_id: int) -> bool:
-        """Return whether an account is the treasury of a token that is not deleted, or holds tokens."""
+    def tying_tokens(self, account_id: int) -> frozenset[int]:
+        """Return the tokens that an account holds, or is the treasury of if they are not deleted."""
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         """Return what is left of an allowance; 0 without one."""

@@ -292,7 +292,7 @@ class HistoricalTokens:
         )
         return frozenset(prefix for (prefix,) in rows)
 
-    def tied_to_tokens(self, account_id: int) -> bool:
+    def tying_tokens(self, account_id: int) -> frozenset[int]:
         # Index: token_account_history__account_token_lower_timestamp (account_id, token_id,
         # lower(timestamp_range)) and the primary key of token_account (account_id, token_id).
         rows = self.reading.fetch(
@@ -305,14 +305,14 @@ class HistoricalTokens:
             """,
             {"account": account_id, "time": self.time},
         )
-        for (token_id,) in rows:
-            token = self.token(token_id)
-            if token is None:
-                continue
-            held = self.relationship(token, account_id)
-            if token.treasury_account_id == account_id or (held is not None and held.balance):
-                return True
-        return False
+        return frozenset(token_id for (token_id,) in rows if self._ties(token_id, account_id))
+
+    def _ties(self, token_id: int, account_id: int) -> bool:
+        token = self.token(token_id)
+        if token is None:
+            return False
+        held = self.relationship(token, account_id)
+        return token.treasury_account_id == account_id or (held is not None and held.balance > 0)
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Indexes: the primary key of token_allowance (owner, spender, token_id), the one of its history that

@@ -63,7 +63,7 @@ def everything(tables: Tables) -> Answers:
     for token_id, serial_number in keys("nft", "token_id, serial_number"):
         answers["nft", token_id, serial_number] = tables.nft(token_id, serial_number)
     for (account,) in {(row[0],) for row in keys("token_account", "account_id, token_id")}:
-        answers["tied", account] = tables.tied_to_tokens(account)
+        answers["tying", account] = tables.tying_tokens(account)
     return {key: answer for key, answer in answers.items() if answer}
 
 
