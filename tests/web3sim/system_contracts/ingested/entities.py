@@ -27,7 +27,7 @@ from web3sim.system_contracts.signatures import parameters_of, selector_of
 _FEE = 3 * 10**9
 _PERIOD = 7_776_000
 _KEYS = [(1 | 16, (False, NOBODY, KEY["ed25519"], b"", NOBODY)), (4, (True, NOBODY, b"", b"", NOBODY))]
-_STRUCT = ("Gold", "GLD", A(OWNER), "memo", True, 9_000, True, _KEYS, (0, A(OTHER), _PERIOD))
+STRUCT = ("Gold", "GLD", A(OWNER), "memo", True, 9_000, True, _KEYS, (0, A(OTHER), _PERIOD))
 _BODY: dict[str, Any] = {
     "name": "Gold",
     "symbol": "GLD",
@@ -84,17 +84,17 @@ CREATIONS = [
     )
     for struct, fees in ((f"HederaToken{token_version}", f"Fee{fee_version}[]"),)
     for case in (
-        Case(f"createFungibleToken({struct},{numbers})", (_STRUCT, 500, 2), _UNITS, value=_FEE),
+        Case(f"createFungibleToken({struct},{numbers})", (STRUCT, 500, 2), _UNITS, value=_FEE),
         Case(
             f"createFungibleTokenWithCustomFees({struct},{numbers},Fixed{fees},Fractional{fees})",
-            (_STRUCT, 500, 2, _FIXED, _FRACTIONAL),
+            (STRUCT, 500, 2, _FIXED, _FRACTIONAL),
             _UNITS_WITH_FEES,
             value=_FEE,
         ),
-        Case(f"createNonFungibleToken({struct})", (_STRUCT,), _UNIQUE, value=_FEE),
+        Case(f"createNonFungibleToken({struct})", (STRUCT,), _UNIQUE, value=_FEE),
         Case(
             f"createNonFungibleTokenWithCustomFees({struct},Fixed{fees},Royalty{fees})",
-            (_STRUCT, [], _ROYALTY),
+            (STRUCT, [], _ROYALTY),
             _UNIQUE_WITH_FEES,
             value=_FEE,
         ),

@@ -23,7 +23,7 @@ from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
 _GAS = 10**10
 
 
-def _target(case: Case, at: int) -> bytes:
+def target_of(case: Case, at: int) -> bytes:
     return case.service if case.target is None else long_zero(case.target + at)
 
 
@@ -41,7 +41,7 @@ class _WithCaller:
         return replace(found, code=RUNTIME, kind=AccountKind.CONTRACT)
 
 
-def _by_contract(sender: bytes, *steps: Step) -> list[Outcome]:
+def by_contract(sender: bytes, *steps: Step) -> list[Outcome]:
     """Run steps of a contract at the sender's own address, so that it is who calls."""
     ledger = current()
     request = CallRequest(sender, sender, listed(steps), _GAS)
@@ -56,11 +56,11 @@ def _succeeded(outcome: Outcome, case: Case) -> bool:
 
 def _wrong_of_change(case: Case, at: int) -> list[str]:
     """Say which way of calling a function that changes something does not do what it should."""
-    sender, to, data = long_zero(case.sender + at), _target(case, at), call_data(case, at)
+    sender, to, data = long_zero(case.sender + at), target_of(case, at), call_data(case, at)
     direct = run(current(), to, data, sender=case.sender + at, value=case.value, gas=10**7)
     first = Outcome(direct.status is Status.SUCCESS, direct.output)
     step = Step(to, data, value=case.value)
-    results = _by_contract(
+    results = by_contract(
         sender,
         step._replace(kind="STATICCALL"),
         step._replace(kind="DELEGATECALL"),
@@ -81,11 +81,11 @@ def _wrong_of_change(case: Case, at: int) -> list[str]:
 
 
 def _wrong_of_view(case: Case, at: int) -> list[str]:
-    sender, to, data = long_zero(case.sender + at), _target(case, at), call_data(case, at)
+    sender, to, data = long_zero(case.sender + at), target_of(case, at), call_data(case, at)
     direct = run(current(), to, data, sender=case.sender + at)
     first = Outcome(direct.status is Status.SUCCESS, direct.output)
     step = Step(to, data)
-    results = _by_contract(
+    results = by_contract(
         sender,
         step,
         step._replace(kind="STATICCALL"),
@@ -122,7 +122,12 @@ def _wrong_of_estimate(case: Case, at: int, now: int) -> list[str]:
     """An estimate is enough gas, and not much more than is used."""
     later = tuple(now + EXPIRES if each == EXPIRES else each for each in case.arguments)
     data = call_data(case._replace(arguments=later), at)
-    call = {"sender": long_zero(case.sender + at), "to": _target(case, at), "data": data, "value": case.value}
+    call = {
+        "sender": long_zero(case.sender + at),
+        "to": target_of(case, at),
+        "data": data,
+        "value": case.value,
+    }
     estimate = answer(asked(**call, estimate=True))
     if estimate.status is not HTTPStatus.OK:
         return [f"estimate: {estimate}"]

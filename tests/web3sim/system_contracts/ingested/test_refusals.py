@@ -1,0 +1,90 @@
+"""What functions refuse, however they are called: the code, and nothing changed."""
+
+import pytest
+
+from mirror.values.result_codes import NAMES
+from tests.web3sim.state.states import current, long_zero
+from tests.web3sim.system_contracts.caller import Outcome, Step, listed, outcomes
+from tests.web3sim.system_contracts.calls import run
+from tests.web3sim.system_contracts.ingested.case import Case
+from tests.web3sim.system_contracts.ingested.comparison import CaseStream, call_data, prepared
+from tests.web3sim.system_contracts.ingested.numbers import DISTANCE
+from tests.web3sim.system_contracts.ingested.refusals import CHANGES, CODE, TEXT, VIEWS, WORD, Refusal
+from tests.web3sim.system_contracts.ingested.test_as_ingested import CASES
+from tests.web3sim.system_contracts.ingested.test_callers import by_contract, target_of
+from web3sim.engine.interface import Status
+
+# Those that functions name most.
+_MOST_USED = frozenset(
+    (
+        *(9, 15, 44, 165, 167, 176, 178, 180, 184, 194, 201, 225, 226),
+        *(236, 237, 265, 282, 292, 293, 300, 301, 326),
+    )
+)
+# It calls an address at which nothing has to be.
+_NEEDS_NOTHING = "scheduleCall(address,uint256,uint256,uint64,bytes)"
+_REFUSALS = [*VIEWS, *CHANGES]
+
+
+def _told(outcome: Outcome) -> tuple[str, str]:
+    """How a call tells a code, and which."""
+    if outcome.succeeded:
+        return CODE, NAMES[int.from_bytes(outcome.output[:32])]
+    if len(outcome.output) == 32 and not any(outcome.output[:30]):
+        return WORD, NAMES[int.from_bytes(outcome.output)]
+    return TEXT, outcome.output.decode()
+
+
+def _wrong(refusal: Refusal, at: int) -> list[str]:
+    case, expected = refusal.case, (refusal.form, refusal.code)
+    sender, to, data = long_zero(case.sender + at), target_of(case, at), call_data(case, at)
+    direct = run(current(), to, data, sender=case.sender + at, gas=10**7)
+    step = Step(to, data)
+    called, static, nested, again = by_contract(
+        *(sender, step, step._replace(kind="STATICCALL")),
+        *(Step(sender, listed([step], reverts=True), gas=10**8), step),
+    )
+    in_static = (TEXT if refusal.form == CODE else refusal.form, refusal.code) if refusal.view else (TEXT, "")
+    found = {
+        "directly": (_told(Outcome(direct.status is Status.SUCCESS, direct.output)), expected),
+        "by a contract": (_told(called), expected),
+        "in a static call": (_told(static), in_static),
+        "in a frame that reverts": (_told(*outcomes(nested)), expected),
+        "after the revert": (_told(again), expected),
+    }
+    return [f"{way}: {told}" for way, (told, right) in found.items() if told != right]
+
+
+@pytest.mark.usefixtures("ledger_tables")
+def test_each_refusal_tells_its_code_however_the_function_is_called() -> None:
+    placed = prepared([refusal.case for refusal in _REFUSALS], CaseStream())
+
+    found = {
+        f"{refusal.case.signature} {refusal.code}": wrong
+        for refusal, (_, at) in zip(_REFUSALS, placed, strict=True)
+        if (wrong := _wrong(refusal, at))
+    }
+
+    assert found == {}
+
+
+def test_the_codes_that_are_used_most_are_among_them() -> None:
+    assert {NAMES[code] for code in _MOST_USED} <= {refusal.code for refusal in _REFUSALS}
+
+
+def _code_without(case: Case) -> str:
+    """What a function answers where nothing is that it names."""
+    nowhere = 10_000 * DISTANCE
+    data = call_data(case, nowhere)
+    result = run(current(), case.service, data, sender=case.sender, gas=10**7, value=case.value)
+    return NAMES.get(int.from_bytes(result.output[:32]), "") or result.output.decode()
+
+
+@pytest.mark.usefixtures("ledger_tables")
+def test_each_function_that_changes_something_refuses_what_is_not_there() -> None:
+    """Of the first case there are all accounts, but nothing that the others name."""
+    prepared(CASES[:1], CaseStream())
+    codes = {case.signature: _code_without(case) for case in CASES if case.target is None}
+    del codes[_NEEDS_NOTHING]
+
+    assert {name: code for name, code in codes.items() if not code or code == "SUCCESS"} == {}
