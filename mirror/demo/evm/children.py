@@ -1,5 +1,6 @@
 """The records of what contracts had system contracts do: each is a child of the call."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.record.compose import ComposedTransaction, account, timestamp
@@ -19,7 +20,7 @@ def record(
 ) -> None:
     """Do what was asked for, and record it. `sender` called the contract, also if somebody else pays."""
     child = _Child(network, asked, parent, nonce, payer, sender)
-    getattr(child, f"_{asked.function}")(*asked.arguments)
+    _RECORDING[asked.function](child, *asked.arguments)
 
 
 class _Child:
@@ -86,13 +87,13 @@ class _Child:
 
     # TOKENS
 
-    def _associateToken(self, holder: bytes, address: bytes) -> None:
+    def _associate(self, holder: bytes, address: bytes) -> None:
         token, number = self._token(address), self._number(holder)
         self._network.world.tokens.associate(token, number, self._network.now)
         body = {"account": account(number), "tokens": [TokenID(tokenNum=token.number)]}
         self._submit("tokenAssociate", body)
 
-    def _transferToken(self, address: bytes, sender: bytes, receiver: bytes, amount: int) -> None:
+    def _transfer(self, address: bytes, sender: bytes, receiver: bytes, amount: int) -> None:
         token, amounts = self._moved(address, sender, receiver, amount)
         moved = {"token": TokenID(tokenNum=token.number), "transfers": amounts}
         self._submit("cryptoTransfer", {"tokenTransfers": [moved]}, tokenTransferLists=[moved])
@@ -105,7 +106,7 @@ class _Child:
             amounts.append(AccountAmount(accountID=account(number), amount=change))
         return token, amounts
 
-    def _airdropTokens(self, drops: tuple[Any, ...]) -> None:
+    def _airdrop(self, drops: tuple[Any, ...]) -> None:
         ((address, ((sender, _, _), (receiver, amount, _)), _),) = drops
         token, number = self._token(address), self._number(receiver)
         requested = [
@@ -132,7 +133,7 @@ class _Child:
         pending_record = {"pending_airdrop_id": airdrop, "pending_airdrop_value": value}
         self._submit("tokenAirdrop", body, new_pending_airdrops=[pending_record])
 
-    def _createFungibleToken(self, struct: tuple[Any, ...], supply: int, decimals: int) -> None:
+    def _create(self, struct: tuple[Any, ...], supply: int, decimals: int) -> None:
         name, symbol, _, memo, *_, (_, _, period) = struct
         network, treasury = self._network, self._caller
         number, at = network.new_number(), network.now
@@ -182,13 +183,11 @@ class _Child:
 
     # OTHERS
 
-    def _getPseudorandomSeed(self) -> None:
+    def _draw(self) -> None:
         seed = sha384(str(self._network.now).encode())
         self._submit("util_prng", {}, prng_bytes=seed)
 
-    def _executeCallOnPayerSignature(
-        self, to: bytes, payer: bytes, second: int, gas: int, value: int, data: bytes
-    ) -> None:
+    def _schedule(self, to: bytes, payer: bytes, second: int, gas: int, value: int, data: bytes) -> None:
         network, number = self._network, self._network.new_number()
         assert number == self._asked.made
         called = ContractID(contractNum=self._number(to))
@@ -216,3 +215,13 @@ class _Child:
             of_contract=True,
         )
         network.world.schedules[number] = schedule
+
+
+_RECORDING: dict[str, Callable[..., None]] = {
+    "airdropTokens": _Child._airdrop,
+    "associateToken": _Child._associate,
+    "createFungibleToken": _Child._create,
+    "executeCallOnPayerSignature": _Child._schedule,
+    "getPseudorandomSeed": _Child._draw,
+    "transferToken": _Child._transfer,
+}

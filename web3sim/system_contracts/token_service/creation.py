@@ -10,10 +10,10 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_create import NewToken, create_token
-from web3sim.operations.token_fees import FeeArguments
 from web3sim.state.tables.interface import CustomFees
 from web3sim.system_contracts.abi import word_of, word_of_address
 from web3sim.system_contracts.functions import Function, Invocation
+from web3sim.system_contracts.token_service.fees import FeeArguments
 from web3sim.system_contracts.token_service.keys import keys_of
 
 GAS = 100_000

@@ -5,11 +5,11 @@ from typing import Any
 
 from web3sim.operations.prices import TOKEN_OPERATION
 from web3sim.operations.refusals import Refused
-from web3sim.operations.token_fees import FeeArguments
 from web3sim.operations.token_update import TokenChange, update_fees, update_token
 from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts.abi import word_of
 from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.token_service.fees import FeeArguments
 from web3sim.system_contracts.token_service.keys import keys_of
 
 _SUCCESS = word_of(22)
