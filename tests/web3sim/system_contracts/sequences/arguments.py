@@ -291,6 +291,7 @@ _ARGUMENTS: dict[str, Pick] = {
     "hbarApprove": _all(account, account, amount),
     "authorizeSchedule": _all(_one_of(SCHEDULE)),
     "deleteSchedule": _all(_one_of(SCHEDULE, FIRST_NEW)),
+    "signSchedule": _all(_one_of(SCHEDULE, FIRST_NEW), _data),
     "scheduleNative": _native,
     "scheduleCall": _scheduled(contract),
     "scheduleCallWithPayer": _scheduled(contract, account),
