@@ -1,7 +1,7 @@
 """The ledger as the EVM sees it: addresses, accounts, code, storage, tokens."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 from mirror import config
 from mirror.values import entity_id
@@ -32,6 +32,9 @@ _KINDS = {kind.name: kind for kind in AccountKind}
 _PROXIED = frozenset({AccountKind.TOKEN, AccountKind.SCHEDULE})
 _ACCOUNTS = frozenset({AccountKind.ACCOUNT.name, AccountKind.CONTRACT.name})
 
+# It is asked for with each call.
+_id_before_all = cache(partial(entity_id.encode, num=0))
+
 
 class LedgerState:
     """The StateReader of engines, and what system contracts ask beyond it. It serves one request.
@@ -54,7 +57,7 @@ class LedgerState:
         self._shard: int = config.value("common.shard")
         self._realm: int = config.value("common.realm")
         # A number only fills the lowest bits.
-        self._before_all = self.encoded(0)
+        self._before_all = _id_before_all(self._shard, self._realm)
 
     def begin(self, to: Address, others: Iterable[Address] = ()) -> None:
         """Read together what a call to an address needs, and what such calls used lately."""
