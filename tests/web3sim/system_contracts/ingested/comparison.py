@@ -1,13 +1,12 @@
 """What simulated calls change, beside what their transactions change when their records are ingested."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from eth_abi.abi import encode
 
 from ledger.stream.record.compose import ComposedTransaction, account
-from mirror.db.sql import fetch
 from mirror.values.hapi import CryptoCreateTransactionBody
 from tests.ledger.ingest.load import load
 from tests.tokens.compose import KEY, TokenStream, serials, token, units
@@ -29,6 +28,7 @@ from tests.web3sim.system_contracts.ingested.numbers import (
     STRANGER,
     UNITS,
 )
+from tests.web3sim.system_contracts.ingested.rows import READ, plain, stored_rows
 from web3sim.engine.interface import SystemAnswer, SystemCall
 from web3sim.state import cache
 from web3sim.state.ledger import LedgerState
@@ -41,7 +41,6 @@ from web3sim.state.proxies import (
     SCHEDULE_SERVICE,
     TOKEN_SERVICE,
 )
-from web3sim.state.tables.interface import AirdropKey, Entity, Nft, Relationship, Schedule, Token
 from web3sim.system_contracts.signatures import parameters_of, selector_of
 
 _REDIRECT = {
@@ -164,7 +163,7 @@ class _Called:
         numbers = {calls.overlay.state.next_num: NEW + at}
         rows = {_renumbered(key, numbers): _renumbered(row, numbers) for key, row in changed.items()}
         self.keys = rows.keys()
-        self._rows = {key: row for key, row in rows.items() if key[0] in _READ}
+        self._rows = {key: row for key, row in rows.items() if key[0] in READ}
         # What the call would count is not told by its rows alone.
         for kind, key in [(each[0], each[-1]) for each in rows]:
             if kind == "more associations":
@@ -183,7 +182,7 @@ class _Called:
     def wrong(self, state: LedgerState) -> Iterable[str]:
         """Say which rows of the tables are others."""
         for key, row in self._rows.items():
-            in_call, in_table = _plain(row), _plain(_READ[key[0]](state, *key[1:]))
+            in_call, in_table = plain(row), plain(READ[key[0]](state, *key[1:]))
             if in_call != in_table:
                 yield f"{key}: in the call {in_call}, in the table {in_table}"
         stored = Overlay(state, journal(state))
@@ -198,9 +197,6 @@ def _answer(calls: Calls, case: Case, at: int) -> SystemAnswer:
     if case.target is not None:
         return calls.at(long_zero(case.target + at), _REDIRECT[case.service], case.signature, *arguments)
     data = call_data(case, at)
-    call = SystemCall(
-        case.service, case.service, calls.sender, data, case.value, 10**6, static=False, depth=0
-    )
     if case.value:
         # The engine has moved the value to the service.
         calls.journal.set_balance(calls.sender, calls.journal.get_balance(calls.sender) - case.value)
@@ -232,14 +228,14 @@ def differences(cases: Iterable[Case]) -> dict[str, list[str]]:
     """Run each call on the same ledger, then ingest their transactions, and compare all rows, by case."""
     made = CaseStream()
     placed = prepared(cases, made)
-    before = _rows()
+    before = stored_rows()
     called = [_Called(case, at) for case, at in placed]
     for case, at in placed:
         made.at = at
         case.transaction(made)
     load(made.block())
     cache.forget()
-    state, after = current(), _rows()
+    state, after = current(), stored_rows()
     ingested = {key for key in after if after[key] != before.get(key)}
     found = {}
     for number, each in enumerate(called):
@@ -249,96 +245,3 @@ def differences(cases: Iterable[Case]) -> dict[str, list[str]]:
         if wrong:
             found[f"{number} {each.case.signature}"] = wrong
     return found
-
-
-# ROWS
-
-
-def _token(state: LedgerState, token_id: int) -> Token:
-    found = state.token(token_id)
-    assert found is not None
-    return found
-
-
-_READ: dict[str, Callable[..., Any]] = {
-    "entity": LedgerState.entity,
-    "token": LedgerState.token,
-    "supply": lambda state, token_id: state.total_supply(_token(state, token_id)),
-    "custom fees": LedgerState.custom_fees,
-    "relationship": lambda state, token_id, holder: state.relationship(_token(state, token_id), holder),
-    "nft": LedgerState.nft,
-    "newest serial": LedgerState.newest_serial,
-    "allowance": LedgerState.token_allowance,
-    "approved for all": LedgerState.approved_for_all,
-    "hbar allowance": LedgerState.hbar_allowance,
-    "airdrop": lambda state, *key: state.pending_airdrop(AirdropKey(*key)),
-    "schedule": LedgerState.schedule,
-    "signatories": LedgerState.signatories,
-    "associations": LedgerState.associations,
-    "allowances": LedgerState.allowances,
-}
-
-
-def _plain(row: Any) -> Any:
-    """A row without what the time of the transaction says; in place of no status, that of its token."""
-    match row:
-        case Token():
-            return replace(row, created_timestamp=0, expiration_timestamp=None, total_supply=0)
-        case Nft():
-            return replace(row, created_timestamp=0)
-        case Entity():
-            return replace(row, created_timestamp=0, expiration_timestamp=None, balance=0)
-        case Relationship():
-            owning = _token(current(), row.token_id)
-            freeze = owning.freeze_status if row.freeze_status is None else row.freeze_status
-            kyc = owning.kyc_status if row.kyc_status is None else row.kyc_status
-            return replace(row, freeze_status=freeze, kyc_status=kyc)
-        case Schedule():
-            return replace(row, consensus_timestamp=0, expiration_time=None)
-        case int() | bool() | None:
-            return row
-    return row if isinstance(row, tuple | frozenset) or hasattr(row, "fixed") else None
-
-
-_TABLES: Mapping[str, str] = {
-    "relationship": (
-        "select token_id, account_id, balance, associated, freeze_status, kyc_status from token_account"
-    ),
-    "nft": (
-        "select token_id, serial_number, account_id, spender, delegating_spender, deleted, metadata from nft"
-    ),
-    "token": (
-        "select token_id, 0, name, symbol, treasury_account_id, pause_status::text, kyc_key, freeze_key, "
-        "supply_key, metadata from token"
-    ),
-    "supply": "select token_id, 0, total_supply from token",
-    "custom fees": (
-        "select entity_id, 0, fixed_fees::text, fractional_fees::text, royalty_fees::text from custom_fee"
-    ),
-    "allowance": "select token_id, owner, spender, amount from token_allowance",
-    "approved for all": "select token_id, owner, spender, approved_for_all from nft_allowance",
-    "hbar allowance": "select owner, spender, amount from crypto_allowance",
-    "airdrop": (
-        "select sender_account_id, receiver_account_id, token_id, serial_number, amount, state::text "
-        "from token_airdrop"
-    ),
-    "schedule": "select schedule_id, creator_account_id, payer_account_id, transaction_body from schedule",
-    "entity": (
-        "select id, key, memo, max_automatic_token_associations, deleted from entity "
-        "where type in ('ACCOUNT', 'CONTRACT')"
-    ),
-}
-_KEY_LENGTHS = {
-    **dict.fromkeys(("token", "supply", "custom fees", "schedule", "entity"), 1),
-    **dict.fromkeys(("allowance", "approved for all"), 3),
-    "airdrop": 4,
-}
-
-
-def _rows() -> dict[tuple[Any, ...], Hashable]:
-    """The rows of the tables by the keys of the overlay."""
-    rows: dict[tuple[Any, ...], Any] = {}
-    for name, statement in _TABLES.items():
-        for row in fetch(statement):
-            rows[name, *row[: _KEY_LENGTHS.get(name, 2)]] = row
-    return rows
