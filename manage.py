@@ -22,6 +22,9 @@ def main() -> None:
     # A command's output is read while it runs, and its child processes must not inherit unwritten output.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
+    # An import may swallow an interrupt, or fail by it; nothing is open before `up` or `serve` begins.
+    if sys.argv[1:2] and sys.argv[1] in UNTIL_STOPPED and is_interruptible():
+        signal.signal(signal.SIGINT, end_at_once)
     try:
         try:
             run(sys.argv)
@@ -34,6 +37,16 @@ def main() -> None:
         # The reader has closed the pipe. Python would report that again when it closes its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
+
+
+def is_interruptible() -> bool:
+    """Return whether Ctrl-C stops this process: a shell has its jobs in the background ignore it."""
+    return signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def end_at_once(*_: object) -> NoReturn:
+    os.write(sys.stderr.fileno(), b"Stopped.\n")
+    os._exit(0)
 
 
 def run(arguments: list[str]) -> None:

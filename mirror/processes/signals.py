@@ -30,6 +30,12 @@ def pause(seconds: float) -> None:
     _stopping.wait(seconds)
 
 
+def begin_in_order() -> None:
+    """Have Ctrl-C raise KeyboardInterrupt from now on; until then `manage.py` ends at once."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """Hold back the stop signals while a process is started, and noted where it is stopped.

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from mirror.node import up as node
+from mirror.processes import signals
 
 
 class Command(BaseCommand):
@@ -20,4 +21,5 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        signals.begin_in_order()
         node.up(self.stdout.write, live=options["live"])

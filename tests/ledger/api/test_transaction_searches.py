@@ -130,6 +130,8 @@ def insert(made: list[Made]) -> None:
 @pytest.fixture(scope="module")
 def made(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[list[Made]]:
     with django_db_blocker.unblock():
+        # Statements that other modules have prepared would not be looked at here.
+        connection.close()
         rows = make()
         insert(rows)
         yield rows
