@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from ledger.stream.record.compose import FEE_COLLECTOR
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, use
@@ -78,7 +79,8 @@ def _issue(network: Network, contract: Contract) -> None:
     sender = _sender(network, _DEAR_GAS, fee)
     name, symbol = _NAMES[len(issued) % len(_NAMES)]
     supply = network.choose.randrange(10, 900) * 100_000
-    collector = network.world.accounts[network.composer.fee_account]
+    # Whoever collects the fees of transactions, those of system contracts go here.
+    collector = network.world.accounts[FEE_COLLECTOR]
     call(
         network,
         sender,

@@ -1,11 +1,12 @@
 """Contracts that use each service of the network: the child transactions of their calls."""
 
 from collections import Counter
+from contextlib import suppress
 
 from ledger.stream.record.compose import Block
 from mirror.demo.actions import ALL
 from mirror.demo.actions.contracts import stewards
-from mirror.demo.actions.network import genesis
+from mirror.demo.actions.network import genesis, upgrades
 from mirror.demo.network import Network, NotPossible
 from mirror.values import timestamp
 
@@ -66,3 +67,19 @@ def test_what_a_steward_holds_adds_up() -> None:
     for token in tokens:
         if token.fungible:
             assert sum(each.balance for each in token.relationships.values()) == token.supply
+
+
+def test_tokens_are_issued_whoever_collects_the_fees_of_transactions() -> None:
+    network = Network(7, ALL)
+    genesis.begin(network)
+    network.act(TRANSACTIONS)
+    upgrades.install(network)
+    network.act(1)
+    network.close()
+    while not (living := network.world.contracts.of("Steward")):
+        network.act(10)
+    for _ in range(50):
+        with suppress(NotPossible):
+            stewards._issue(network, living[0])
+    tokens = network.world.tokens.issued.values()
+    assert any(token.treasury == living[0].number for token in tokens)
