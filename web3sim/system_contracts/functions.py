@@ -14,6 +14,10 @@ from web3sim.state.tables.interface import Entity, Token
 from web3sim.system_contracts import abi
 from web3sim.system_contracts.signatures import canonical, parameters_of, selector_of
 
+#: The response code with which most answers begin, and the answer that has nothing else in it.
+SUCCESS_CODE = 22
+SUCCESS = abi.word_of(SUCCESS_CODE)
+
 
 class WrongType(Exception):
     """The function is not one of tokens of this type: the service halts."""

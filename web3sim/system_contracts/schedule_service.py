@@ -26,12 +26,10 @@ from web3sim.system_contracts.abi import (
     word_of,
     word_of_address,
 )
-from web3sim.system_contracts.functions import Function, Invocation, by_selector, costs
+from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Invocation, by_selector, costs
 from web3sim.system_contracts.token_service import creation, updates
 from web3sim.system_contracts.token_service.info import info, no_token_info
 
-_OK = 22
-_SUCCESS = word_of(_OK)
 _NOBODY = bytes(20)
 _MOST_INT64 = 2**63 - 1
 _CREATIONS, _UPDATES = by_selector(creation.FUNCTIONS), by_selector(updates.CHANGES)
@@ -105,7 +103,7 @@ def _scheduled_call(
 def _scheduled(invocation: Invocation, body: bytes, payer: Entity, expires: int, *, waits: bool) -> bytes:
     new = NewSchedule(body, invocation.sender(), payer, expires, waits)
     schedule = schedules.create_schedule(invocation.ledger, new, _now(invocation))
-    return _SUCCESS + word_of_address(invocation.ledger.address_of(schedule.id))
+    return SUCCESS + word_of_address(invocation.ledger.address_of(schedule.id))
 
 
 def _has_capacity(invocation: Invocation) -> bytes:
@@ -118,13 +116,13 @@ def _has_capacity(invocation: Invocation) -> bytes:
 
 def _fungible_info(invocation: Invocation) -> bytes:
     token, token_info = _scheduled_info(invocation, unique=False)
-    return encoded(invocation.function.results, (_OK, (token_info, token.decimals)))
+    return encoded(invocation.function.results, (SUCCESS_CODE, (token_info, token.decimals)))
 
 
 def _unique_info(invocation: Invocation) -> bytes:
     """There is no serial yet."""
     _, token_info = _scheduled_info(invocation, unique=True)
-    return encoded(invocation.function.results, (_OK, (token_info, 0, _NOBODY, 0, b"", _NOBODY)))
+    return encoded(invocation.function.results, (SUCCESS_CODE, (token_info, 0, _NOBODY, 0, b"", _NOBODY)))
 
 
 def _scheduled_info(invocation: Invocation, *, unique: bool) -> tuple[Token, tuple[Any, ...]]:
@@ -148,7 +146,7 @@ def _authorize(invocation: Invocation) -> bytes:
     schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
     key = schedules.key_of(invocation.sender())
     schedules.sign_schedule(invocation.ledger, schedule, frozenset({key}))
-    return _SUCCESS
+    return SUCCESS
 
 
 def _sign(invocation: Invocation) -> bytes:
@@ -163,13 +161,13 @@ def _sign(invocation: Invocation) -> bytes:
     if not keys:
         raise Refused("NO_NEW_VALID_SIGNATURES")
     schedules.sign_schedule(invocation.ledger, schedule, keys)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _delete(invocation: Invocation) -> bytes:
     schedule = schedules.open_schedule(invocation.ledger, _address(invocation))
     schedules.delete_schedule(invocation.ledger, invocation.signers, schedule)
-    return _SUCCESS
+    return SUCCESS
 
 
 _SIGN, _DELETE = costs(prices.SCHEDULE_SIGN), costs(prices.SCHEDULE_DELETE)

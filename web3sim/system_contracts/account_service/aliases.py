@@ -3,9 +3,8 @@
 from mirror.values import entity_id
 from web3sim.operations.refusals import Refused
 from web3sim.system_contracts.abi import address_at, word_of, word_of_address
-from web3sim.system_contracts.functions import Function, Invocation
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation
 
-_SUCCESS = word_of(22)
 _PEOPLE_AND_CONTRACTS = ("ACCOUNT", "CONTRACT")
 
 
@@ -16,7 +15,7 @@ def _alias_of_number(invocation: Invocation) -> bytes:
     account = None if num is None else ledger.entity(ledger.state.encoded(num))
     if account is None or account.type not in _PEOPLE_AND_CONTRACTS or account.own_address is None:
         raise Refused("INVALID_ACCOUNT_ID")
-    return _SUCCESS + word_of_address(account.own_address)
+    return SUCCESS + word_of_address(account.own_address)
 
 
 def _number_of_alias(invocation: Invocation) -> bytes:
@@ -25,7 +24,7 @@ def _number_of_alias(invocation: Invocation) -> bytes:
     account = invocation.account(address)
     if entity_id.num_of_long_zero(address) is not None:
         raise Refused("INVALID_ACCOUNT_ID")
-    return _SUCCESS + word_of_address(entity_id.long_zero(account.id))
+    return SUCCESS + word_of_address(entity_id.long_zero(account.id))
 
 
 def _is_valid_alias(invocation: Invocation) -> bytes:

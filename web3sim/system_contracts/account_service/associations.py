@@ -2,10 +2,7 @@
 
 from web3sim.operations.crypto_update import UNLIMITED, set_automatic_associations
 from web3sim.operations.prices import UPDATE_ACCOUNT
-from web3sim.system_contracts.abi import word_of
-from web3sim.system_contracts.functions import Function, Invocation, costs
-
-_SUCCESS = word_of(22)
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
 
 
 def _set_unlimited(invocation: Invocation) -> bytes:
@@ -14,7 +11,7 @@ def _set_unlimited(invocation: Invocation) -> bytes:
     (unlimited,) = invocation.decoded()
     most = UNLIMITED if unlimited else 0
     set_automatic_associations(invocation.ledger, invocation.signers, invocation.target, most)
-    return _SUCCESS
+    return SUCCESS
 
 
 PROXY_FUNCTIONS = (

@@ -15,9 +15,8 @@ from web3sim.operations.signatures import (
 )
 from web3sim.state.tables.interface import Entity
 from web3sim.system_contracts.abi import WORD, word_of
-from web3sim.system_contracts.functions import Function, Invocation
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation
 
-_SUCCESS = word_of(22)
 #: Of one signature.
 _VERIFICATION_GAS = 3_000
 _MOST_ECDSA_LENGTH = SIGNATURE_LENGTH + 8
@@ -47,7 +46,7 @@ def _is_authorized_raw(invocation: Invocation) -> bytes:
         signed = _recovered(message, signature) == address
     else:
         raise Refused("INVALID_TRANSACTION_BODY")
-    return _SUCCESS + word_of(signed)
+    return SUCCESS + word_of(signed)
 
 
 def _ed25519_key(account: Entity) -> bytes:
@@ -86,7 +85,7 @@ def _is_authorized(invocation: Invocation) -> bytes:
     except DecodeError:
         raise Refused("INVALID_TRANSACTION_BODY") from None
     invocation.more_gas = (sum(1 for _ in simple_keys(key)) - 1) * _VERIFICATION_GAS
-    return _SUCCESS + word_of(is_signed(key, message, given))
+    return SUCCESS + word_of(is_signed(key, message, given))
 
 
 def _key(account: Entity) -> Any:

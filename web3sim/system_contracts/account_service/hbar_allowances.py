@@ -4,9 +4,8 @@ from web3sim.operations.crypto_allowances import approve_hbar
 from web3sim.operations.prices import APPROVE
 from web3sim.operations.refusals import Refused
 from web3sim.system_contracts.abi import InvalidArguments, address_at, word_of
-from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
 
-_SUCCESS = word_of(22)
 _MOST_INT64 = 2**63 - 1
 
 
@@ -27,7 +26,7 @@ def _left(invocation: Invocation, owner_address: bytes, spender_address: bytes) 
     if owner is None:
         raise Refused("INVALID_ALLOWANCE_OWNER_ID")
     tinybars = 0 if spender is None else ledger.hbar_allowance(owner, spender)
-    return _SUCCESS + word_of(max(tinybars, 0))
+    return SUCCESS + word_of(max(tinybars, 0))
 
 
 def _approve(invocation: Invocation) -> bytes:
@@ -45,7 +44,7 @@ def _approved(invocation: Invocation, owner: bytes, spender: bytes, tinybars: in
     if abs(tinybars) > _MOST_INT64:
         raise InvalidArguments(f"{tinybars} are more tinybars than a transaction can name")
     approve_hbar(invocation.ledger, invocation.signers, owner, spender, tinybars)
-    return _SUCCESS
+    return SUCCESS
 
 
 _GAS = costs(APPROVE)

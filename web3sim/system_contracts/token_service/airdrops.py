@@ -8,13 +8,9 @@ from web3sim.operations.crypto_transfer import price
 from web3sim.operations.prices import AIRDROP, ASSOCIATE, TOKEN_OPERATION
 from web3sim.operations.token_reject import reject
 from web3sim.operations.transfers.body import Parties, TokenTransfers
-from web3sim.system_contracts.abi import word_of
-from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
 from web3sim.system_contracts.token_service.transfer_log import log_outcome
 from web3sim.system_contracts.token_service.transfers import Arguments
-
-_SUCCESS = word_of(22)
-
 
 # AIRDROP
 
@@ -36,7 +32,7 @@ def _airdrop_tokens(invocation: Invocation) -> bytes:
     outcome = airdrop(invocation.ledger, invocation.signers, transfers)
     invocation.more_gas += outcome.associations * invocation.prices.gas_of(ASSOCIATE)
     log_outcome(invocation, outcome)
-    return _SUCCESS
+    return SUCCESS
 
 
 # CLAIM AND CANCEL
@@ -59,7 +55,7 @@ def _pending_id(
 
 def _cancel_airdrops(invocation: Invocation) -> bytes:
     cancel(invocation.ledger, invocation.signers, _pending_ids(invocation))
-    return _SUCCESS
+    return SUCCESS
 
 
 def _claim_airdrops(invocation: Invocation) -> bytes:
@@ -68,7 +64,7 @@ def _claim_airdrops(invocation: Invocation) -> bytes:
 
 def _claim(invocation: Invocation, ids: list[PendingId]) -> bytes:
     log_outcome(invocation, claim(invocation.ledger, invocation.signers, ids))
-    return _SUCCESS
+    return SUCCESS
 
 
 def _cancel_airdrop(invocation: Invocation) -> bytes:
@@ -76,7 +72,7 @@ def _cancel_airdrop(invocation: Invocation) -> bytes:
     token, receiver, serial = _token_and_arguments(invocation)
     ids = [PendingId(invocation.sender().id, receiver, token, serial)]
     cancel(invocation.ledger, invocation.signers, ids)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _claim_airdrop(invocation: Invocation) -> bytes:
@@ -106,7 +102,7 @@ def _reject_tokens(invocation: Invocation) -> bytes:
         [(arguments.token_id(token), serial_number) for token, serial_number in nfts],
     )
     log_outcome(invocation, outcome)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _reject_token(invocation: Invocation) -> bytes:
@@ -117,7 +113,7 @@ def _reject_token(invocation: Invocation) -> bytes:
     nfts = [(token.id, number) for number in serial_numbers[0]] if serial_numbers else []
     outcome = reject(invocation.ledger, invocation.signers, invocation.sender(), tokens, nfts)
     log_outcome(invocation, outcome)
-    return _SUCCESS
+    return SUCCESS
 
 
 _GAS = costs(TOKEN_OPERATION)

@@ -5,10 +5,10 @@ from web3sim.operations.prices import APPROVE
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_allowances import approve_for_all, approve_serial, approve_units
 from web3sim.system_contracts.abi import int64_of, word_of
-from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
 from web3sim.system_contracts.token_service.events import log_approval, log_approval_for_all
 
-_SUCCESS, _TRUE = word_of(22), word_of(True)
+_TRUE = word_of(True)
 # What the ledger calls these is, as ERC-721 has it, one thing.
 _NOT_OWNER = frozenset({
     "DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL",
@@ -19,19 +19,19 @@ _NOT_OWNER = frozenset({
 def _approve(invocation: Invocation) -> bytes:
     token, spender, amount = invocation.decoded()
     _approve_units(invocation, token, spender, amount)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _approve_nft(invocation: Invocation) -> bytes:
     token, spender, serial_number = invocation.decoded()
     _approve_serial(invocation, token, spender, serial_number)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _set_approval_for_all(invocation: Invocation) -> bytes:
     token, operator, approved = invocation.decoded()
     _approve_for_all(invocation, token, operator, approved=approved)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _erc_approve(invocation: Invocation) -> bytes:

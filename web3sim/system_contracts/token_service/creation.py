@@ -11,13 +11,12 @@ from web3sim.operations import prices
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_create import NewToken, create_token
 from web3sim.state.tables.interface import CustomFees
-from web3sim.system_contracts.abi import word_of, word_of_address
-from web3sim.system_contracts.functions import Function, Invocation
+from web3sim.system_contracts.abi import word_of_address
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation
 from web3sim.system_contracts.token_service.fees import FeeArguments
 from web3sim.system_contracts.token_service.keys import keys_of
 
 GAS = 100_000
-_SUCCESS = word_of(22)
 _FEE_COLLECTOR_NUM = 98
 
 
@@ -49,7 +48,7 @@ def _created(invocation: Invocation) -> bytes:
         token = create_token(invocation.ledger, invocation.signers, new, now)
     except Refused as refused:
         raise Refused(refused.code, as_word=True, reverts=True) from None
-    return _SUCCESS + word_of_address(invocation.ledger.address_of(token.id))
+    return SUCCESS + word_of_address(invocation.ledger.address_of(token.id))
 
 
 def new_token(invocation: Invocation) -> NewToken:

@@ -7,10 +7,8 @@ from web3sim.operations.pause import delete, pause, unpause
 from web3sim.operations.prices import TOKEN_OPERATION
 from web3sim.operations.signers import Signers
 from web3sim.state.overlay import Overlay
-from web3sim.system_contracts.abi import address_at, word_of
-from web3sim.system_contracts.functions import Function, Handler, Invocation, costs
-
-_SUCCESS = word_of(22)
+from web3sim.system_contracts.abi import address_at
+from web3sim.system_contracts.functions import SUCCESS, Function, Handler, Invocation, costs
 
 
 def _of_token(operation: Callable[[Overlay, Signers, Address], None]) -> Handler:
@@ -18,7 +16,7 @@ def _of_token(operation: Callable[[Overlay, Signers, Address], None]) -> Handler
 
     def handler(invocation: Invocation) -> bytes:
         operation(invocation.ledger, invocation.signers, address_at(invocation.arguments, 0))
-        return _SUCCESS
+        return SUCCESS
 
     return handler
 

@@ -1,6 +1,6 @@
 """Relationships of accounts with tokens: associations, freezing, KYC."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from web3sim.engine.interface import Address
 from web3sim.operations.associate import associate, dissociate
@@ -8,48 +8,42 @@ from web3sim.operations.prices import ASSOCIATE, DISSOCIATE, TOKEN_OPERATION
 from web3sim.operations.signers import Signers
 from web3sim.operations.statuses import freeze, grant_kyc, revoke_kyc, unfreeze
 from web3sim.state.overlay import Overlay
-from web3sim.system_contracts.abi import word_of
-from web3sim.system_contracts.functions import Function, Handler, Invocation, costs
+from web3sim.system_contracts.functions import SUCCESS, Function, Handler, Invocation, costs
 
-_SUCCESS = word_of(22)
-
-
-def _associate_token(invocation: Invocation) -> bytes:
-    account, token = invocation.decoded()
-    associate(invocation.ledger, invocation.signers, account, [token])
-    return _SUCCESS
+_Operation = Callable[[Overlay, Signers, Address, Sequence[Address]], None]
 
 
-def _associate_tokens(invocation: Invocation) -> bytes:
-    account, tokens = invocation.decoded()
-    associate(invocation.ledger, invocation.signers, account, tokens)
-    return _SUCCESS
+def _of_account_and_token(operation: _Operation) -> Handler:
+    """Return the handler of an operation on an account and one token."""
+
+    def handler(invocation: Invocation) -> bytes:
+        account, token = invocation.decoded()
+        operation(invocation.ledger, invocation.signers, account, [token])
+        return SUCCESS
+
+    return handler
 
 
-def _associate(invocation: Invocation) -> bytes:
-    """The caller, with the token that was called."""
-    assert invocation.target is not None
-    associate(invocation.ledger, invocation.signers, invocation.call.sender, [invocation.target])
-    return _SUCCESS
+def _of_account_and_tokens(operation: _Operation) -> Handler:
+    """Return the handler of an operation on an account and several tokens."""
+
+    def handler(invocation: Invocation) -> bytes:
+        account, tokens = invocation.decoded()
+        operation(invocation.ledger, invocation.signers, account, tokens)
+        return SUCCESS
+
+    return handler
 
 
-def _dissociate_token(invocation: Invocation) -> bytes:
-    account, token = invocation.decoded()
-    dissociate(invocation.ledger, invocation.signers, account, [token])
-    return _SUCCESS
+def _of_caller_and_target(operation: _Operation) -> Handler:
+    """Return the handler of an operation on the caller and the token that was called."""
 
+    def handler(invocation: Invocation) -> bytes:
+        assert invocation.target is not None
+        operation(invocation.ledger, invocation.signers, invocation.call.sender, [invocation.target])
+        return SUCCESS
 
-def _dissociate_tokens(invocation: Invocation) -> bytes:
-    account, tokens = invocation.decoded()
-    dissociate(invocation.ledger, invocation.signers, account, tokens)
-    return _SUCCESS
-
-
-def _dissociate(invocation: Invocation) -> bytes:
-    """The caller, from the token that was called."""
-    assert invocation.target is not None
-    dissociate(invocation.ledger, invocation.signers, invocation.call.sender, [invocation.target])
-    return _SUCCESS
+    return handler
 
 
 def _of_token_and_account(operation: Callable[[Overlay, Signers, Address, Address], None]) -> Handler:
@@ -58,18 +52,26 @@ def _of_token_and_account(operation: Callable[[Overlay, Signers, Address, Addres
     def handler(invocation: Invocation) -> bytes:
         token, account = invocation.decoded()
         operation(invocation.ledger, invocation.signers, token, account)
-        return _SUCCESS
+        return SUCCESS
 
     return handler
 
 
-_ASSOCIATION, _DISSOCIATION, _STATUS = costs(ASSOCIATE), costs(DISSOCIATE), costs(TOKEN_OPERATION)
+_ASSOCIATIONS = (
+    ("associate", associate, costs(ASSOCIATE)),
+    ("dissociate", dissociate, costs(DISSOCIATE)),
+)
+_STATUS = costs(TOKEN_OPERATION)
 
 FUNCTIONS = (
-    Function("associateToken(address,address)", _associate_token, gas=_ASSOCIATION, writes=True),
-    Function("associateTokens(address,address[])", _associate_tokens, gas=_ASSOCIATION, writes=True),
-    Function("dissociateToken(address,address)", _dissociate_token, gas=_DISSOCIATION, writes=True),
-    Function("dissociateTokens(address,address[])", _dissociate_tokens, gas=_DISSOCIATION, writes=True),
+    *(
+        Function(signature, handler(operation), gas=gas, writes=True)
+        for name, operation, gas in _ASSOCIATIONS
+        for signature, handler in (
+            (f"{name}Token(address,address)", _of_account_and_token),
+            (f"{name}Tokens(address,address[])", _of_account_and_tokens),
+        )
+    ),
     *(
         Function(f"{name}(address,address)", _of_token_and_account(operation), gas=_STATUS, writes=True)
         for name, operation in (
@@ -80,7 +82,7 @@ FUNCTIONS = (
         )
     ),
 )
-PROXY_FUNCTIONS = (
-    Function("associate()", _associate, gas=_ASSOCIATION, writes=True),
-    Function("dissociate()", _dissociate, gas=_DISSOCIATION, writes=True),
+PROXY_FUNCTIONS = tuple(
+    Function(f"{name}()", _of_caller_and_target(operation), gas=gas, writes=True)
+    for name, operation, gas in _ASSOCIATIONS
 )

@@ -9,11 +9,8 @@ from web3sim.operations.metadata import update_metadata
 from web3sim.operations.prices import MINT_SERIAL, TOKEN_OPERATION
 from web3sim.operations.supply import NewSupply, burn, mint, wipe
 from web3sim.system_contracts.abi import encoded, int64_of, word_of
-from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Invocation, costs
 from web3sim.system_contracts.token_service.events import log_serial, log_units
-
-_OK = 22
-_SUCCESS = word_of(_OK)
 
 
 def _mint_token(invocation: Invocation) -> bytes:
@@ -21,14 +18,14 @@ def _mint_token(invocation: Invocation) -> bytes:
     now = invocation.ledger.state.block.consensus_start
     new = mint(invocation.ledger, invocation.signers, token, int64_of(amount), metadata, now=now)
     _log(invocation, new, None, new.account)
-    return encoded(invocation.function.results, (_OK, new.total, new.serials))
+    return encoded(invocation.function.results, (SUCCESS_CODE, new.total, new.serials))
 
 
 def _burn_token(invocation: Invocation) -> bytes:
     token, amount, serials = invocation.decoded()
     new = burn(invocation.ledger, invocation.signers, token, int64_of(amount), serials)
     _log(invocation, new, new.account, None)
-    return _SUCCESS + word_of(new.total)
+    return SUCCESS + word_of(new.total)
 
 
 def _wipe_token_account(invocation: Invocation) -> bytes:
@@ -44,7 +41,7 @@ def _wipe_token_account_nft(invocation: Invocation) -> bytes:
 def _wipe(invocation: Invocation, token: bytes, account: bytes, amount: int, serials: Sequence[int]) -> bytes:
     new = wipe(invocation.ledger, invocation.signers, token, account, amount, serials)
     _log(invocation, new, new.account, None)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _log(invocation: Invocation, new: NewSupply, sender: int | None, receiver: int | None) -> None:
@@ -57,7 +54,7 @@ def _log(invocation: Invocation, new: NewSupply, sender: int | None, receiver: i
 def _update_metadata(invocation: Invocation) -> bytes:
     token, serials, metadata = invocation.decoded()
     update_metadata(invocation.ledger, invocation.signers, token, serials, metadata)
-    return _SUCCESS
+    return SUCCESS
 
 
 def _minting(invocation: Invocation) -> int:

@@ -7,12 +7,9 @@ from web3sim.operations.prices import TOKEN_OPERATION
 from web3sim.operations.refusals import Refused
 from web3sim.operations.token_update import TokenChange, update_fees, update_token
 from web3sim.state.tables.interface import Entity, Token
-from web3sim.system_contracts.abi import word_of
-from web3sim.system_contracts.functions import Function, Invocation, costs
+from web3sim.system_contracts.functions import SUCCESS, Function, Invocation, costs
 from web3sim.system_contracts.token_service.fees import FeeArguments
 from web3sim.system_contracts.token_service.keys import keys_of
-
-_SUCCESS = word_of(22)
 
 
 def _account(invocation: Invocation, address: bytes, code: str) -> Entity | None:
@@ -33,7 +30,7 @@ def _expiry(invocation: Invocation, expiry: tuple[Any, ...]) -> dict[str, Any]:
 def _updated(invocation: Invocation) -> bytes:
     token, change = token_change(invocation)
     update_token(invocation.ledger, invocation.signers, token, change)
-    return _SUCCESS
+    return SUCCESS
 
 
 def token_change(invocation: Invocation) -> tuple[Token, TokenChange]:
@@ -81,7 +78,7 @@ def _fees(invocation: Invocation, address: bytes, *, unique: bool, **fees: Any) 
         raise Refused("INVALID_TOKEN_ID")
     given = FeeArguments(invocation.ledger, token.id).fees(**fees)
     update_fees(invocation.ledger, invocation.signers, token, given)
-    return _SUCCESS
+    return SUCCESS
 
 
 _GAS = costs(TOKEN_OPERATION)

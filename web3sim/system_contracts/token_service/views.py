@@ -6,7 +6,7 @@ They begin with a response code. Those of allowances and approvals revert instea
 from web3sim.operations.refusals import Refused
 from web3sim.state.tables.interface import Relationship, Token
 from web3sim.system_contracts.abi import address_at, encoded, number_at, word_of
-from web3sim.system_contracts.functions import Function, Handler, Invocation
+from web3sim.system_contracts.functions import SUCCESS, SUCCESS_CODE, Function, Handler, Invocation
 from web3sim.system_contracts.token_service import erc
 from web3sim.system_contracts.token_service.info import (
     accounts_of,
@@ -19,8 +19,6 @@ from web3sim.system_contracts.token_service.info import (
 )
 from web3sim.system_contracts.token_service.keys import KINDS
 
-_SUCCESS_CODE = 22
-_SUCCESS = word_of(_SUCCESS_CODE)
 # Statuses of freeze and KYC.
 _FROZEN = _GRANTED = 1
 _REVOKED = 2
@@ -38,23 +36,23 @@ def _token(invocation: Invocation) -> Token:
 
 def _is_token(invocation: Invocation) -> bytes:
     token = invocation.ledger.token_at(address_at(invocation.arguments, 0))
-    return _SUCCESS + word_of(token is not None)
+    return SUCCESS + word_of(token is not None)
 
 
 def _token_type(invocation: Invocation) -> bytes:
-    return _SUCCESS + word_of(_token(invocation).unique)
+    return SUCCESS + word_of(_token(invocation).unique)
 
 
 def _default_freeze_status(invocation: Invocation) -> bytes:
-    return _SUCCESS + word_of(_token(invocation).freeze_default)
+    return SUCCESS + word_of(_token(invocation).freeze_default)
 
 
 def _default_kyc_status(invocation: Invocation) -> bytes:
-    return _SUCCESS + word_of(_token(invocation).kyc_status == _GRANTED)
+    return SUCCESS + word_of(_token(invocation).kyc_status == _GRANTED)
 
 
 def _expiry_info(invocation: Invocation) -> bytes:
-    return encoded(invocation.function.results, (_SUCCESS_CODE, expiry(_token(invocation))))
+    return encoded(invocation.function.results, (SUCCESS_CODE, expiry(_token(invocation))))
 
 
 def _token_key(invocation: Invocation) -> bytes:
@@ -63,7 +61,7 @@ def _token_key(invocation: Invocation) -> bytes:
     value = key_value(getattr(token, KINDS[bit])) if bit in KINDS else None
     if value is None:
         raise Refused("KEY_NOT_PROVIDED")
-    return encoded(invocation.function.results, (_SUCCESS_CODE, value))
+    return encoded(invocation.function.results, (SUCCESS_CODE, value))
 
 
 # OF A RELATIONSHIP
@@ -80,18 +78,18 @@ def _relationship(invocation: Invocation) -> tuple[Token, Relationship | None]:
 def _is_frozen(invocation: Invocation) -> bytes:
     token, relationship = _relationship(invocation)
     if relationship is None:
-        return _SUCCESS + word_of(False)
+        return SUCCESS + word_of(False)
     status = relationship.freeze_status
-    return _SUCCESS + word_of((token.freeze_status if status is None else status) == _FROZEN)
+    return SUCCESS + word_of((token.freeze_status if status is None else status) == _FROZEN)
 
 
 def _is_kyc(invocation: Invocation) -> bytes:
     """A token without a KYC key asks for none: who is associated has it."""
     token, relationship = _relationship(invocation)
     if relationship is None:
-        return _SUCCESS + word_of(False)
+        return SUCCESS + word_of(False)
     status = relationship.kyc_status
-    return _SUCCESS + word_of((token.kyc_status if status is None else status) != _REVOKED)
+    return SUCCESS + word_of((token.kyc_status if status is None else status) != _REVOKED)
 
 
 def _is_associated(invocation: Invocation) -> bytes:
@@ -120,7 +118,7 @@ def _loaded(invocation: Invocation, serial_number: int | None = None) -> Token:
 
 def _token_info(invocation: Invocation) -> bytes:
     info = token_info(invocation.ledger, _loaded(invocation))
-    return encoded(invocation.function.results, (_SUCCESS_CODE, info))
+    return encoded(invocation.function.results, (SUCCESS_CODE, info))
 
 
 def _fungible_info(invocation: Invocation) -> bytes:
@@ -128,7 +126,7 @@ def _fungible_info(invocation: Invocation) -> bytes:
     if token.unique:
         raise Refused("INVALID_TOKEN_ID")
     info = token_info(invocation.ledger, token)
-    return encoded(invocation.function.results, (_SUCCESS_CODE, (info, min(token.decimals, _MOST_DECIMALS))))
+    return encoded(invocation.function.results, (SUCCESS_CODE, (info, min(token.decimals, _MOST_DECIMALS))))
 
 
 def _non_fungible_info(invocation: Invocation) -> bytes:
@@ -138,13 +136,13 @@ def _non_fungible_info(invocation: Invocation) -> bytes:
     if nft is None:
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
     info = (token_info(invocation.ledger, token), *nft_info(invocation.ledger, token, serial_number, nft))
-    return encoded(invocation.function.results, (_SUCCESS_CODE, info))
+    return encoded(invocation.function.results, (SUCCESS_CODE, info))
 
 
 def _custom_fees(invocation: Invocation) -> bytes:
     token, ledger = _loaded(invocation), invocation.ledger
     fees = fee_structs(ledger, ledger.custom_fees(token.id))
-    return encoded(invocation.function.results, (_SUCCESS_CODE, *fees))
+    return encoded(invocation.function.results, (SUCCESS_CODE, *fees))
 
 
 # ALLOWANCES
@@ -153,13 +151,13 @@ def _custom_fees(invocation: Invocation) -> bytes:
 def _allowance(invocation: Invocation) -> bytes:
     token = _token(invocation)
     if token.unique and not invocation.call.static:
-        return _SUCCESS
-    return _SUCCESS + erc.allowance(invocation, token, first=1)
+        return SUCCESS
+    return SUCCESS + erc.allowance(invocation, token, first=1)
 
 
 def _of_token(answer: erc.OfToken) -> Handler:
     """Return a function of a token's own for the token of the first argument; others follow."""
-    return lambda invocation: _SUCCESS + answer(invocation, _token(invocation), first=1)
+    return lambda invocation: SUCCESS + answer(invocation, _token(invocation), first=1)
 
 
 FUNCTIONS = (
