@@ -235,31 +235,12 @@ class HistoricalTokens:
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Indexes: the primary key of crypto_allowance (owner, spender), the one of its history that ends in
         # lower(timestamp_range), crypto_transfer__entity_id_consensus_timestamp.
-        allowance = "owner = %(owner)s and spender = %(spender)s"
-        row = self.reading.fetch_one(
-            f"""
-            with granted as (
-                select amount_granted, lower(timestamp_range) as since from crypto_allowance
-                where {allowance} and lower(timestamp_range) <= %(time)s and amount_granted > 0
-                union all
-                select amount_granted, lower(timestamp_range) from crypto_allowance_history
-                where {allowance} and lower(timestamp_range) <= %(time)s
-                    and upper(timestamp_range) > %(time)s
-            )
-            select amount_granted + coalesce((
-                select sum(amount) from crypto_transfer t
-                where entity_id = %(owner)s and is_approval
-                    and t.consensus_timestamp > since and t.consensus_timestamp <= %(time)s
-                    and %(spender)s = coalesce((
-                        select r.sender_id from contract_result r
-                        where r.consensus_timestamp = t.consensus_timestamp
-                    ), t.payer_account_id)
-            ), 0)::bigint
-            from granted order by since desc limit 1
-            """,
-            {"owner": owner, "spender": spender, "time": self.time},
+        return self._left(
+            "crypto_allowance",
+            "owner = %(owner)s and spender = %(spender)s",
+            "crypto_transfer t where entity_id = %(owner)s",
+            {"owner": owner, "spender": spender},
         )
-        return 0 if row is None else max(int(row[0]), 0)
 
     def pending_airdrop(self, key: AirdropKey) -> int | None:
         condition = (
@@ -316,23 +297,32 @@ class HistoricalTokens:
 
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Indexes: the primary key of token_allowance (owner, spender, token_id), the one of its history that
-        # ends in lower(timestamp_range), token_transfer__account_timestamp (account_id, consensus_timestamp),
-        # the primary key of contract_result (consensus_timestamp). Who spends is the sender that the result
-        # of a contract names, else the payer.
-        allowance = "owner = %(owner)s and spender = %(spender)s and token_id = %(token)s"
+        # ends in lower(timestamp_range), token_transfer__account_timestamp (account_id, consensus_timestamp).
+        return self._left(
+            "token_allowance",
+            "owner = %(owner)s and spender = %(spender)s and token_id = %(token)s",
+            "token_transfer t where account_id = %(owner)s and token_id = %(token)s",
+            {"owner": owner, "spender": spender, "token": token_id},
+        )
+
+    def _left(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
+        """What is left of an allowance after the transfers that used it; 0 without one.
+
+        Who spends is the sender that the result of a contract names, else the payer. Index: the primary key
+        of contract_result (consensus_timestamp).
+        """
         row = self.reading.fetch_one(
             f"""
             with granted as (
-                select amount_granted, lower(timestamp_range) as since from token_allowance
+                select amount_granted, lower(timestamp_range) as since from {table}
                 where {allowance} and lower(timestamp_range) <= %(time)s and amount_granted > 0
                 union all
-                select amount_granted, lower(timestamp_range) from token_allowance_history
+                select amount_granted, lower(timestamp_range) from {table}_history
                 where {allowance} and lower(timestamp_range) <= %(time)s
                     and upper(timestamp_range) > %(time)s
             )
             select amount_granted + coalesce((
-                select sum(amount) from token_transfer t
-                where account_id = %(owner)s and token_id = %(token)s and is_approval
+                select sum(amount) from {transfers} and is_approval
                     and t.consensus_timestamp > since and t.consensus_timestamp <= %(time)s
                     and %(spender)s = coalesce((
                         select r.sender_id from contract_result r
@@ -341,7 +331,7 @@ class HistoricalTokens:
             ), 0)::bigint
             from granted order by since desc limit 1
             """,
-            {"owner": owner, "spender": spender, "token": token_id, "time": self.time},
+            {**values, "time": self.time},
         )
         return 0 if row is None else max(int(row[0]), 0)
 
