@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.build import SECOND, START, insert
-from tests.web3sim.engine.world import RETURN_TOP, code
+from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, CALLER, TREASURY, asked, contract, long_zero, network
 from web3sim.calls import overrides
 from web3sim.calls.body import CallBody, InvalidBody, parse
@@ -191,6 +191,13 @@ def test_code_goes_before_what_is_stored(ledger):
     assert result(5003, 0, Override(long_zero(5003), code=b"")) == 0
     # Somebody's account, too.
     assert result(CALLER, 0, Override(long_zero(CALLER), code=ANSWERS)) == 42
+
+
+def test_code_that_an_account_is_given_is_no_proxy_for_a_system_contract(ledger):
+    asking = bytes.fromhex("d83bf9a1")  # getPseudorandomSeed()
+    for kind, answered in (("CALL", 1), ("DELEGATECALL", 0)):
+        asker = code(*calling(long_zero(0x169), kind=kind, data=asking), *RETURN_TOP)
+        assert result(CALLER, 0, Override(long_zero(CALLER), code=asker)) == answered
 
 
 def test_slots_replace_the_storage_or_a_part_of_it(ledger):

@@ -170,9 +170,10 @@ def _may_delegate(state: LedgerEngineState, message: MessageAPI) -> bool:
     caller = state.present(message.storage_address)
     if caller is None:
         return False
-    if caller.kind is not AccountKind.CONTRACT:
-        return True
-    return caller.entity_id in _GRANDFATHERED
+    # An account has code of its own where a request says so.
+    if caller.kind is AccountKind.CONTRACT or (caller.kind is AccountKind.ACCOUNT and caller.code):
+        return caller.entity_id in _GRANDFATHERED
+    return True
 
 
 def _with_account_code(state: LedgerEngineState, message: MessageAPI) -> MessageAPI:
