@@ -132,11 +132,17 @@ def made(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker)
     with django_db_blocker.unblock():
         # Statements that other modules have prepared would not be looked at here.
         connection.close()
+        # Nor may what others have taken back be there, which makes tables look large.
+        empty()
         rows = make()
         insert(rows)
         yield rows
-        with connection.cursor() as cursor:
-            cursor.execute("truncate transaction, crypto_transfer, token_transfer, entity_transaction")
+        empty()
+
+
+def empty() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("truncate transaction, crypto_transfer, token_transfer, entity_transaction")
 
 
 def pages(url: str) -> Iterator[list[int]]:
