@@ -1,7 +1,7 @@
 """The records of what contracts had system contracts do: each is a child of the call."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ledger.stream.record.compose import ComposedTransaction, account, timestamp
 from mirror.demo.evm.system_contracts import Asked
@@ -21,6 +21,72 @@ def record(
     """Do what was asked for, and record it. `sender` called the contract, also if somebody else pays."""
     child = _Child(network, asked, parent, nonce, payer, sender)
     _RECORDING[asked.function](child, *asked.arguments)
+
+
+class Answered(NamedTuple):
+    """A call of a system contract that succeeded; `caller` is the number of a contract."""
+
+    service: int
+    caller: int
+    data: bytes
+    gas: int
+    output: bytes
+
+
+class Place(NamedTuple):
+    """Where a child stands: after its parent, with a nonce of its own, paid by whoever pays the parent."""
+
+    parent: ComposedTransaction
+    nonce: int
+    payer: int
+
+
+def submit(
+    network: Network,
+    answered: Answered,
+    place: Place,
+    kind: str,
+    body: dict[str, Any],
+    *,
+    receipt: dict[str, Any] | None = None,
+    record: dict[str, Any],
+    transfers: dict[int, int] | None = None,
+) -> ComposedTransaction:
+    """Submit what a system contract did, with the result of the call."""
+    record["contractCallResult"] = {
+        "contractID": ContractID(contractNum=answered.service),
+        "contractCallResult": answered.output,
+        "gas": answered.gas,
+        "gasUsed": answered.gas,
+        "functionParameters": answered.data,
+        "sender_id": account(answered.caller),
+    }
+    composed = network.submit(
+        kind,
+        body,
+        payer=place.payer,
+        receipt=receipt,
+        record=record,
+        transfers=transfers,
+        parent=place.parent,
+        nonce=place.nonce,
+    )
+    network.world.contracts.results.append(
+        Result(
+            consensus_timestamp=composed.consensus_timestamp,
+            contract=answered.service,
+            sender=answered.caller,
+            hash=composed.record.transactionHash[:32],
+            result="SUCCESS",
+            gas_limit=answered.gas,
+            gas_used=answered.gas,
+            amount=0,
+            parameters=answered.data,
+            output=answered.output,
+            error="",
+        )
+    )
+    return composed
 
 
 class _Child:
@@ -50,40 +116,10 @@ class _Child:
     def _submit(
         self, kind: str, body: dict[str, Any], receipt: dict[str, Any] | None = None, **record: Any
     ) -> ComposedTransaction:
-        asked, network = self._asked, self._network
-        record["contractCallResult"] = {
-            "contractID": ContractID(contractNum=asked.service),
-            "contractCallResult": asked.output,
-            "gas": asked.gas,
-            "gasUsed": asked.gas,
-            "functionParameters": asked.data,
-            "sender_id": account(self._caller),
-        }
-        composed = network.submit(
-            kind,
-            body,
-            payer=self._payer,
-            receipt=receipt,
-            record=record,
-            parent=self._parent,
-            nonce=self._nonce,
-        )
-        network.world.contracts.results.append(
-            Result(
-                consensus_timestamp=composed.consensus_timestamp,
-                contract=asked.service,
-                sender=self._caller,
-                hash=composed.record.transactionHash[:32],
-                result="SUCCESS",
-                gas_limit=asked.gas,
-                gas_used=asked.gas,
-                amount=0,
-                parameters=asked.data,
-                output=asked.output,
-                error="",
-            )
-        )
-        return composed
+        asked = self._asked
+        answered = Answered(asked.service, self._caller, asked.data, asked.gas, asked.output)
+        place = Place(self._parent, self._nonce, self._payer)
+        return submit(self._network, answered, place, kind, body, receipt=receipt, record=record)
 
     # TOKENS
 

@@ -4,13 +4,14 @@ from typing import Any
 
 from ledger.stream.record.compose import ComposedTransaction, account
 from mirror.demo.evm import token_service
+from mirror.demo.evm.children import Answered, Place, submit
 from mirror.demo.evm.system_contracts import Asked
 from mirror.demo.evm.token_service import Spending
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import Account
-from mirror.demo.world.contracts import LogEntry, Result
+from mirror.demo.world.contracts import LogEntry
 from mirror.values import entity_id
-from mirror.values.hapi import AccountAmount, ContractID, TokenID, TransferList
+from mirror.values.hapi import AccountAmount, TokenID, TransferList
 
 
 def log_of_mirrors(network: Network, called: int, asked: Spending | Asked) -> LogEntry | None:
@@ -41,38 +42,10 @@ def record(
         record["tokenTransferLists"] = [{"token": token, "transfers": _amounts(moved, approved=False)}]
         for of, amount in moved.items():
             tokens.issued[number].relationships[of].receive(amount, network.now)
-    record["contractCallResult"] = {
-        "contractID": ContractID(contractNum=token_service.NUMBER),
-        "contractCallResult": token_service.SUCCEEDED,
-        "gas": spent.gas,
-        "gasUsed": spent.gas,
-        "functionParameters": spent.data,
-        "sender_id": account(spender),
-    }
-    composed = network.submit(
-        "cryptoTransfer",
-        body,
-        payer=payer,
-        record=record,
-        transfers=moved if spent.token is None else None,
-        parent=parent,
-        nonce=nonce,
-    )
-    network.world.contracts.results.append(
-        Result(
-            consensus_timestamp=composed.consensus_timestamp,
-            contract=token_service.NUMBER,
-            sender=spender,
-            hash=composed.record.transactionHash[:32],
-            result="SUCCESS",
-            gas_limit=spent.gas,
-            gas_used=spent.gas,
-            amount=0,
-            parameters=spent.data,
-            output=token_service.SUCCEEDED,
-            error="",
-        )
-    )
+    answered = Answered(token_service.NUMBER, spender, spent.data, spent.gas, token_service.SUCCEEDED)
+    transfers = moved if spent.token is None else None
+    place = Place(parent, nonce, payer)
+    submit(network, answered, place, "cryptoTransfer", body, record=record, transfers=transfers)
 
 
 def _amounts(moved: dict[int, int], *, approved: bool) -> list[Any]:
