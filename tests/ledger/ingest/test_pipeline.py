@@ -299,7 +299,8 @@ def test_a_loader_is_known_to_those_it_keeps_out(tmp_path: Path) -> None:
     stream(tmp_path, blocks=1)
     seen: list[tuple[str]] = []
     lock = (
-        "select application_name from pg_stat_activity join pg_locks using (pid) where locktype = 'advisory'"
+        "select application_name from pg_stat_activity join pg_locks using (pid)"
+        " where locktype = 'advisory' and datname = current_database()"
     )
 
     load(tmp_path, report=lambda progress: seen.extend(query(lock)))
