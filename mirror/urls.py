@@ -15,7 +15,7 @@ from ledger.api import (
     transactions,
 )
 from ledger.api.names.accounts import NEWER_ACCOUNT
-from mirror.node.web import health
+from mirror.node.web import health, metrics
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from mirror.rest.schema import pages
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
@@ -91,6 +91,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
+    path("metrics", metrics.metrics),
     newer_unknown_route(f"accounts/{NEWER_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
     unknown_route(),
 ]

@@ -62,6 +62,14 @@ class Routes(URLResolver):
         pattern, arguments = self._match(path[1:])
         return pattern.callback, arguments
 
+    def name(self, path: str) -> str:
+        """Return the documented path (below /api/v1/) of a path that begins with a slash.
+
+        Errors: Resolver404.
+        """
+        pattern, _ = self._match(path[1:])
+        return str(pattern.name)
+
     def _match(self, path: str) -> tuple[URLPattern, dict[str, str]]:
         parts = path.split("/", 3)
         for pattern, matched in self._beginning.get(parts[2].lower(), ()) if len(parts) > 2 else ():

@@ -22,6 +22,7 @@ from mirror.db.turn import Work
 from mirror.db.turns import Turns
 from mirror.node.web import gone_clients, stalled_clients
 from mirror.node.web.expected import Expected, names
+from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
 
 log = logging.getLogger("mirror.web")
 
@@ -82,13 +83,17 @@ class Gateway:
         self.turns = Turns(config.value("web.threads"), slots, slow_after, self._ended)
         self.readers = stalled_clients.Readers(stalled_clients.MOST_READERS, config.value("web.bodyTimeout"))
         self.pauses = stalled_clients.Pauses(stalled_clients.MOST_PAUSES)
+        self.observer = Observer()
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
+        arrived = time.monotonic()
+        request_id = self.observer.begin(environment)
         if environment["REQUEST_METHOD"] not in _WITHOUT_BODY:
             environment["wsgi.input"] = self.readers.read(environment)
         elif self._at_once is not None and (kept := self._at_once(environment)):
             headers, body = kept
-            protocol.response_bytes(200, list(headers.items()), body)
+            protocol.response_bytes(200, [*headers.items(), (REQUEST_ID, request_id)], body)
+            self.observer.end(environment, 200, arrived)
             return
         exchange = Exchange(self, protocol, environment)
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
@@ -107,6 +112,7 @@ class Exchange:
     def __init__(self, gateway: Gateway, protocol: Any, environment: dict[str, Any]) -> None:
         self._gateway, self._protocol, self.environment = gateway, protocol, environment
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
+        #: The time of `time.monotonic` at which the request, with its body, has arrived.
         self.arrived = time.monotonic()
         path: str = environment["PATH_INFO"]
         #: What may be known of requests like this one; nothing of pages for people.
@@ -117,8 +123,10 @@ class Exchange:
             self._answer()
         except Exception:
             log.error("event=unexpected_error path=%s", self.environment["PATH_INFO"], exc_info=True)
+            self._status = (500, [])
             # Unless the answer has begun already.
             self._protocol.response_bytes(500, [], b"")
+        self._gateway.observer.end(self.environment, self._status[0], self.arrived)
 
     def _answer(self) -> None:
         gateway, environment = self._gateway, self.environment
@@ -143,7 +151,7 @@ class Exchange:
         self._protocol.response_bytes(*self._status, body)
 
     def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        self._status = int(status[:3]), headers
+        self._status = int(status[:3]), [*headers, (REQUEST_ID, self.environment[ENVIRONMENT_ID])]
 
 
 class _Pieces:

@@ -119,10 +119,12 @@ def _application(shared: Sequence[slots.Files]) -> Callable[..., Any]:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
+    from mirror.metrics import files
     from mirror.node.web import gateway
     from mirror.wsgi import application
     from web3sim.processes import pool
 
+    files.begin("web worker")
     pool.warm_up_soon()
     return gateway.started(application, [slots.Slot(files) for files in shared])
 

@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 
 from mirror import config
+from mirror.metrics import http
 from mirror.rest import users
 from mirror.rest.answers import cache, compression, errors, etag
 from mirror.rest.answers.cache import Kept
@@ -23,7 +24,7 @@ _READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
 _OWN_PAGES = ("/admin", "/static")
 # Answered by the node, not by the API.
-_NOT_API = (*_OWN_PAGES, "/health")
+_NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
 _UNCHANGED = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
 
@@ -49,7 +50,9 @@ class ApiMiddleware:
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self.get_response(request), None)
         if found := self._cache.find(key):
+            http.CACHE.add("hit")
             return self._from_cache(request, *found)
+        http.CACHE.add("miss")
         response = self.get_response(request)
         kept = None
         if isinstance(response, HttpResponse):
@@ -124,7 +127,10 @@ class ApiMiddleware:
         if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
             return None
         found = self._cache.find_at_once(environ)
-        return None if found is None else self._kept(environ, *found)
+        if found is None:
+            return None
+        http.CACHE.add("hit")
+        return self._kept(environ, *found)
 
     def _kept(self, sent: Mapping[str, Any], kept: Kept, max_age: int) -> tuple[dict[str, str], bytes]:
         """Return the headers and the body of an answer. Clients that take gzip get it as it is stored."""
