@@ -175,7 +175,7 @@ def test_users_that_make_no_sense_stop_the_web_server(data_folder):
 
 
 def test_the_user_of_the_guide_signs_in(settings_of):
-    guide = Path(settings.BASE_DIR, "mirror", "docs", "operating.md").read_text()
+    guide = Path(settings.BASE_DIR, "mirror", "docs", "operate.md").read_text()
     (shown,) = re.findall(r"SVC_MIRROR_REST_USERS='(.*?)'", guide)
     settings_of({"rest.users": shown})
     found = users.configured()

@@ -1,0 +1,76 @@
+"""The pages name only commands, options, settings and errors that there are, and leave out none of them."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import get_commands, load_command_class
+
+from mirror.config.settings import SETTINGS
+
+FOLDER = Path(settings.BASE_DIR, "mirror", "docs")
+PAGES = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.md"))}
+ALL = "\n".join(PAGES.values())
+# In a line of its own, with variables before it or not, or between backticks.
+CALLS = sorted(set(re.findall(r"(?:^    (?:\S+=\S+ )*|`)manage\.py ([^`\n]+)", ALL, re.M)) - {"..."})
+OURS = {name for name, app in get_commands().items() if app == "mirror"}
+# Those of Django and of other programs that the pages show.
+OTHERS = {"migrate": "django.core"}
+OPTIONS_OF_OTHERS = {"--data-binary"}
+VARIABLES_OF_OTHERS = {"DATABASE_URL", "REDIS_URL", "PORT", "SVC_MIRROR_DATA"}
+PREFIXES = "|".join(sorted({setting.name.partition(".")[0] for setting in SETTINGS if "." in setting.name}))
+
+
+def parser(name: str):
+    """Return the parser of a command's options."""
+    return load_command_class(OTHERS.get(name, "mirror"), name).create_parser("manage.py", name)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_shown_is_understood(call: str) -> None:
+    name, *arguments = shlex.split(call)
+
+    assert name in OURS | OTHERS.keys()
+    # A command alone is named, not called.
+    if arguments:
+        parser(name).parse_args(arguments)
+
+
+def test_every_command_is_in_a_page() -> None:
+    assert {call.split()[0] for call in CALLS} >= OURS
+
+
+def test_every_option_named_exists() -> None:
+    known = {
+        option
+        for name in OURS | OTHERS.keys()
+        for action in parser(name)._actions
+        for option in action.option_strings
+    }
+
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", ALL))
+
+    assert named
+    assert named - OPTIONS_OF_OTHERS <= known
+
+
+def test_every_setting_and_variable_named_exists() -> None:
+    names = set(re.findall(rf"`(?:svc\.mirror\.)?((?:{PREFIXES})\.[A-Za-z.0-9]+)`", ALL))
+    variables = set(re.findall(r"\b(SVC_MIRROR_[A-Z0-9_]+)\b", ALL)) - VARIABLES_OF_OTHERS
+
+    assert names <= {setting.name for setting in SETTINGS}
+    assert variables <= {setting.variable for setting in SETTINGS}
+
+
+def test_every_error_explained_is_one_of_ours() -> None:
+    sources = "".join(
+        path.read_text()
+        for app in ("ledger", "mirror", "network")
+        for path in (settings.BASE_DIR / app).rglob("*.py")
+    )
+    said = re.findall(r"^\| `([^`]+)`", PAGES["troubleshooting"], re.M)
+
+    assert len(said) > 12
+    assert [text for text in said if text not in sources] == []
