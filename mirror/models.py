@@ -92,3 +92,27 @@ class Backfill(models.Model):  # noqa: DJ008
 
     class Meta:
         db_table = "backfill"
+
+
+class NodeMinute(models.Model):  # noqa: DJ008
+    """The requests and the loading of a minute, for charts: written by `mirror.node.web.minutes`.
+
+    Where several machines serve the same database, it has those of the one that had most.
+    """
+
+    # When the minute began.
+    minute = models.DateTimeField(primary_key=True)
+    # Requests of the API; those of them that failed (5xx), and those refused for now (429, 503).
+    requests = models.BigIntegerField()
+    failures = models.BigIntegerField()
+    refused = models.BigIntegerField()
+    # Half of the requests, or 99 % of them, were answered in this time. Without any request it is null.
+    p50_milliseconds = models.FloatField(null=True)
+    p99_milliseconds = models.FloatField(null=True)
+    # From the last block to the end of the minute; null if there was none, or nobody knows.
+    lag_seconds = models.FloatField(null=True)
+    # Transactions that were loaded.
+    transactions = models.BigIntegerField()
+
+    class Meta:
+        db_table = "node_minute"

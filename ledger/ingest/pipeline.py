@@ -35,6 +35,7 @@ from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
+from mirror.metrics import ingest
 
 log = logging.getLogger(__name__)
 
@@ -255,6 +256,8 @@ class Pipeline:
             writing, self._writing = self._writing, None
             writing.result()
             self._touched.commit()
+            ingest.FILES.add(by=self._submitted.files - self.committed.files)
+            ingest.TRANSACTIONS.add(by=self._submitted.transactions - self.committed.transactions)
             self.committed = self._submitted
             self._report(self.progress)
 

@@ -110,6 +110,21 @@ class Histogram(Metric):
         with self._lock:
             return {labels: list(value) for labels, value in self._values.items()}
 
+    def quantile(self, share: float, value: Sequence[float]) -> float | None:
+        """Return the amount that this share of all does not exceed, as nearly as the buckets tell.
+
+        Within a bucket, amounts count as evenly spread; nothing is known above the last bound.
+        """
+        wanted = share * sum(value[1:])
+        if not wanted:
+            return None
+        lower = 0.0
+        for upper, count in zip(self.bounds, value[1:], strict=False):
+            if wanted <= count:
+                return lower + (upper - lower) * wanted / count
+            wanted, lower = wanted - count, upper
+        return lower
+
     @staticmethod
     def sum(values: Iterable[Any]) -> Any:
         return [sum(parts) for parts in zip(*values, strict=True)]

@@ -22,6 +22,7 @@ from mirror.db.turn import Work
 from mirror.db.turns import Turns
 from mirror.node.web import gone_clients, stalled_clients
 from mirror.node.web.expected import Expected, names
+from mirror.node.web.minutes import Minutes
 from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
 
 log = logging.getLogger("mirror.web")
@@ -54,6 +55,7 @@ def started(application: Application, slots: Sequence[Slot]) -> Callable[[Any, d
         gateway.turns.watch,
         gateway.readers.watch,
         gone_clients.Watch(gateway.turns).watch,
+        Minutes().keep,
     ):
         threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.
