@@ -13,6 +13,8 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
 
+from mirror.config.proxies import believed
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 
 _API = "/api/"
@@ -59,7 +61,8 @@ class ApiHandler(WSGIHandler):
     ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if not path.startswith(_API):
-            return super().__call__(environ, start_response)
+            # Pages compare the address that they are reached by with that of a form.
+            return super().__call__(believed(environ), start_response)
         is_plain = environ["REQUEST_METHOD"] in _READ_METHODS and path.isascii()
         request = ReadRequest(environ) if is_plain else WSGIRequest(environ)
         response = self._api(request)

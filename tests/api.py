@@ -89,6 +89,7 @@ class Api:
     ) -> Answer:
         path, _, query = url.partition("?")
         environ = {
+            "REMOTE_ADDR": "127.0.0.1",
             "REQUEST_METHOD": method,
             "PATH_INFO": unquote_to_bytes(path.encode()).decode("latin-1"),
             "QUERY_STRING": query.encode().decode("latin-1"),

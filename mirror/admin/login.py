@@ -23,6 +23,8 @@ from django.core.cache.backends.filebased import FileBasedCache
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 
+from mirror.config import proxies
+
 log = logging.getLogger("mirror.admin")
 # axes logs the same failures in more lines, without names.
 logging.getLogger("axes").setLevel(logging.ERROR)
@@ -78,8 +80,8 @@ def name_of(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the address of the connection: a header could name any."""
-    return str(request.META.get("REMOTE_ADDR", ""))
+    """Return the client's address: a header could name any, unless a trusted proxy sends it."""
+    return proxies.client(request.META)
 
 
 class LoginMiddleware:

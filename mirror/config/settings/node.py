@@ -58,6 +58,11 @@ SETTINGS = (
     Setting("web.allowedHosts", ("*",), "Host names that the node answers to; * is any."),
     Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and kept "
             "in the data folder.", secret=True),
+    Setting("web.trustedProxies", (),
+            "Addresses and networks of proxies in front of the node, such as 10.0.0.0/8 or 127.0.0.1. Only "
+            "their headers X-Forwarded-For, -Proto and -Host count: they say who a client is, and by which "
+            "address it reaches the node. Without any, a client's address is that of its connection, and "
+            "only links (rest.response.includeHostInLink) follow such headers."),
     Setting("web.adminOrigins", (),
             "Addresses such as https://mirror.example.org at which a proxy serves /admin over HTTPS; the "
             "admin's cookies are then for HTTPS only."),

@@ -15,6 +15,7 @@ from typing import Any
 from django.contrib.staticfiles.finders import AppDirectoriesFinder
 
 from mirror import config
+from mirror.config import proxies
 from mirror.config.errors import OperatorError
 from mirror.db import slots
 from mirror.node.web import stalled_clients
@@ -39,12 +40,13 @@ def url() -> str:
 
 
 def check_settings() -> None:
-    """Raise InvalidSetting if a setting that is JSON can't be used."""
+    """Raise InvalidSetting if a setting that is JSON, or a list of networks, can't be used."""
     from web3sim.calls import evm_version
     from web3sim.limits import filters
 
     filters.configured()
     evm_version.configured()
+    proxies.configured()
     users.configured()
 
 

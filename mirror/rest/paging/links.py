@@ -12,6 +12,7 @@ from urllib.parse import quote
 from django.http import HttpRequest
 
 from mirror import config
+from mirror.config import proxies
 from mirror.db.bounds import Bounds
 from mirror.db.sql import Comparison
 from mirror.rest.parameters.newer import split_first
@@ -131,14 +132,21 @@ def _encoded(text: str) -> str:
 def base(request: HttpRequest) -> str:
     """Return what stands before the path of a link: nothing, or `https://host:port`.
 
-    A proxy's X-Forwarded-Proto and X-Forwarded-Host are believed; the port is the configured one.
+    X-Forwarded-Proto and X-Forwarded-Host are believed of trusted proxies; of anybody if none is named, as a
+    client could mislead only itself. The port is the configured one.
     """
     if not config.value("rest.response.includeHostInLink"):
         return ""
     sent = request.META
-    scheme = _first(sent.get("HTTP_X_FORWARDED_PROTO", "")) or request.scheme
-    host = _first(sent.get("HTTP_X_FORWARDED_HOST", "")) or sent.get("HTTP_HOST") or sent["SERVER_NAME"]
-    return f"{scheme}://{_PORT.sub('', host)}:{config.value('web.port')}"
+    if config.value(proxies.SETTING):
+        scheme, host = proxies.scheme(sent), proxies.host(sent)
+    else:
+        scheme, host = (
+            _first(sent.get(proxies.FORWARDED_PROTO, "")),
+            _first(sent.get(proxies.FORWARDED_HOST, "")),
+        )
+    host = host or sent.get("HTTP_HOST") or sent["SERVER_NAME"]
+    return f"{scheme or request.scheme}://{_PORT.sub('', host)}:{config.value('web.port')}"
 
 
 def _first(text: str) -> str:

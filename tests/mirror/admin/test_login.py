@@ -58,6 +58,20 @@ def test_failures_from_elsewhere_do_not_keep_the_operator_out():
     assert sign_in("secret").status_code == 302
 
 
+def test_behind_a_trusted_proxy_failures_of_one_client_do_not_keep_others_out(settings_of):
+    def status(password: str, client: str) -> int:
+        form = {"username": "ada", "password": password, "next": "/admin/"}
+        proxy = Client(REMOTE_ADDR="10.1.2.3", HTTP_X_FORWARDED_FOR=client)
+        return proxy.post("/admin/login/", form).status_code
+
+    settings_of({"web.trustedProxies": ("10.0.0.0/8",)})
+    # What the client itself has sent comes first, and changes nothing.
+    assert [status("wrong", f"198.51.100.{number}, {ELSEWHERE}") for number in range(5)][-1] == 429
+
+    assert status("secret", ELSEWHERE) == 429
+    assert status("secret", "198.51.100.9") == 302
+
+
 def test_an_address_is_refused_after_ten_failures_with_different_names():
     answers = [sign_in("wrong", name=f"name{number}").status_code for number in range(11)]
 

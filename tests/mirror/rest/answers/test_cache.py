@@ -192,6 +192,26 @@ def test_with_hosts_in_links_each_host_has_its_own_answers(cached, build, settin
     assert cached.get(url, host="a.example", x_forwarded_proto="https").statements != []
 
 
+@pytest.mark.parametrize(
+    ("trusted", "base"),
+    [
+        ((), "https://mirror.example.org:5551"),
+        (("127.0.0.1",), "https://mirror.example.org:5551"),
+        (("10.0.0.0/8",), "http://testserver:5551"),
+    ],
+    ids=["nobody is named", "a trusted proxy", "somebody else"],
+)
+def test_links_have_the_scheme_and_host_that_a_trusted_proxy_names(cached, build, settings_of, trusted, base):
+    settings_of({"rest.response.includeHostInLink": True, "web.port": 5551, "web.trustedProxies": trusted})
+    build.block(7)
+    url = f"{BLOCKS}?limit=1"
+    forwarded = {"x_forwarded_proto": "https", "x_forwarded_host": "mirror.example.org:443"}
+
+    link = cached.get(url, host="testserver", **forwarded).json()["links"]["next"]
+
+    assert link == f"{base}{url}&block.number=lt:7"
+
+
 def _at_once(
     api: Api, method: str = "GET", path: str = BLOCKS, **headers: str
 ) -> tuple[dict[str, str], bytes] | None:
