@@ -13,7 +13,7 @@ WITHOUT_DATABASE = {
     "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
-OF_STORED_DATA = {"replay", "status", "verify"}
+OF_STORED_DATA = {"password", "replay", "status", "verify"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 

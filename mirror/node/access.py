@@ -55,6 +55,30 @@ def make_admin(data_folder: Path) -> None:
     user.save()
 
 
+def new_password(data_folder: Path, name: str, *, keep: bool) -> str:
+    """Give an account a new password, which ends its sessions, and return it; `keep` it in the file, too.
+
+    The account `admin` is made if it is missing, and let in again if it was shut out. Errors: OperatorError.
+    """
+    from django.contrib.auth import get_user_model
+
+    users = get_user_model()._default_manager
+    if name == ADMIN:
+        user, _ = users.get_or_create(username=ADMIN)
+        user.is_staff = user.is_superuser = user.is_active = True
+    else:
+        known = users.filter(username=name).first()
+        if known is None:
+            raise OperatorError(f"The admin has no account {name}: /admin makes accounts, and lists them.")
+        user = known
+    password = secrets.token_urlsafe(12)
+    if keep:
+        _write_secret(password_file(data_folder), password)
+    user.set_password(password)
+    user.save()
+    return password
+
+
 def _write_secret(path: Path, secret: str) -> None:
     """Write a file that only this user may read; it gets its name only when it is complete."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")

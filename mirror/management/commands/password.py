@@ -1,0 +1,28 @@
+"""`manage.py password`: a new password for an account of the admin whose password is lost."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from mirror.node import access
+from mirror.node.tables import check_current
+
+
+class Command(BaseCommand):
+    help = (
+        "Give an account of the admin a new password: it is written into the file of the first one, or "
+        "printed. Whoever is signed in with the old one has to sign in again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--user", default=access.ADMIN, help="the account; by default admin")
+        parser.add_argument("--print", action="store_true", help="print the password, and write no file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name = options["user"]
+        check_current()
+        password = access.new_password(settings.DATA_DIR, name, keep=not options["print"])
+        where = password if options["print"] else f"in {access.password_file(settings.DATA_DIR)}"
+        self.stdout.write(f"The new password of {name} is {where}. Sessions with the old one have ended.")
