@@ -65,6 +65,10 @@ def run(arguments: list[str]) -> None:
     if gone := config.removed():
         print(gone, file=sys.stderr)
     try:
+        if arguments[1:] in ([], ["help"], ["--help"], ["-h"]):
+            show_overview()
+            return
+        check_use(arguments[1:])
         if needs_database(arguments[1:]):
             from mirror.node import database
 
@@ -89,6 +93,27 @@ def run(arguments: list[str]) -> None:
         end(message, 1)
 
 
+def show_overview() -> None:
+    import django
+
+    django.setup()
+    from mirror.management import overview
+
+    print(overview.text())
+
+
+def check_use(arguments: list[str]) -> None:
+    """Raise CommandError for wrong use, before any database is started."""
+    if arguments[0].startswith("-") or arguments[0] in {"help", "version"}:
+        return
+    import django
+
+    django.setup()
+    from mirror.management import overview
+
+    overview.check(arguments[0], arguments[1:])
+
+
 def plain(arguments: list[str]) -> list[str]:
     """Return arguments with which Django raises the errors it would print as `CommandError: ...`."""
     if len(arguments) < 2 or arguments[1].startswith("-") or arguments[1] in {"help", "version"}:
@@ -105,10 +130,8 @@ def needs_database(arguments: list[str]) -> bool:
     """Return whether the database has to be ready before the command begins."""
     if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help", "--estimate"} & set(arguments):
         return False
-    import django
     from django.core.management import get_commands
 
-    django.setup()
     return arguments[0] in get_commands()
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.management.command import NodeCommand
 from mirror.processes.progress import shown
 from mirror.values import transaction_types
 from mirror.values.hapi import TransactionBody
@@ -32,13 +33,17 @@ class Made:
     transactions: int = 0
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Write the record stream of a simulated network into a folder, laid out as a bucket: record files, "
-        "sidecars, signature files of four nodes and the first address book. It performs transactions of "
-        "every type; the same seed gives the same files."
+        "Write the files of a simulated network into a folder. It is laid out as a bucket: record files, "
+        "sidecars, signature files of four nodes, and the first address book. The simulated people perform "
+        "transactions of every type. The same options give the same files."
     )
-    requires_system_checks: list[str] = []
+    when = "Use it to test loading, or a program of your own. `manage.py up` does not need it."
+    examples = (
+        ("demo --out /tmp/streams", "400 blocks with about 20,000 transactions."),
+        ("demo --out /tmp/streams --blocks 10000 --tps 500", "About ten million transactions."),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new or an empty folder")

@@ -4,21 +4,28 @@ import re
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connection
 
 from mirror.db.partitions import dropping
 from mirror.db.partitions.catalogue import TIME, divided_tables
+from mirror.management.command import NodeCommand
 from mirror.node import database
 from mirror.node.tables import check_current
 from mirror.values.readable import byte_size
 from mirror.values.timestamp import month_start, of_instant
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Drop the months before a month of the tables that are divided by month, for good, while the node "
-        "answers and loads. Entities, tokens, balances, blocks and the state of contracts stay."
+        "Drop the transactions of old months, for good, while the node answers and loads. Only tables that "
+        "are divided by month lose rows (see SVC_MIRROR_DB_PARTITIONS). Entities, tokens, balances, blocks "
+        "and the state of contracts stay."
+    )
+    when = "Use it to make room on the disk. It takes milliseconds for each table."
+    examples = (
+        ("drop --before 2024-06 --estimate", "Says how large the months before June 2024 are."),
+        ("drop --before 2024-06", "Drops them."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from ledger.ingest import filters, pipeline
 from ledger.ingest.ahead.readers import readers_for
@@ -17,6 +17,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
+from mirror.management.command import NodeCommand
 from mirror.node import database, following
 from mirror.node.importing import import_files
 from mirror.node.tables import make_tables
@@ -27,14 +28,25 @@ from mirror.values.readable import byte_size
 from network import bundled
 
 
-class Command(BaseCommand):
-    # They import the whole API and its EVM, which takes longer than a thousand transactions.
-    requires_system_checks: list[str] = []
+class Command(NodeCommand):
     help = (
-        "Load record files and blocks: folders (with all below them, in any bucket layout) or single .rcd, "
-        ".rcd.gz, .blk, .blk.gz and .blk.zstd files. Files loaded before are skipped, so running it again "
-        "changes nothing. Where a folder holds signature files, a quorum of the network's nodes must have "
-        "signed each record file. The same holds where a block wraps a record file and its signatures."
+        "Load record files and blocks from folders, or from a network as it publishes them. Files that were "
+        "loaded before are skipped, so it may be stopped and run again at any time."
+    )
+    when = (
+        "Use it to load history, or to follow a network where `manage.py up` does not. Folders may have any "
+        "bucket's layout; single files are .rcd, .rcd.gz, .blk, .blk.gz or .blk.zstd. Where signature files "
+        "lie beside record files, and where a block wraps both, a quorum of the network's nodes must have "
+        "signed each of them."
+    )
+    examples = (
+        ("ingest /data/streams --estimate", "Says how much there is to load, and loads nothing."),
+        ("ingest /data/streams", "Loads all files of the folder and of those below it."),
+        ("ingest --follow", "Follows the bucket of the settings from the last loaded file on, until Ctrl-C."),
+        (
+            "ingest --follow s3://bucket --from 2024-06-01T00:00:00Z",
+            "Follows another one, from that time on.",
+        ),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -7,11 +7,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from ledger.ingest.verify.ranges import moment
 from mirror import config
 from mirror.db.sql import MAX_INT64
+from mirror.management.command import NodeCommand
 from mirror.node.tables import check_current
 from mirror.processes.progress import time_left
 from mirror.values import entity_id, timestamp
@@ -24,12 +25,17 @@ _SECONDS_BETWEEN_LINES = 5
 _LONGEST_TEXT = 300
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Run loaded contract transactions again, each on the state right before it, and compare the outcome "
-        "with the record: result, output or error, gas, logs, storage, created contracts. Nothing is "
-        "changed. Every mismatch is a line that says what differs; a table of the matches per contract and "
-        "function follows. The exit code is 1 if any transaction does not match."
+        "Run loaded contract transactions again and compare the outcome with what the network recorded. That "
+        "is: result, output or error, gas, logs, storage, created contracts. Nothing is changed. Each "
+        "mismatch is one line; a table of the matches by contract and function follows. The exit code is 1 "
+        "if any transaction does not match."
+    )
+    when = "Use it to see whether the contract calls of this node compute what the network does."
+    examples = (
+        ("replay --from 2024-06-01 --to 2024-06-02", "All contract transactions of two days."),
+        ("replay --contract 0.0.1234", "All of one contract."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -2,15 +2,23 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from mirror.management.command import NodeCommand
 from mirror.node import up
 from mirror.processes import signals
 
 
-class Command(BaseCommand):
-    help = "Run the web server alone (and its database, if that is not running yet); Ctrl-C stops it."
-    requires_system_checks: list[str] = []
+class Command(NodeCommand):
+    help = (
+        "Run the web server alone, with its database if that is not running yet. Ctrl-C stops it. Nothing is "
+        "loaded."
+    )
+    when = (
+        "Use it where `manage.py ingest` loads in a process or on a machine of its own, and for further web "
+        "servers on one database. `manage.py up` does both."
+    )
+    examples = (
+        ("serve", "The API, the admin and the pages at http://127.0.0.1:8000 (PORT and HOST change that)."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         signals.begin_in_order()

@@ -2,17 +2,23 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from mirror import config
 from mirror.config.printing import as_markdown, as_text
+from mirror.management.command import NodeCommand
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Print every setting: its environment variable, default, range and meaning, and the value in force."
+        "Print every setting with the value in force. For each: its environment variable, default, range and "
+        "meaning."
     )
-    requires_system_checks: list[str] = []
+    when = "Use it to find a setting, and to see what the node makes of your variables."
+    examples = (
+        ("settings", "All settings."),
+        ("settings --format markdown", "The page of settings in the documentation."),
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -3,18 +3,18 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from mirror.management.command import NodeCommand
 from mirror.node import inventory, status
 from mirror.node.tables import check_current
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Say in one sentence what the node is doing, how far behind it is and at what rate; when it is "
-        "stuck, why and what to do. Below it: the last block, the loader, the nodes that signed, the address "
-        "book, estimated rows, disk, versions. The exit code is 1 when someone has to help."
+        "Say what the node is doing, how far behind it is, and what to do when it can't go on. Lines below "
+        "that show what it holds and where. The exit code is 1 when somebody has to do something, else 0."
     )
+    when = "Use it first whenever something seems wrong. It changes nothing, and may run at any time."
+    examples = (("status", "A few lines for people."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_current()

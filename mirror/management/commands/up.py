@@ -3,15 +3,25 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from mirror.management.command import NodeCommand
 from mirror.node import up as node
 from mirror.processes import signals
 
 
-class Command(BaseCommand):
-    help = "Run a whole node: database, tables, demo network or followed stream, web server; Ctrl-C stops it."
-    requires_system_checks: list[str] = []
+class Command(NodeCommand):
+    help = (
+        "Run a whole node: database, web server, and the demo network or the network that settings name. "
+        "Ctrl-C stops it; the next one goes on where it was."
+    )
+    when = (
+        "This is all that most nodes need. Without any setting it shows the demo network. It follows another "
+        "network as soon as settings name one and its bucket: SVC_MIRROR_NETWORK and "
+        "SVC_MIRROR_IMPORTER_DOWNLOADER_*."
+    )
+    examples = (
+        ("up", "The demo network at http://127.0.0.1:8000, with all its data in the folder data."),
+        ("up --live", "The same, with a new block every two seconds."),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from mirror.management.command import NodeCommand
 from mirror.node import database
 from mirror.node.tables import make_tables
 from mirror.node.upgrading import remaining, runner
@@ -11,12 +10,16 @@ from mirror.node.upgrading.display import shown
 from mirror.processes import signals
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Bring a database that an older release has filled up to date: its tables at once, its rows piece by "
-        "piece, while everything else goes on. Ctrl-C stops it; the next one goes on where it was. "
-        "`manage.py up` does this by itself."
+        "Bring a database of an older release up to date. Its tables are changed at once, then its rows, "
+        "piece by piece, while the node answers and loads. It may be stopped: the next one goes on there."
     )
+    when = (
+        "Use it after installing a new release, where `manage.py up` does not run: that does the same by "
+        "itself. `manage.py status` says whether anything is left, and how long it takes."
+    )
+    examples = (("upgrade", "Changes what is left to change, and says so when nothing is."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
         with database.ready(self.stdout.write) as server:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from ledger.ingest import filters
 from ledger.ingest.errors import IngestError
@@ -16,17 +16,26 @@ from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
+from mirror.management.command import NodeCommand
 from mirror.node.tables import check_current
 from mirror.processes.progress import shown
 from network import bundled
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Read record files again: check that they are intact, signed and in unbroken order, and compare the "
-        "database with them. Nothing is changed. Every difference is a line with the file, the transaction, "
-        "the table and the column; the exit code is 1 if there is any. Use the settings the files were "
-        "loaded with."
+        "Compare the database with the files that it was loaded from. It also checks that the files are "
+        "intact, signed and in unbroken order. Nothing is changed. Each difference is one line: file, "
+        "transaction, table and column. The exit code is 1 if there is any."
+    )
+    when = (
+        "Use it when you doubt an answer, after a disk failed, or after somebody changed the database. Set "
+        "the settings that the files were loaded with."
+    )
+    examples = (
+        ("verify /data/streams", "All files of a folder."),
+        ("verify /data/streams --from 1000 --to 1999", "A thousand blocks."),
+        ("verify /data/streams --from 2024-06-01 --to 2024-06-02T12:00:00Z", "A day and a half."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
