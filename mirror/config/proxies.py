@@ -29,30 +29,28 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-def configured() -> tuple[Network, ...]:
-    """Return the networks of trusted proxies. Errors: InvalidSetting."""
-    return _networks(config.value(SETTING))
+def check(setting: str = SETTING) -> None:
+    """Raise InvalidSetting if one of the texts of a setting is no network."""
+    for text in config.value(setting):
+        try:
+            ip_network(text)
+        except ValueError as error:
+            raise InvalidSetting(
+                f"{config.described(setting).variable}={text!r} is no address and no network such as "
+                f"10.0.0.0/8: {error}."
+            ) from None
 
 
 @lru_cache(maxsize=16)
 def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
-    networks = []
-    for text in texts:
-        try:
-            networks.append(ip_network(text))
-        except ValueError as error:
-            raise InvalidSetting(
-                f"{config.described(SETTING).variable}={text!r} is no address and no network such as "
-                f"10.0.0.0/8: {error}."
-            ) from None
-    return tuple(networks)
+    return tuple(map(ip_network, texts))
 
 
 def client(environment: Mapping[str, Any]) -> str:
     """Return the address of the client that sent a request (a WSGI environment, or Django's META)."""
     peer: str = environment.get("REMOTE_ADDR", "")
     texts = config.value(SETTING)
-    if not texts or (forwarded := environment.get(FORWARDED_FOR)) is None or not _is_trusted(peer, texts):
+    if not texts or (forwarded := environment.get(FORWARDED_FOR)) is None or not is_within(peer, texts):
         return peer
     last = peer
     for text in reversed(forwarded.split(",")):
@@ -61,7 +59,7 @@ def client(environment: Mapping[str, Any]) -> str:
             # Whatever stands before something that is no address can't be believed.
             return last
         last = str(address)
-        if not _is_trusted(last, texts):
+        if not is_within(last, texts):
             return last
     return last
 
@@ -88,13 +86,14 @@ def believed(environment: dict[str, Any]) -> dict[str, Any]:
 def _said(environment: Mapping[str, Any], header: str) -> str | None:
     """Return what the nearest proxy says, if it is trusted; one that adds to a list adds to its end."""
     text = environment.get(header)
-    if text is None or not _is_trusted(environment.get("REMOTE_ADDR", ""), config.value(SETTING)):
+    if text is None or not is_within(environment.get("REMOTE_ADDR", ""), config.value(SETTING)):
         return None
     return str(text.rpartition(",")[2].strip())
 
 
 @lru_cache(maxsize=_MOST)
-def _is_trusted(text: str, networks: tuple[str, ...]) -> bool:
+def is_within(text: str, networks: tuple[str, ...]) -> bool:
+    """Return whether an address is one of these, or in one of these networks."""
     address = _address(text)
     return address is not None and any(address in network for network in _networks(networks))
 

@@ -104,6 +104,11 @@ class Turns:
         else:
             self._submit(work)
 
+    @property
+    def waiting(self) -> int:
+        """The number of those that wait for a turn, without slow ones."""
+        return len(self._waiting)
+
     def _submit(self, work: Work | Refused) -> None:
         with self._lock:
             if not self._free:

@@ -62,6 +62,15 @@ class Routes(URLResolver):
         pattern, arguments = self._match(path[1:])
         return pattern.callback, arguments
 
+    def view(self, path: str) -> type[ReadView] | None:
+        """Return the view of a path that begins with a slash, if it is one of an endpoint."""
+        try:
+            pattern, _ = self._match(path[1:])
+        except Resolver404:
+            return None
+        found: type[ReadView] = pattern.callback.cls  # type: ignore[attr-defined]
+        return found
+
     def name(self, path: str) -> str:
         """Return the documented path (below /api/v1/) of a path that begins with a slash.
 

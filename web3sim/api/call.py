@@ -16,12 +16,12 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from django.http import HttpRequest, HttpResponse
 
 from mirror import config
-from mirror.rest.answers.errors import BadRequest, Unavailable, WrongMethod, failure_of
+from mirror.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, failure_of
 from mirror.rest.answers.views import Posted
 from mirror.rest.parameters.bodies import read_body
 from mirror.rest.parameters.parameter_set import NoParameters
 from mirror.values.shapes import Hex, Int64, SchemaMetadata
-from web3sim.api.view import ContractCallErrorJson, SimulationView, TooManyRequests, Unsuccessful
+from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.call import Answer, Call
 from web3sim.calls.overrides import decoded

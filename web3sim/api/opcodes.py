@@ -17,14 +17,14 @@ from rest_framework.response import Response
 
 from mirror import config
 from mirror.db.sql import MAX_INT64
-from mirror.rest.answers.errors import BadRequest, Failure, NotFound, Unavailable
+from mirror.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
 from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
 from mirror.rest.parameters.parameter_set import InvalidValue
 from mirror.values import transaction_id
 from mirror.values.entity_id import InvalidEntityId
 from mirror.values.shapes import EntityId, EvmAddress, Hex, Int32, Int64
 from mirror.values.transaction_id import InvalidTransactionId, TransactionId
-from web3sim.api.view import SimulationView, TooManyRequests, Unsuccessful
+from web3sim.api.view import SimulationView, Unsuccessful
 from web3sim.limits import buckets, throttle
 from web3sim.past import transactions
 from web3sim.past.trace import Trace

@@ -34,12 +34,6 @@ def _envelope(problems: Iterable[Problem]) -> Mapping[str, Any]:
 
 
 # FAILURES
-class TooManyRequests(Failure):
-    """429, for a request that a limit or a filter refuses."""
-
-    status = HTTPStatus.TOO_MANY_REQUESTS
-
-
 class Unsuccessful(Failure):
     """A simulation that came to another status than 200."""
 

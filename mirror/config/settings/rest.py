@@ -48,6 +48,15 @@ SETTINGS = (
             "response.limit.max, as a JSON list of objects with username, password and limit. Wrong "
             "credentials are refused; without any, and while there are no users, clients are anonymous.",
             secret=True),
+    Setting("rest.rateLimit.requestsPerSecond", 0,
+            "Requests of a client to the API per second, of all web server processes together; beyond them "
+            "it is answered with 429. The addresses of a /64 network of IPv6 are one client. 0 is no limit.",
+            low=0, high=1_000_000),
+    Setting("rest.rateLimit.burst", 0,
+            "Requests that a client may make at once, if it has made none for a while; 0 is those of a "
+            "second.",
+            low=0, high=1_000_000),
+    Setting("rest.rateLimit.exempt", (), "Addresses and networks of clients without such a limit."),
     Setting("rest.request.maxBodySize", 1024, "Largest body of a request.", unit="KB", low=1, high=102400),
     Setting("rest.fee.refreshInterval", "10m",
             "How long a process estimates fees by the schedule of the file 0.0.113 before it reads it again.",

@@ -20,10 +20,11 @@ from mirror.db import turns
 from mirror.db.slots import Slot
 from mirror.db.turn import Work
 from mirror.db.turns import Turns
-from mirror.node.web import gone_clients, stalled_clients
+from mirror.node.web import gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
-from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
+from mirror.node.web.observing import REQUEST_ID, Observer
+from mirror.node.web.rate_limits import Limiter
 
 log = logging.getLogger("mirror.web")
 
@@ -34,6 +35,8 @@ _PAUSE_SECONDS = 1.0
 # quick one for longer than that takes, several times.
 _SWITCH_SECONDS = 0.0005
 _API = "/api/"
+# Whoever watches a busy node wants to know just then.
+_WATCHED = ("/health", "/metrics")
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -46,10 +49,15 @@ _ENVIRONMENT = {
 }
 
 
-def started(application: Application, slots: Sequence[Slot]) -> Callable[[Any, dict[str, Any]], None]:
-    """Return what granian has to call, in a process that takes requests from now on."""
+def started(
+    application: Application, slots: Sequence[Slot], limits: int | None = None
+) -> Callable[[Any, dict[str, Any]], None]:
+    """Return what granian has to call, in a process that takes requests from now on.
+
+    `limits` is the memory for the limits of clients, if they have any.
+    """
     sys.setswitchinterval(_SWITCH_SECONDS)
-    gateway = Gateway(application, slots)
+    gateway = Gateway(application, slots, limits)
     for watch in (
         *(partial(gateway.turns.keep, slot) for slot in slots),
         gateway.turns.watch,
@@ -77,7 +85,7 @@ def _kept_on(watch: Callable[[], None]) -> None:
 class Gateway:
     """Takes requests from granian."""
 
-    def __init__(self, application: Application, slots: Sequence[Slot]) -> None:
+    def __init__(self, application: Application, slots: Sequence[Slot], limits: int | None = None) -> None:
         self.application = application
         self._at_once = getattr(application, "at_once", None)
         slow_after = config.value("web.slowAfter")
@@ -86,20 +94,47 @@ class Gateway:
         self.readers = stalled_clients.Readers(stalled_clients.MOST_READERS, config.value("web.bodyTimeout"))
         self.pauses = stalled_clients.Pauses(stalled_clients.MOST_PAUSES)
         self.observer = Observer()
+        self._limiter = None if limits is None else Limiter(limits)
+        self._most_waiting: int = config.value("web.maxWaiting")
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived = time.monotonic()
         request_id = self.observer.begin(environment)
-        if environment["REQUEST_METHOD"] not in _WITHOUT_BODY:
-            environment["wsgi.input"] = self.readers.read(environment)
-        elif self._at_once is not None and (kept := self._at_once(environment)):
+        # What every answer to the request has.
+        common = [(REQUEST_ID, request_id)]
+        if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
+            common += self._limiter.limits.headers(verdict)
+            if not verdict.admitted:
+                refusal = refusals.too_many(environment["PATH_INFO"], verdict.retry_seconds)
+                self._refuse(protocol, environment, refusal, common, arrived)
+                return
+        is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
+        if is_short and self._at_once is not None and (kept := self._at_once(environment)):
             headers, body = kept
-            protocol.response_bytes(200, [*headers.items(), (REQUEST_ID, request_id)], body)
+            protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived)
             return
-        exchange = Exchange(self, protocol, environment)
+        if self.turns.waiting >= self._most_waiting and not environment["PATH_INFO"].startswith(_WATCHED):
+            refusal = refusals.busy(environment["PATH_INFO"])
+            self._refuse(protocol, environment, refusal, common, arrived)
+            return
+        if not is_short:
+            environment["wsgi.input"] = self.readers.read(environment)
+        exchange = Exchange(self, protocol, environment, common)
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
+
+    def _refuse(
+        self,
+        protocol: Any,
+        environment: dict[str, Any],
+        refusal: tuple[int, refusals.Headers, bytes],
+        common: refusals.Headers,
+        arrived: float,
+    ) -> None:
+        status, headers, body = refusal
+        protocol.response_bytes(status, [*headers, *common], body)
+        self.observer.end(environment, status, arrived)
 
     def _ended(self, work: Work, seconds: float) -> None:
         if (names := cast(Exchange, work).names) is not None:
@@ -109,10 +144,14 @@ class Gateway:
 class Exchange:
     """A request, and granian's object that takes its answer. Calling it answers."""
 
-    __slots__ = ("_gateway", "_protocol", "_status", "arrived", "environment", "names")
+    __slots__ = ("_common", "_gateway", "_protocol", "_status", "arrived", "environment", "names")
 
-    def __init__(self, gateway: Gateway, protocol: Any, environment: dict[str, Any]) -> None:
+    def __init__(
+        self, gateway: Gateway, protocol: Any, environment: dict[str, Any], common: refusals.Headers
+    ) -> None:
         self._gateway, self._protocol, self.environment = gateway, protocol, environment
+        # The headers that every answer has.
+        self._common = common
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
         #: The time of `time.monotonic` at which the request, with its body, has arrived.
         self.arrived = time.monotonic()
@@ -153,7 +192,7 @@ class Exchange:
         self._protocol.response_bytes(*self._status, body)
 
     def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
-        self._status = int(status[:3]), [*headers, (REQUEST_ID, self.environment[ENVIRONMENT_ID])]
+        self._status = int(status[:3]), [*headers, *self._common]
 
 
 class _Pieces:

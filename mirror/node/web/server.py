@@ -18,7 +18,7 @@ from mirror import config
 from mirror.config import proxies
 from mirror.config.errors import OperatorError
 from mirror.db import slots
-from mirror.node.web import stalled_clients
+from mirror.node.web import rate_limits, stalled_clients
 from mirror.processes import signals
 from mirror.rest import users
 
@@ -46,7 +46,8 @@ def check_settings() -> None:
 
     filters.configured()
     evm_version.configured()
-    proxies.configured()
+    proxies.check()
+    proxies.check(rate_limits.EXEMPT)
     users.configured()
 
 
@@ -111,10 +112,10 @@ def serve() -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slots.files() for _ in range(config.value("web.slowThreads"))]
-    server.serve(work, partial(_application, shared), wrap_loader=False)
+    server.serve(work, partial(_application, shared, rate_limits.made()), wrap_loader=False)
 
 
-def _application(shared: Sequence[slots.Files]) -> Callable[..., Any]:
+def _application(shared: Sequence[slots.Files], limits: int | None) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
@@ -128,7 +129,7 @@ def _application(shared: Sequence[slots.Files]) -> Callable[..., Any]:
 
     files.begin("web worker")
     pool.warm_up_soon()
-    return gateway.started(application, [slots.Slot(files) for files in shared])
+    return gateway.started(application, [slots.Slot(files) for files in shared], limits)
 
 
 def _static_folders() -> dict[str, Path]:

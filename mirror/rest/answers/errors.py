@@ -81,6 +81,12 @@ class NotFound(Failure):
         super().__init__(message)
 
 
+class TooManyRequests(Failure):
+    """429 for a request that a limit or a filter refuses."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+
 class Unavailable(Failure):
     """503 for a database that does not answer in time."""
 

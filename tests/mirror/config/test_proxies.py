@@ -71,7 +71,7 @@ def test_something_that_is_no_network_is_an_error_in_words(settings_of):
     settings_of({"web.trustedProxies": ("10.0.0.1/8",)})
 
     with pytest.raises(InvalidSetting) as raised:
-        proxies.configured()
+        proxies.check()
     assert str(raised.value) == (
         "SVC_MIRROR_WEB_TRUSTEDPROXIES='10.0.0.1/8' is no address and no network such as 10.0.0.0/8: "
         "10.0.0.1/8 has host bits set."

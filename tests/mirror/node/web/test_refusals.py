@@ -1,0 +1,140 @@
+"""Requests that the web server refuses get an error in the form of their endpoint."""
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+import pytest
+
+from mirror.node.web import rate_limits, refusals
+from mirror.node.web.gateway import Gateway
+from tests.waiting import PATIENCE_SECONDS
+
+BLOCKS = "/api/v1/blocks"
+CLASSIC = {"message": "Requests per second rate limit exceeded"}
+NEWER = {"detail": "Requests per second rate limit exceeded", "message": "Too Many Requests"}
+SIMULATION = {
+    "message": "Too Many Requests",
+    "detail": "Requests per second rate limit exceeded",
+    "data": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "too_many", "busy"),
+    [
+        (BLOCKS, CLASSIC, {"message": "Service unavailable"}),
+        ("/api/v1/unknown", CLASSIC, {"message": "Service unavailable"}),
+        ("/api/v1/network/stake/", CLASSIC, {"message": "Service unavailable"}),
+        ("/api/v1/accounts/5/hooks", NEWER, {"detail": "", "message": "Service Unavailable"}),
+        (
+            "/api/v1/contracts/call",
+            SIMULATION,
+            {"message": "Service Unavailable", "detail": "", "data": ""},
+        ),
+    ],
+)
+def test_a_refusal_has_the_form_of_the_errors_of_its_endpoint(path, too_many, busy):
+    answers = refusals.too_many(path, 7), refusals.busy(path)
+
+    assert [status for status, _, _ in answers] == [429, 503]
+    assert [orjson.loads(body)["_status"]["messages"] for _, _, body in answers] == [[too_many], [busy]]
+    for (_, headers, _), seconds in zip(answers, ("7", "1"), strict=True):
+        assert dict(headers)["content-type"].startswith("application/json")
+        assert dict(headers)["retry-after"] == seconds
+        assert dict(headers)["cache-control"] == "no-store"
+        assert dict(headers)["access-control-allow-origin"] == "*"
+
+
+def test_pages_for_people_are_refused_in_plain_words():
+    _, headers, body = refusals.busy("/admin/")
+
+    assert (dict(headers)["content-type"], body) == (
+        "text/plain; charset=utf-8",
+        b"The node is busy: try again in a moment.\n",
+    )
+
+
+class _Protocol:
+    """Granian's object that takes an answer."""
+
+    def __init__(self) -> None:
+        self._answered = threading.Event()
+        self._answer: tuple[int, dict[str, str]] = 0, {}
+
+    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self._answer = status, dict(headers)
+        self._answered.set()
+
+    @property
+    def has_answer(self) -> bool:
+        return self._answered.is_set()
+
+    def answer(self) -> tuple[int, dict[str, str]]:
+        assert self._answered.wait(PATIENCE_SECONDS)
+        return self._answer
+
+
+class _Held:
+    """An application whose answers a test holds back."""
+
+    def __init__(self) -> None:
+        self.going = threading.Event()
+
+    def __call__(self, environment: dict[str, Any], start: Any) -> Iterable[bytes]:
+        assert self.going.wait(PATIENCE_SECONDS)
+        start("200 OK", [])
+        return [b"[]"]
+
+
+def _ask(gateway: Gateway, path: str = BLOCKS, method: str = "GET") -> _Protocol:
+    protocol = _Protocol()
+    gateway(
+        protocol,
+        {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": "", "REMOTE_ADDR": "192.0.2.7"},
+    )
+    return protocol
+
+
+def test_when_too_many_requests_wait_further_ones_are_refused_at_once_until_these_are_answered(settings_of):
+    settings_of({"web.threads": 1, "web.maxWaiting": 2})
+    held = _Held()
+    gateway = Gateway(held, [])
+    answered = [_ask(gateway) for _ in range(3)]
+    refused = [_ask(gateway), _ask(gateway, "/api/v1/contracts/call", "POST"), _ask(gateway, "/admin/")]
+    health = _ask(gateway, "/health/liveness")
+
+    assert [each.has_answer for each in (*answered, health)] == [False] * 4
+    for each in refused:
+        status, headers = each.answer()
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert headers["x-request-id"]
+    held.going.set()
+    assert [each.answer()[0] for each in (*answered, health)] == [200] * 4
+    assert _ask(gateway).answer()[0] == 200
+
+
+def test_each_answer_to_a_limited_client_has_its_limit_and_one_too_many_is_refused(settings_of):
+    settings_of({"rest.rateLimit.requestsPerSecond": 1, "rest.rateLimit.burst": 5})
+    held = _Held()
+    held.going.set()
+    gateway = Gateway(held, [], rate_limits.made())
+    # A client that asks once a second is never refused: however busy the machine is, this is faster.
+    answers = [_ask(gateway).answer()]
+    while answers[-1][0] == 200:
+        answers.append(_ask(gateway).answer())
+
+    status, headers = answers[-1]
+    assert (status, headers["retry-after"]) == (429, "1")
+    assert {headers["ratelimit-policy"] for _, headers in answers} == {'"client";q=5;w=5'}
+    assert answers[0][1]["ratelimit"] == '"client";r=4;t=1'
+
+
+def test_without_a_limit_answers_have_no_word_of_one(settings_of):
+    held = _Held()
+    held.going.set()
+
+    _, headers = _ask(Gateway(held, [])).answer()
+
+    assert set(headers) == {"x-request-id"}
