@@ -15,6 +15,7 @@ from ledger.api import (
     transactions,
 )
 from ledger.api.names.accounts import NEWER_ACCOUNT
+from mirror.node.pages.routes import routes as page_routes
 from mirror.node.web import health, metrics
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from mirror.rest.schema import pages
@@ -87,6 +88,7 @@ ROUTES = Routes(
 urlpatterns: list[URLPattern | URLResolver] = [
     ROUTES,
     *pages.routes(),
+    *page_routes(),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),

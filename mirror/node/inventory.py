@@ -134,11 +134,16 @@ def _ago(now: int, at: int) -> str:
     return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
 
 
-def _rows() -> str:
+def counts() -> dict[str, int]:
+    """Return PostgreSQL's estimate for each kind of row, by its name; none for empty tables."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, [list(_COUNTED)])
-        counts = dict(cursor.fetchall())
-    parts = [f"{counts[table]:,} {name}" for table, name in _COUNTED.items() if counts.get(table)]
+        rows = dict(cursor.fetchall())
+    return {name: rows[table] for table, name in _COUNTED.items() if rows.get(table)}
+
+
+def _rows() -> str:
+    parts = [f"{count:,} {name}" for name, count in counts().items()]
     return f"about {', '.join(parts)}" if parts else "none"
 
 

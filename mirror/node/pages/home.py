@@ -1,0 +1,95 @@
+"""GET /: what this node is and holds, for people.
+
+Source: the status of the node, the first and the last block, PostgreSQL's estimates of rows. The page asks
+for itself again every two seconds, so that its script says nothing that is not said here. All clients of a
+process get the same page for a second, so that the database does not notice how many look at it.
+"""
+
+import logging
+import re
+import time
+from typing import Any, NamedTuple
+
+from django.db import Error as DatabaseError
+from django.db import ProgrammingError, connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from mirror import config
+from mirror.db import outage
+from mirror.node import inventory, status
+from mirror.node.pages import answer
+from mirror.values.readable import duration
+
+log = logging.getLogger("mirror.web")
+
+_KEPT_SECONDS = 1.0
+# Index: the primary key (consensus_end).
+_FIRST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end limit 1"
+
+_AWAY = "The database is away. This page shows its data as soon as it answers again."
+_NO_TABLES = (
+    "The database has no tables yet, or old ones: `manage.py up` makes them, and so does `manage.py migrate`."
+)
+_FAILED = "The database could not say what it holds: the node's log says why."
+
+
+class _Kept(NamedTuple):
+    expires: float
+    status: int
+    text: str
+
+
+_kept = _Kept(0.0, 200, "")
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    global _kept
+    kept = _kept
+    if time.monotonic() >= kept.expires:
+        code, context = _read()
+        context |= {"network": config.value("network")}
+        kept = _kept = _Kept(time.monotonic() + _KEPT_SECONDS, code, answer.html("home.html", context))
+    return answer.page(kept.text, status=kept.status)
+
+
+def _read() -> tuple[int, dict[str, Any]]:
+    """Return the status of the answer, and what the page shows."""
+    try:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                milliseconds = round(config.value("rest.db.statementTimeout") * 1000)
+                cursor.execute("select set_config('statement_timeout', %s, true)", [str(milliseconds)])
+            now = status.read()
+            context = {
+                "well": not now.needs_help,
+                "sentence": _marked(now.sentence),
+                "first": _first_block(),
+                "last": now.block,
+                "age": duration(now.behind or 0),
+                "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
+            }
+    except ProgrammingError:
+        return 503, {"well": False, "sentence": _marked(_NO_TABLES)}
+    except DatabaseError as error:
+        if outage.is_outage(error):
+            outage.report(error, request=True)
+            return 503, {"well": False, "sentence": _marked(_AWAY)}
+        log.error("event=unexpected_error path=/", exc_info=True)
+        return 503, {"well": False, "sentence": _marked(_FAILED)}
+    return 200, context
+
+
+def _first_block() -> status.Block | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST_BLOCK)
+        row = cursor.fetchone()
+    return status.Block(*row) if row else None
+
+
+def _marked(text: str) -> SafeString:
+    """Return text as HTML; what is between backticks is a command."""
+    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))

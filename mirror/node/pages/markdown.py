@@ -1,0 +1,119 @@
+"""The pages of mirror/docs as HTML, by markdown-it.
+
+Links between pages are written for code hosts (`settings.md#web`), and lead to the same pages below /docs/.
+Headings have the names by which code hosts link to them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.html import escape
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+#: The node's address in the pages, for requests on its own machine.
+_HERE = "http://127.0.0.1:8000/"
+_PAGE_LINK = re.compile(r"^([\w-]+)\.md(?=#|$)")
+# Scrolled sideways by the keys, too.
+_OPEN = {
+    "table_open": '<div class="table" tabindex="0"><table>',
+    "table_close": "</table></div>",
+}
+_INDEX = "README"
+
+
+@dataclass(frozen=True)
+class Heading:
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its first heading, the HTML of all that follows it, and the headings of its sections."""
+
+    title: str
+    html: str
+    sections: Sequence[Heading]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pages that the index lists together: their name and title."""
+
+    title: str
+    pages: Sequence[tuple[str, str]]
+
+
+def render(text: str) -> Page:
+    """Return a page, whose first line is its heading."""
+    first, _, rest = text.partition("\n")
+    markdown = _markdown()
+    tokens = markdown.parse(rest)
+    sections = list(_name_headings(tokens))
+    for token in tokens:
+        for inline in token.children or ():
+            if inline.type == "link_open":
+                inline.attrSet("href", address(str(inline.attrGet("href"))))
+    html = markdown.renderer.render(tokens, markdown.options, {})
+    # Cells of tables have no other way to begin a line.
+    return Page(first.lstrip("# "), html.replace("&lt;br&gt;", "<br>"), sections)
+
+
+def groups(index: str) -> list[Group]:
+    """Return the groups of pages that the index lists."""
+    return [
+        Group(title, re.findall(r"^- \[(.+?)\]\(([\w-]+)\.md\)", pages, re.M))
+        for title, pages in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", index, re.M | re.S)
+    ]
+
+
+def address(target: str) -> str:
+    """Return a link as it leads somewhere below /docs/."""
+    if target.startswith(_HERE):
+        return target.removeprefix(_HERE.rstrip("/"))
+    return _PAGE_LINK.sub(lambda page: "/docs/" if page[1] == _INDEX else f"/docs/{page[1]}", target)
+
+
+def name_of(heading: str, before: Counter[str]) -> str:
+    """Return the name that code hosts give to a heading; `before` counts those above it."""
+    name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    before[name] += 1
+    return name if before[name] == 1 else f"{name}-{before[name] - 1}"
+
+
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    for kind, html in _OPEN.items():
+        markdown.add_render_rule(kind, _constant(html))
+    markdown.add_render_rule("code_block", _code)
+    markdown.add_render_rule("fence", _code)
+    return markdown
+
+
+def _constant(html: str) -> Any:
+    return lambda self, tokens, index, options, env: html + "\n"
+
+
+def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>\n'
+
+
+def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
+    """Name each heading, add a link to itself, and yield those of sections."""
+    before: Counter[str] = Counter()
+    for opening, inline in zip(tokens, tokens[1:], strict=False):
+        if opening.type != "heading_open":
+            continue
+        children = inline.children or []
+        text = "".join(child.content for child in children)
+        name = name_of(text, before)
+        opening.attrSet("id", name)
+        link = Token("link_open", "a", 1)
+        link.attrs = {"href": f"#{name}", "class": "anchor"}
+        inline.children = [link, *children, Token("link_close", "a", -1)]
+        if opening.tag == "h2":
+            yield Heading(name, text)
