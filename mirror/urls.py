@@ -93,6 +93,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
+    path("health/lag", health.lag),
     path("metrics", metrics.metrics),
     newer_unknown_route(f"accounts/{NEWER_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
     unknown_route(),

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from mirror import config
+from mirror.node import health
 from mirror.node.status import Status
 from mirror.processes import deaths
 from mirror.values import entity_id
@@ -57,6 +58,7 @@ _NODES = """
 
 def lines(status: Status) -> Iterator[tuple[str, str]]:
     """Yield pairs of a heading and its text."""
+    yield "Ready", _ready(status)
     yield "Network", config.value("network")
     if status.block:
         yield "Last block", f"{status.block.number:,} of {status.block.time}, in {status.block.name}"
@@ -75,6 +77,14 @@ def lines(status: Status) -> Iterator[tuple[str, str]]:
         "Versions",
         f"Ledger Mirror {version()}, Python {platform.python_version()}, Django {django.__version__}",
     )
+
+
+def _ready(status: Status) -> str:
+    """Return whether health checks call the node ready."""
+    if not (reasons := health.reasons(status)):
+        return "yes"
+    others = [reason for reason in reasons if reason != status.sentence]
+    return f"no: {' '.join(others)}" if others else "no, as said above"
 
 
 def _of_loader(status: Status, loader: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,10 @@ SETTINGS = (
     Setting("common.databaseStartup.validationTimeout", "2s",
             "Longest time that the database may take to answer a first question.",
             unit="duration", low=0.01, high=3600),
+    Setting("health.maxLag", "5m",
+            "A node that follows a stream is not ready while its last block is older than this; 0 turns "
+            "this off.",
+            unit="duration", low=0, high=31_536_000),
     Setting("clock.now", None,
             "Time since the epoch at which the clock stands still, for tests.",
             unit="seconds", kind=float),

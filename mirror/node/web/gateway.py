@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, cast
 
@@ -35,8 +36,9 @@ _PAUSE_SECONDS = 1.0
 # quick one for longer than that takes, several times.
 _SWITCH_SECONDS = 0.0005
 _API = "/api/"
-# Whoever watches a busy node wants to know just then.
-_WATCHED = ("/health", "/metrics")
+# These are answered beside all turns, with connections of their own: they are asked for when others fail.
+_ABOUT_THE_NODE = ("/health/", "/metrics")
+_THREADS_ABOUT_THE_NODE = 2
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -96,6 +98,9 @@ class Gateway:
         self.observer = Observer()
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
+        self._about_the_node = ThreadPoolExecutor(
+            _THREADS_ABOUT_THE_NODE, thread_name_prefix="about the node"
+        )
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived = time.monotonic()
@@ -114,13 +119,17 @@ class Gateway:
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived)
             return
-        if self.turns.waiting >= self._most_waiting and not environment["PATH_INFO"].startswith(_WATCHED):
+        is_watched = environment["PATH_INFO"].startswith(_ABOUT_THE_NODE)
+        if self.turns.waiting >= self._most_waiting and not is_watched:
             refusal = refusals.busy(environment["PATH_INFO"])
             self._refuse(protocol, environment, refusal, common, arrived)
             return
         if not is_short:
             environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
+        if is_watched:
+            self._about_the_node.submit(exchange)
+            return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
 

@@ -1,33 +1,52 @@
-"""GET /health/liveness and /health/readiness, for whatever watches the node.
+"""GET /health/liveness, /health/readiness and /health/lag, for whatever watches the node.
 
-Alive: the process answers, without asking the database. Ready: the network's address book is loaded, without
-which answers would be wrong. Shape: {"status":"ok"}, or {"status":"error"} with 503.
+Alive: the process answers, without asking the database. Ready: as `mirror.node.health` judges; it answers
+within two seconds, whatever the database does. Shape: {"status":"ok"}, or {"status":"error"} with 503 and
+`reasons`, a list of sentences. Lag: the seconds from the last block to now, and that block; 503 without any.
 """
 
-from django.db import DatabaseError, connection
+from typing import Any
+
+import orjson
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from mirror.node import health
+from mirror.values import timestamp
+
+_judge = health.Judge()
 
 
+@require_safe
 def liveness(request: HttpRequest) -> HttpResponse:
-    return _answer(True)
+    return _answer({"status": "ok"})
 
 
+@require_safe
 def readiness(request: HttpRequest) -> HttpResponse:
-    """Source: address_book has a row."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("select exists (select from address_book)")
-            (ready,) = cursor.fetchone()
-    except DatabaseError:
-        ready = False
-    return _answer(ready)
+    now = _judge.judge()
+    return _answer({"status": "ok"} if now.ready else {"status": "error", "reasons": now.reasons})
 
 
-def _answer(well: bool) -> HttpResponse:
-    body = b'{"status":"ok"}' if well else b'{"status":"error"}'
+@require_safe
+def lag(request: HttpRequest) -> HttpResponse:
+    now = _judge.judge()
+    if now.block is None:
+        return _answer({"status": "error", "reasons": now.reasons or ("No block is loaded yet.",)})
+    return _answer(
+        {
+            "status": "ok",
+            "seconds": round(now.lag_seconds or 0, 3),
+            "block": {"number": now.block.number, "timestamp": timestamp.text(now.block.consensus_end)},
+            "time": now.block.time,
+        }
+    )
+
+
+def _answer(content: dict[str, Any]) -> HttpResponse:
     return HttpResponse(
-        body,
-        status=200 if well else 503,
+        orjson.dumps(content),
+        status=200 if content["status"] == "ok" else 503,
         content_type="application/json; charset=utf-8",
         headers={"cache-control": "no-store"},
     )

@@ -30,6 +30,7 @@ def said() -> dict[str, list[str]]:
 def test_an_empty_node_has_no_address_book() -> None:
     lines = said()
 
+    assert lines["Ready"] == ["no: The network's address book is not loaded yet."]
     assert lines["Address book"] == ["none yet"]
     assert lines["Network"] == ["demo"]
     assert lines["Database"][0].startswith("PostgreSQL ")

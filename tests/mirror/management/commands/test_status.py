@@ -30,7 +30,7 @@ def test_it_works_without_a_loader(no_loader: None, build: Build) -> None:
     assert sentence.startswith("The last block is number 7 of ")
     assert empty == ""
     assert [line.split("  ")[1] for line in lines] == [
-        *("Network", "Last block", "Address book", "Rows", "Database", "Disk", "Versions")
+        *("Ready", "Network", "Last block", "Address book", "Rows", "Database", "Disk", "Versions")
     ]
 
 

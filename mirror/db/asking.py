@@ -1,0 +1,83 @@
+"""Questions to the database whose answers are not waited for longer than the asker wants.
+
+A server that was stopped, or whose machine is out of reach, neither answers nor closes its connections, and
+then a statement timeout does not help. So a question is asked in a thread and on a connection of its own; if
+the answer does not come in time, the connection is shut, which ends the thread.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from psycopg.errors import QueryCanceled
+
+Answer = TypeVar("Answer")
+
+# The least that libpq allows: how long an attempt to connect may keep a thread.
+_CONNECT_SECONDS = 2
+
+
+class NoAnswer(Exception):
+    """The database has not answered in time."""
+
+
+def ask(question: Callable[[], Answer], seconds: float) -> Answer:
+    """Return what `question` reads by Django's connection. Errors: NoAnswer, those of the question."""
+    asking = _Asking(question, seconds)
+    threading.Thread(target=asking.run, name="question", daemon=True).start()
+    return asking.answer()
+
+
+class _Asking(Generic[Answer]):
+    def __init__(self, question: Callable[[], Answer], seconds: float) -> None:
+        self._question, self._seconds = question, seconds
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self._wrapper: Any = None
+        self._answer: Answer
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
+        connect_options = {"connect_timeout": _CONNECT_SECONDS} | wrapper.settings_dict.get("OPTIONS", {})
+        wrapper.settings_dict = wrapper.settings_dict | {"OPTIONS": connect_options}
+        self._wrapper = connections[DEFAULT_DB_ALIAS] = wrapper
+        try:
+            with wrapper.cursor() as cursor:
+                # The server ends what is not answered in time, if it still works.
+                cursor.execute("select set_config('statement_timeout', %s, false)", [self._milliseconds])
+            self._answer = self._question()
+        except BaseException as error:
+            self._error = error
+        finally:
+            # Whoever shuts the connection has done so.
+            with self._lock, suppress(Exception):
+                wrapper.close()
+            self._ended.set()
+
+    @property
+    def _milliseconds(self) -> str:
+        return str(round(self._seconds * 1000))
+
+    def answer(self) -> Answer:
+        late = f"it has not answered within {self._seconds:g} s"
+        if not self._ended.wait(self._seconds):
+            self._shut()
+            raise NoAnswer(late)
+        if isinstance(self._error, OperationalError) and isinstance(self._error.__cause__, QueryCanceled):
+            raise NoAnswer(late) from self._error
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+    def _shut(self) -> None:
+        with (
+            self._lock,
+            suppress(Exception),
+            socket.socket(fileno=os.dup(self._wrapper.connection.fileno())) as shut,
+        ):
+            shut.shutdown(socket.SHUT_RDWR)

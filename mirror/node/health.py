@@ -1,0 +1,120 @@
+"""The health of the node: one judgement for health checks, metrics, `manage.py status` and the admin.
+
+A node is ready when its answers are right and new: it has a database that answers, with the tables of this
+release and the network's address book. A node that follows a stream is not ready while it is stuck, or
+further behind than health.maxLag. One that follows nothing, such as the plain demo or a node into which files
+were loaded once, is as new as it wants to be.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import ProgrammingError, connection
+
+from mirror import config
+from mirror.db import asking, outage
+from mirror.node import status
+from mirror.node.status import Block, Status
+from mirror.values.readable import duration
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+# A health check has its answer within two seconds.
+_PATIENCE_SECONDS = 1.5
+# A judgement holds for so long, since many may ask for it.
+_HOLDS_SECONDS = 1.0
+
+# Index: the primary key.
+_BOOK = "select exists (select from address_book)"
+
+
+@dataclass(frozen=True)
+class Health:
+    """The judgement of a moment; `reasons` say in sentences why the node is not ready."""
+
+    reasons: tuple[str, ...]
+    #: Whether the database answers.
+    database: bool
+    #: None unless the database answers and has the tables of this release.
+    status: Status | None = None
+
+    @property
+    def ready(self) -> bool:
+        return not self.reasons
+
+    @property
+    def block(self) -> Block | None:
+        """The last block, None without any and while the database is away."""
+        return self.status.block if self.status else None
+
+    @property
+    def lag_seconds(self) -> float | None:
+        """The seconds from the last block to now."""
+        if self.status is None or self.block is None:
+            return None
+        return max(self.status.now - self.block.consensus_end, 0) / NANOS_PER_SECOND
+
+
+def judge(seconds: float = _PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
+    """Return the health now, after `seconds` at the latest."""
+    try:
+        return asking.ask(read or of_database, seconds)
+    except asking.NoAnswer as error:
+        reason = str(error)
+    except outage.ERRORS as error:
+        if isinstance(error, ProgrammingError):
+            return Health(
+                ("The database lacks tables of this release: `manage.py migrate` makes them.",), True
+            )
+        reason = str(error).strip().partition("\n")[0]
+    return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
+
+
+def of_database() -> Health:
+    """Return the health by what the database says. Errors: DatabaseError."""
+    now = status.read()
+    return Health(tuple(reasons(now)), True, now)
+
+
+def reasons(now: Status) -> list[str]:
+    """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BOOK)
+        (has_book,) = cursor.fetchone()
+    reasons = []
+    if not has_book:
+        reasons.append("The network's address book is not loaded yet.")
+    if not (now.loader and now.loader["following"]):
+        return reasons
+    if now.needs_help:
+        reasons.append(now.sentence)
+    longest: float = config.value("health.maxLag")
+    if longest and (now.block is None or (now.behind or 0) > longest):
+        reasons.append(_late(now, longest))
+    return reasons
+
+
+def _late(now: Status, longest: float) -> str:
+    if now.block is None:
+        return "No block is loaded yet."
+    return (
+        f"The last block is {duration(now.behind or 0)} old, and health.maxLag allows "
+        f"{duration(round(longest))}."
+    )
+
+
+class Judge:
+    """Judges for many who ask at the same time: one of them asks the database."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: Health | None = None
+        self._until = 0.0
+
+    def judge(self) -> Health:
+        with self._lock:
+            if self._last is None or time.monotonic() > self._until:
+                self._last = judge()
+                self._until = time.monotonic() + _HOLDS_SECONDS
+            return self._last
