@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "mirror.node.apps.UnfoldConfig",
     "mirror.node.apps.NodeAdminConfig",
     "axes",
     "django_filters",
@@ -60,6 +61,7 @@ SPECTACULAR_SETTINGS = {
 
 MIDDLEWARE = [
     "mirror.rest.answers.middleware.ApiMiddleware",
+    "mirror.admin.middleware.AdminCompressionMiddleware",
     "mirror.admin.middleware.AdminSecurityMiddleware",
     "mirror.admin.middleware.AdminFrameMiddleware",
     "mirror.admin.middleware.AdminSessionMiddleware",
@@ -125,10 +127,20 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# The look of the admin; `mirror.admin.site` says the rest.
+UNFOLD = {
+    "SITE_TITLE": "Ledger Mirror",
+    "SITE_HEADER": "Ledger Mirror",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+}
+
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [],
+        # Before those of django-unfold and of Django's admin.
+        "DIRS": [BASE_DIR / "mirror" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

@@ -1,5 +1,5 @@
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
+from django.urls.resolvers import RoutePattern
 from django.views.generic import RedirectView
 
 from contracts.api import actions, contracts, hooks, logs, results, state
@@ -90,7 +90,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *pages.routes(),
     *page_routes(),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
-    path("admin/", admin.site.urls),
+    # Imported with the first request for a page of it.
+    URLResolver(RoutePattern("admin/"), "mirror.node.admin_urls", app_name="admin", namespace="admin"),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
     path("health/lag", health.lag),

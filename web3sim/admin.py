@@ -2,6 +2,7 @@
 
 from django import forms
 from django.contrib import admin
+from unfold.admin import ModelAdmin
 
 from web3sim.models import ContractCallFilter
 
@@ -23,7 +24,7 @@ class ContractCallFilterForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(ContractCallFilter)
-class ContractCallFilterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ContractCallFilterAdmin(ModelAdmin):  # type: ignore[misc]
     form = ContractCallFilterForm
     label = "Filters of contract calls"
     description = (

@@ -1,4 +1,4 @@
-"""Columns of lists and lines of pages, as Django's admin takes them: functions of a row with a heading."""
+"""Columns of lists, as Django's admin takes them: functions of a row with a heading."""
 
 from typing import Any
 
@@ -45,18 +45,6 @@ class RowCell:
 
     def __call__(self, row: models.Model) -> str:
         return _to_page(row, "View")
-
-
-class Line:
-    """A line of a row's page."""
-
-    def __init__(self, label: str, html: str, name: str = "fact") -> None:
-        self.__name__ = name
-        self.short_description = label
-        self._html = html
-
-    def __call__(self, row: models.Model) -> str:
-        return self._html
 
 
 def _to_page(row: models.Model, shown: str) -> str:

@@ -6,13 +6,16 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.gzip import GZipMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
 
-# Scripts and images are files of the node; Django's admin writes some styles into its pages.
+# Scripts and images are files of the node; no script can be written into a page. django-unfold writes some
+# styles into its pages, and Alpine, by which its menus open, reads the expressions in attributes of its
+# templates as scripts do with text ('unsafe-eval'): none of these attributes holds a value of the ledger.
 _CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
 
@@ -21,6 +24,9 @@ class _OnlyAdmin(MiddlewareMixin):
         if request.path_info.startswith("/admin"):
             return super().__call__(request)  # type: ignore[return-value]
         return self.get_response(request)  # type: ignore[return-value]
+
+
+class AdminCompressionMiddleware(_OnlyAdmin, GZipMiddleware): ...
 
 
 class AdminSecurityMiddleware(_OnlyAdmin, SecurityMiddleware):

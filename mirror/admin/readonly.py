@@ -12,19 +12,17 @@ from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib import admin, messages
-from django.contrib.admin.utils import quote
 from django.db import models
 from django.db.models import Field, Q, QuerySet
-from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from mirror.admin import columns
-from mirror.admin.addresses import NoSuchKey, key_condition
-from mirror.admin.cells import Cell, KeyCell, Line, RowCell
+from mirror.admin.addresses import NoSuchKey, key_condition, list_address
+from mirror.admin.cells import Cell, KeyCell, RowCell
 from mirror.admin.filters import ColumnFilter, conditions
 from mirror.admin.kinds.base import Choice, linked
 from mirror.admin.kinds.numbers import Named
@@ -71,10 +69,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         self.search_help_text = self._search_help()  # type: ignore[misc]
 
     @property
-    def media(self) -> Media:
-        return Media(css={"all": ["mirror/admin.css"]})
-
-    @property
     def description(self) -> str:
         """The meaning of a row: the first paragraph of the model's docstring."""
         return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ").replace("`", "")  # type: ignore[union-attr]
@@ -113,7 +107,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return RowList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(request, {"description": self.description})
+        return super().changelist_view(
+            request, {"description": self.description, "crumbs": self.crumbs}
+        )
 
     # SEARCH
 
@@ -190,43 +186,41 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        # Django takes the whole key for quoted, not its parts.
-        return super().change_view(request, quote(object_id), form_url, extra_context)
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Return the lines of the row's page: its facts, its columns, and which columns are null."""
-        key = self.opts.pk_fields
-        fields = [*key, *(field for field in self._fields if field not in key)]
-        missing = [field for field in fields if field.value_from_object(obj) is None]
-        lines = [Line(label, html) for label, html in self.facts(obj)]
-        lines += [self._line(field, obj) for field in fields if field not in missing]
-        if missing:
-            lines.append(Line("Not given", ", ".join(map(columns.label, missing)), "missing"))
-        return lines
-
-    def _line(self, field: "Field[Any, Any]", row: models.Model) -> Line:
-        """Return the line of a column that is not null."""
-        value, kind = field.value_from_object(row), columns.kind(field)
-        shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
-        return Line(columns.label(field), shown, field.name)
-
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *arguments: Any, obj: Any = None, **others: Any
     ) -> TemplateResponse:
-        """Render the page of a row, without what only forms need."""
-        row_title = self.row_title(obj)
-        context |= {
+        """Show the page of a row: its facts, its columns, which columns are null, and related rows."""
+        row = self.get_object(request, object_id)
+        row_title = self.row_title(row)
+        context = {
+            **self.admin_site.each_context(request),
             "title": f"{self.singular} {row_title}",
-            "subtitle": "",
-            "opts": self.opts,
-            "description": self.description,
-            "label": self.label,
             "row_title": row_title,
-            "sections": [section for section in self.sections(obj) if section],
+            "crumbs": [*self.crumbs, (self.label, list_address(self.model))],
+            "description": self.description,
+            "lines": [*self.facts(row), *self._lines(row)],
+            "sections": [section for section in self.sections(row) if section],
         }
         request.current_app = self.admin_site.name
         return TemplateResponse(request, "mirror/admin/row.html", context)
+
+    def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
+        """Yield label and HTML of each column."""
+        key = self.opts.pk_fields
+        missing = []
+        for field in (*key, *(field for field in self._fields if field not in key)):
+            value, kind = field.value_from_object(row), columns.kind(field)
+            if value is None:
+                missing.append(columns.label(field))
+                continue
+            shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
+            yield columns.label(field), shown
+        if missing:
+            yield "Not given", ", ".join(missing)
+
+    @property
+    def crumbs(self) -> list[tuple[str, str]]:
+        """The pages above the list: their names and addresses."""
+        app = self.opts.app_config
+        return [(app.verbose_name, reverse("admin:app_list", args=[app.label]))]
 
     # ACCESS
 

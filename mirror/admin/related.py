@@ -37,6 +37,11 @@ class Section:
     rows: list[list[str]]
     more: str | None = None
 
+    @property
+    def labelled_rows(self) -> list[list[tuple[str, str]]]:
+        """The cells of each row, each with its heading: on a phone, a row is a list of these."""
+        return [list(zip(self.headers, row, strict=True)) for row in self.rows]
+
 
 def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
     """Match columns of the related rows with columns of this row: of the same name, or as `theirs="ours"`."""

@@ -1,9 +1,10 @@
 """Lists of rows that are never counted."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.views.main import ORDER_VAR, ChangeList
+from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
@@ -58,6 +59,27 @@ class RowList(ChangeList):
         self.result_count = self.full_result_count = len(self.result_list)
         self.show_full_result_count = self.show_admin_actions = False
         self.can_show_all = self.multi_page = False
+
+    @property
+    def headings(self) -> list[dict[str, str]]:
+        """The headings; `turned` is the address of the list in the opposite order."""
+        descending = str(next(iter(self.queryset.query.order_by), "")).startswith("-")
+        order = {"sorted": "descending", "arrow": "↓"} if descending else {"sorted": "ascending", "arrow": "↑"}
+        turned = self.get_query_string({ORDER_VAR: "1" if descending else "-1"}, [PAGE_VAR])
+        return [
+            {"label": cell.short_description, "turned": turned, **order}
+            if cell.admin_order_field
+            else {"label": cell.short_description}
+            for cell in self.model_admin.cells
+        ]
+
+    @property
+    def labelled_rows(self) -> Iterator[list[tuple[str, str, str]]]:
+        """Yield the cells of each row: name and heading of the column, and the HTML."""
+        for row in self.result_list:
+            yield [
+                (cell.__name__, cell.short_description, cell(row)) for cell in self.model_admin.cells
+            ]
 
     @property
     def next_page(self) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.template.response import SimpleTemplateResponse
-from django.urls import Resolver404, resolve
+from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.urls import Resolver404, resolve, reverse
+from unfold.sites import UnfoldAdminSite
 
 from mirror import config
 from mirror.admin.readonly import CompositeKeyAdmin
@@ -20,14 +20,14 @@ from mirror.db import outage
 log = logging.getLogger("mirror.admin")
 
 
-class MirrorAdminSite(admin.AdminSite):
-    site_header = "Ledger Mirror"
-    site_title = "Ledger Mirror"
-    index_title = "What this node knows"
-    site_url = None
+class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
+    index_title = "Overview"
     app_index_template = "mirror/admin/app_index.html"
+    password_change_template = "registration/password_change_form.html"
     app_order: Sequence[str] = ()
     """The labels of the apps that people look at most, first of all."""
+    shortcut_tables: Sequence[str] = ()
+    """The tables that people look at most: `app.Model`."""
 
     def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
         """Register models, also with a composite key if the admin class can deal with it."""
@@ -52,6 +52,19 @@ class MirrorAdminSite(admin.AdminSite):
                 table["description"] = getattr(page, "description", "")
             app["models"].sort(key=lambda table: table["name"].lower())
         return app_list
+
+    def get_sidebar_list(self, request: HttpRequest) -> list[Any]:
+        """Return nothing: the menu shows the lists of tables (`admin/app_list.html`)."""
+        return []
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        context: dict[str, Any] = super().each_context(request)
+        tables = {
+            table["model"]._meta.label: table for app in context["available_apps"] for table in app["models"]
+        }
+        context["shortcuts"] = [tables[name] for name in self.shortcut_tables if name in tables]
+        context["index_address"] = reverse("admin:index")
+        return context
 
     # ERRORS AND LIMITS
 

@@ -12,6 +12,14 @@ from mirror.node import inventory, status
 
 class NodeAdminSite(MirrorAdminSite):
     app_order = ("ledger", "tokens", "contracts", "network", "web3sim", "auth")
+    shortcut_tables = (
+        "ledger.RecordFile",
+        "ledger.Transaction",
+        "ledger.Entity",
+        "tokens.Token",
+        "contracts.ContractResult",
+        "ledger.TopicMessage",
+    )
     index_template = "mirror/admin/index.html"
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:

@@ -1,7 +1,20 @@
-from django.contrib.admin.apps import AdminConfig
+"""The apps of the admin, whose modules are imported with its addresses (`mirror.node.admin_urls`).
+
+Most processes of a node never show a page of it, and would only bear its memory.
+"""
+
+from django.apps import AppConfig
+from django.contrib.admin.apps import SimpleAdminConfig
 
 
-class NodeAdminConfig(AdminConfig):
+class NodeAdminConfig(SimpleAdminConfig):
     """Django's admin with `NodeAdminSite` as `admin.site`, where each app registers its tables."""
 
     default_site = "mirror.node.admin_site.NodeAdminSite"
+
+
+class UnfoldConfig(AppConfig):
+    """The templates and files of django-unfold, whose own configurations import all of it."""
+
+    name = "unfold"
+    label = "unfold"

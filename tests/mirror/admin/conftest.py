@@ -5,6 +5,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+import mirror.node.admin_urls  # noqa: F401  Registers the tables, which a node does with the first request.
+
 
 @pytest.fixture(autouse=True)
 def _own_data_folder(settings: Any, tmp_path: Path) -> None:
