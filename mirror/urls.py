@@ -16,7 +16,7 @@ from ledger.api import (
 )
 from ledger.api.names.accounts import NEWER_ACCOUNT
 from mirror.node.pages.routes import routes as page_routes
-from mirror.node.web import health, metrics
+from mirror.node.web import assets, health, metrics
 from mirror.rest.routes import Routes, newer_unknown_route, route, unknown_route
 from mirror.rest.schema import pages
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
@@ -92,6 +92,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Imported with the first request for a page of it.
     URLResolver(RoutePattern("admin/"), "mirror.node.admin_urls", app_name="admin", namespace="admin"),
+    path(f"static/{assets.FOLDER}/<path:path>", assets.asset),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
     path("health/lag", health.lag),

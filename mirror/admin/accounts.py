@@ -20,6 +20,6 @@ class PeopleAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
 
 
 @admin.register(Group)
-class GroupsAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
+class GroupsAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc]
     label, description = "Groups of people", "Permissions that several people share."
     filter_horizontal = ()

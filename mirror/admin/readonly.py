@@ -107,9 +107,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return RowList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return super().changelist_view(
-            request, {"description": self.description, "crumbs": self.crumbs}
-        )
+        return super().changelist_view(request, {"description": self.description, "crumbs": self.crumbs})
 
     # SEARCH
 
@@ -220,7 +218,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def crumbs(self) -> list[tuple[str, str]]:
         """The pages above the list: their names and addresses."""
         app = self.opts.app_config
-        return [(app.verbose_name, reverse("admin:app_list", args=[app.label]))]
+        return [(str(app.verbose_name), reverse("admin:app_list", args=[app.label]))]
 
     # ACCESS
 

@@ -64,7 +64,9 @@ class RowList(ChangeList):
     def headings(self) -> list[dict[str, str]]:
         """The headings; `turned` is the address of the list in the opposite order."""
         descending = str(next(iter(self.queryset.query.order_by), "")).startswith("-")
-        order = {"sorted": "descending", "arrow": "↓"} if descending else {"sorted": "ascending", "arrow": "↑"}
+        order = (
+            {"sorted": "descending", "arrow": "↓"} if descending else {"sorted": "ascending", "arrow": "↑"}
+        )
         turned = self.get_query_string({ORDER_VAR: "1" if descending else "-1"}, [PAGE_VAR])
         return [
             {"label": cell.short_description, "turned": turned, **order}
@@ -77,9 +79,7 @@ class RowList(ChangeList):
     def labelled_rows(self) -> Iterator[list[tuple[str, str, str]]]:
         """Yield the cells of each row: name and heading of the column, and the HTML."""
         for row in self.result_list:
-            yield [
-                (cell.__name__, cell.short_description, cell(row)) for cell in self.model_admin.cells
-            ]
+            yield [(cell.__name__, cell.short_description, cell(row)) for cell in self.model_admin.cells]
 
     @property
     def next_page(self) -> str:

@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.template.response import SimpleTemplateResponse
 from django.urls import Resolver404, resolve, reverse
 from unfold.sites import UnfoldAdminSite
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db import ProgrammingError, transaction
 from django.http import HttpRequest
-from django.template.response import TemplateResponse
 
 from mirror.admin.site import MirrorAdminSite
 from mirror.node import inventory, status
@@ -22,7 +21,7 @@ class NodeAdminSite(MirrorAdminSite):
     )
     index_template = "mirror/admin/index.html"
 
-    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+    def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
         try:
             with transaction.atomic():
                 now = status.read()

@@ -1,6 +1,7 @@
 """The web server: granian's processes, each with this project's WSGI application.
 
-The static files of the admin are served by granian itself, straight from the installed packages.
+The static files are served by granian itself, straight from the installed packages; except those that are
+large, which `mirror.node.web.assets` compresses.
 """
 
 import errno
@@ -18,7 +19,7 @@ from mirror import config
 from mirror.config import proxies
 from mirror.config.errors import OperatorError
 from mirror.db import slots
-from mirror.node.web import rate_limits, stalled_clients
+from mirror.node.web import assets, rate_limits, stalled_clients
 from mirror.processes import signals
 from mirror.rest import users
 
@@ -137,6 +138,6 @@ def _static_folders() -> dict[str, Path]:
     folders: dict[str, Path] = {}
     for storage in AppDirectoriesFinder().storages.values():
         for folder in sorted(Path(storage.location).iterdir()):
-            if folder.is_dir():
+            if folder.is_dir() and folder.name != assets.FOLDER:
                 folders[f"/static/{folder.name}"] = folder
     return folders
