@@ -59,6 +59,8 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": "none"},
 }
 
+LOGGING_CONFIG, LOGGING = "mirror.logs.configuring.configure", {"version": 1}
+
 MIDDLEWARE = [
     "mirror.rest.answers.middleware.ApiMiddleware",
     "mirror.admin.middleware.AdminCompressionMiddleware",

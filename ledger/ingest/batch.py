@@ -1,6 +1,5 @@
 """The batch that handlers add rows to, with the lookups they need and a place for problems."""
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -14,11 +13,12 @@ from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.persist import Persist
 from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record.item import RecordItem
+from mirror import logs
 from mirror.db.partitions.making import make_room
 from mirror.db.writing.copy import RowOrder
 from mirror.db.writing.rows import Rows
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 # Longer than any valid alias, which is a key of 33 bytes with its tags.
 MAX_ALIAS_TOLD = 40
@@ -206,6 +206,6 @@ class Batch(Rows):
         """Log what is odd about the item of a time (ns); count it if it is a problem."""
         if recoverable:
             self.recoverable_errors += 1
-            log.error("event=recoverable consensus_timestamp=%d problem=%r", at, problem)
+            log.error("recoverable_problem", consensus_timestamp=at, reason=problem)
         else:
-            log.warning("event=odd consensus_timestamp=%d problem=%r", at, problem)
+            log.warning("oddity", consensus_timestamp=at, reason=problem)

@@ -1,6 +1,5 @@
 """The rows of one file: its transactions by the handlers, its sidecars, and the block itself."""
 
-import logging
 import re
 import time
 from contextlib import suppress
@@ -16,13 +15,13 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
+from mirror import config, logs
 from mirror.models import PassedOver
 from mirror.values import timestamp, transaction_types
 from mirror.values.entity_id import ImpossibleId
 from mirror.values.result_codes import INVALID_ID
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 _DIGEST_SHA384 = 0
 
@@ -134,10 +133,10 @@ class FileRows:
             file=file.name,
         )
         log.warning(
-            "event=passed_over file=%s consensus_timestamp=%d type=%s",
-            file.name,
-            item.consensus_timestamp,
-            transaction_types.name(item.transaction_type),
+            "transaction_passed_over",
+            file=file.name,
+            consensus_timestamp=item.consensus_timestamp,
+            type=transaction_types.name(item.transaction_type),
         )
 
 

@@ -6,7 +6,6 @@ the disk: a crash loses no block that a client has seen.
 """
 
 import gc
-import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -34,10 +33,10 @@ from ledger.ingest.registry import start_work
 from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
+from mirror import config, logs
 from mirror.metrics import ingest
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 # The first batch has only so many transactions, and each later one at most twice as many: the writer, which
 # takes longest, has something to do as soon as possible.
@@ -273,7 +272,7 @@ def _write(batch: Batch) -> None:
     began = time.monotonic()
     with transaction.atomic(), connection.cursor() as cursor:
         batch.write(cursor)
-    log.info("event=batch rows=%d ms=%d", len(batch), (time.monotonic() - began) * 1000)
+    log.info("batch_written", rows=len(batch), ms=round((time.monotonic() - began) * 1000))
 
 
 def _close_connection() -> None:

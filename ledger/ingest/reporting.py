@@ -4,7 +4,6 @@ The loader reports as often as it likes, from any thread; a thread of the report
 second.
 """
 
-import logging
 import os
 import socket
 import threading
@@ -20,12 +19,13 @@ from django.db import Error, connection
 from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoQuorum
+from mirror import logs
 from mirror.config.errors import OperatorError
 from mirror.db import outage
 from mirror.models import LoaderState
 from mirror.values.timestamp import NANOS_PER_SECOND
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 SECONDS_BETWEEN_WRITES = 1.0
 SECONDS_WITHOUT_NEWS = 30.0
@@ -222,5 +222,5 @@ def _write(values: dict[str, Any]) -> None:
         if outage.is_outage(error):
             outage.report(error)
         else:
-            log.warning("event=report problem=%r", str(error).strip())
+            log.warning("report_not_written", reason=str(error).strip())
         connection.close()

@@ -23,9 +23,10 @@ from django.core.cache.backends.filebased import FileBasedCache
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 
+from mirror import logs
 from mirror.config import proxies
 
-log = logging.getLogger("mirror.admin")
+log = logs.logger("mirror.admin")
 # axes logs the same failures in more lines, without names.
 logging.getLogger("axes").setLevel(logging.ERROR)
 
@@ -68,10 +69,10 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
         super().user_login_failed(sender, credentials, request, **others)
         request.axes_locked_out = self.is_locked(request, credentials)
         log.warning(
-            "event=login_failed name=%.160r client=%s refused_for_seconds=%d",
-            name_of(request, credentials),
-            address_of(request),
-            _WAIT_SECONDS if request.axes_locked_out else 0,
+            "login_failed",
+            name=name_of(request, credentials)[:160],
+            client=address_of(request),
+            refused_s=_WAIT_SECONDS if request.axes_locked_out else 0,
         )
 
 

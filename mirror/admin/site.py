@@ -1,6 +1,5 @@
 """The site at /admin: its name, its lists of tables, the time limit of its pages and their errors."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import Resolver404, resolve, reverse
 from unfold.sites import UnfoldAdminSite
 
-from mirror import config
+from mirror import config, logs
 from mirror.admin.readonly import CompositeKeyAdmin
 from mirror.db import outage
 
-log = logging.getLogger("mirror.admin")
+log = logs.logger("mirror.admin")
 
 
 class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
@@ -117,7 +116,7 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
             # A page of the admin would need the database for the user's name.
             text = "The database is away: try again in a moment."
             return HttpResponse(text, status=503, content_type="text/plain")
-        log.error("event=unexpected_error path=%s", request.get_full_path(), exc_info=error)
+        log.error("unexpected_error", path=request.get_full_path(), exc_info=error)
         return self._problem(request, 500, "This went wrong", "The node's log says why.")
 
     def _problem(self, request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:

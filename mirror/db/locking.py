@@ -4,7 +4,6 @@ ALTER TABLE needs a table for itself for a moment. While it waits for a long rea
 waits behind it. So it waits a fraction of a second, lets the others go first, and tries again.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,9 @@ from typing import Any
 from django.db import OperationalError, transaction
 from psycopg import errors
 
-log = logging.getLogger("mirror.db")
+from mirror import logs
+
+log = logs.logger("mirror.db")
 
 # No reader notices a wait of this length.
 _LOCK_MILLISECONDS = 100
@@ -55,7 +56,7 @@ def change_table(connection: Any, table: str, change: Callable[[], None]) -> Non
             users = cursor.fetchall()
         if time.monotonic() - last_line >= _SECONDS_BETWEEN_LINES:
             last_line = time.monotonic()
-            log.warning("event=migration_waits table=%s used_by=%s", table, _named(users))
+            log.warning("migration_waits", table=table, used_by=_named(users))
         only_vacuum = bool(users) and all(vacuum for vacuum, *_ in users)
         milliseconds = _VACUUM_GIVES_WAY_MILLISECONDS if only_vacuum else _LOCK_MILLISECONDS
         time.sleep(pause)

@@ -6,7 +6,6 @@ request adds a byte to it, and the process that holds its lock writes the lines.
 """
 
 import fcntl
-import logging
 import os
 import threading
 import time
@@ -20,7 +19,9 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DjangoError
 
-log = logging.getLogger("mirror.db")
+from mirror import logs
+
+log = logs.logger("mirror.db")
 
 Result = TypeVar("Result")
 
@@ -80,22 +81,22 @@ class _OutageLog:
                 self._writing = True
                 # Requests refused in an earlier outage don't count.
                 os.ftruncate(file, int(request))
-                threading.Thread(target=self._write, args=(file, _reason(error)), daemon=True).start()
+                threading.Thread(target=self._write, args=(file, reason(error)), daemon=True).start()
                 return
         os.close(file)
 
     def _write(self, file: int, reason: str) -> None:
         began = reminded = time.monotonic()
         if answers():
-            log.warning('event=database_connection_lost reason="%s"', reason)
+            log.warning("database_connection_lost", reason=reason)
         else:
-            log.error('event=database_away reason="%s"', reason)
+            log.error("database_away", reason=reason)
             while not answers():
                 if time.monotonic() - reminded >= _REMIND_SECONDS:
                     reminded = time.monotonic()
-                    _log_count("event=database_still_away", file, began)
+                    log.warning("database_still_away", seconds=_since(began), requests_refused=_size(file))
                 time.sleep(_LOOK_SECONDS)
-            _log_count("event=database_back", file, began)
+            log.warning("database_back", seconds=_since(began), requests_refused=_size(file))
         with self._lock:
             self._writing = False
             os.close(file)
@@ -126,11 +127,16 @@ def _locked(file: int) -> bool:
     return True
 
 
-def _log_count(event: str, file: int, began: float) -> None:
-    log.warning("%s seconds=%d requests_refused=%d", event, time.monotonic() - began, os.fstat(file).st_size)
+def _since(began: float) -> int:
+    return int(time.monotonic() - began)
 
 
-def _reason(error: BaseException) -> str:
+def _size(file: int) -> int:
+    return os.fstat(file).st_size
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of what PostgreSQL says."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 

@@ -1,6 +1,5 @@
 """A turn: the right to work, with a database connection; see `mirror.db.turns`."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -8,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import psycopg
 
+from mirror import logs
 from mirror.db.processor import Meter
 from mirror.db.slots import Slot
 
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
 
-log = logging.getLogger("mirror.db")
+log = logs.logger("mirror.db")
 
 #: What a turn is used for; it must not raise.
 Work = Callable[[], None]
@@ -78,7 +78,7 @@ class Turn:
             except psycopg.Error as error:
                 # It may reach the server later, and would end the statement of another.
                 self.spoiled = True
-                log.warning("event=statement_not_cancelled error=%r", str(error))
+                log.warning("statement_not_cancelled", reason=str(error))
 
 
 class Baton:

@@ -12,7 +12,6 @@ there are as many slow ones already, and quick ones wait, its statement is cance
 runs the statement again once it has that of a slow one.
 """
 
-import logging
 import threading
 import time
 from collections import deque
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from mirror import config
+from mirror import config, logs
 from mirror.db import budget
 from mirror.db.slots import Slot
 from mirror.db.turn import Baton, Refused, Turn, Work
@@ -30,7 +29,7 @@ from mirror.db.turn import Baton, Refused, Turn, Work
 if TYPE_CHECKING:
     from mirror.db.backend.base import DatabaseWrapper
 
-log = logging.getLogger("mirror.db")
+log = logs.logger("mirror.db")
 
 # A request whose processor time exceeds this part of the time after which it is slow is so, too. Where others
 # keep the processors busy, a quick one may take much longer than that.
@@ -265,7 +264,7 @@ class Turns:
             except BaseException:
                 # Whatever it was, the turn is for others, too. There may be no memory to tell of it.
                 with suppress(BaseException):
-                    log.error("event=unexpected_error", exc_info=True)
+                    log.error("unexpected_error", exc_info=True)
             # Work may have left its turn and got another one.
             if (turn := _local.turn) is None:
                 return

@@ -7,7 +7,6 @@ killed. Where the folder can't be written, for example on a full disk, the count
 
 import atexit
 import fcntl
-import logging
 import os
 import threading
 import time
@@ -20,9 +19,10 @@ from typing import Any, NamedTuple
 import orjson
 from django.conf import settings
 
+from mirror import logs
 from mirror.metrics.kinds import METRICS, Gauge, Labels
 
-log = logging.getLogger("mirror.metrics")
+log = logs.logger("mirror.metrics")
 
 SECONDS_BETWEEN_WRITES = 1.0
 _ENDED, _LOCK = "ended.json", "lock"
@@ -89,7 +89,7 @@ class Writer:
             try:
                 self.write()
             except Exception:
-                log.exception("event=metrics_not_written")
+                log.exception("metrics_not_written")
 
     def write(self) -> None:
         if os.getpid() != self._pid:

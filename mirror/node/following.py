@@ -1,6 +1,5 @@
 """Following a network's stream: `manage.py ingest --follow`, and a part of `manage.py up`."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.source.local import find_record_files
-from mirror import config
+from mirror import config, logs
 from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage
@@ -34,7 +33,7 @@ from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 from network import bundled
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 Say = Callable[[str], None]
 
@@ -172,7 +171,7 @@ def keep_following(say: Say) -> None:
         except OperatorError as error:
             reason = str(error)
         except Exception as error:
-            log.exception("event=loader")
+            log.exception("loader_failed")
             reason = f"{type(error).__name__}: {error}."
         if time.monotonic() - began > _LONGEST_PAUSE:
             pause = _FIRST_PAUSE

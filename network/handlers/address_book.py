@@ -5,7 +5,6 @@ with those before it; content that is not a book yet is incomplete. Exchange rat
 decoded when they are read (`ledger.queries.system_files`).
 """
 
-import logging
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
@@ -17,14 +16,14 @@ from ledger.ingest.registry import at_start, handles
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
-from mirror import config
+from mirror import config, logs
 from mirror.db.writing.copy import columns_of, copy_rows
 from mirror.values import entity_id, hapi
 from mirror.values.hapi import DecodeError, NodeAddressBook
 from network import bundled
 from network.models import AddressBookEntry, AddressBookServiceEndpoint
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 ADDRESS_BOOK_NUMS = (101, 102)
 # The file that would have had a network's first book.
@@ -82,7 +81,7 @@ def complete_address_books(cursor: CursorWrapper) -> None:
         try:
             store_address_book(cursor, content, file=file, at=at)
         except StreamFileError as error:
-            log.info("event=address_book file=%d consensus_timestamp=%d problem=%r", file, at, str(error))
+            log.info("address_book_incomplete", file=file, consensus_timestamp=at, reason=str(error))
 
 
 def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: int) -> None:

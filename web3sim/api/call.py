@@ -6,7 +6,6 @@ Errors: 400 by the rules of the body and of the ledger, with the revert data; 40
 a filter; 501 for a system contract's function that is not simulated; 503 for a call that took too long.
 """
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -15,7 +14,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from django.http import HttpRequest, HttpResponse
 
-from mirror import config
+from mirror import config, logs
 from mirror.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, failure_of
 from mirror.rest.answers.views import Posted
 from mirror.rest.parameters.bodies import read_body
@@ -29,7 +28,7 @@ from web3sim.limits import buckets, filters, throttle
 from web3sim.processes import pool
 from web3sim.processes.pool import Unanswered
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 # JSON
 Address = Annotated[str, SchemaMetadata(pattern="^(0x)?[0-9a-fA-F]{40}$", example="0x" + "00" * 18 + "03e9")]
@@ -203,7 +202,7 @@ def _answer(body: CallBody, deadline: float) -> Answer:
         answer: Answer = pool.pool().run(call, deadline)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
-            log.error("event=call_failed request=%s", filters.logged(body))
+            log.error("call_failed", request=filters.logged(body))
     finally:
         throttle.restore(shared, unused)
     return answer

@@ -3,7 +3,6 @@
 Amounts are tinybars. Failures are told by the names of the ledger's response codes.
 """
 
-import logging
 from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
@@ -12,7 +11,7 @@ import psycopg
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from mirror import config
+from mirror import config, logs
 from mirror.db import outage
 from web3sim.calls.estimate import Search, least_gas
 from web3sim.calls.evm_version import evm_version
@@ -40,7 +39,7 @@ from web3sim.state.payer import TREASURY_ADDRESS, ZERO_ADDRESS, Payer, find_paye
 from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 _ESTIMATE_BYTES = 8
 
@@ -132,7 +131,7 @@ def without_database(error: Exception) -> Answer:
     if outage.is_outage(error):
         outage.report(error, request=True)
     else:
-        log.error("event=database_error error=%s", str(error).strip().partition("\n")[0])
+        log.error("database_error", reason=outage.reason(error))
     connection.close()
     return Answer(HTTPStatus.SERVICE_UNAVAILABLE)
 

@@ -5,7 +5,6 @@ clock, which all its processes read alike; in Redis those of the server.
 """
 
 import fcntl
-import logging
 import mmap
 import os
 import struct
@@ -19,10 +18,10 @@ from typing import Any, Protocol
 
 from django.conf import settings
 
-from mirror import config
+from mirror import config, logs
 from mirror.rest.answers.circuit import Circuit
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 Clock = Callable[[], float]
 
@@ -62,7 +61,7 @@ class SharedBuckets:
                 if os.fstat(self._file).st_size < _SIZE:
                     os.ftruncate(self._file, _SIZE)
             except OSError as error:
-                log.warning("event=throttle_not_shared path=%s error=%s", path, error.strerror)
+                log.warning("throttle_not_shared", path=str(path), reason=error.strerror)
         self._memory = mmap.mmap(-1 if self._file is None else self._file, _SIZE)
 
     def take(self, name: str, rate: int, tokens: int) -> bool:

@@ -5,7 +5,6 @@ it, in this order, until one refuses it.
 """
 
 import json
-import logging
 import os
 import random
 import threading
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from django.db import DatabaseError
 
-from mirror import config
+from mirror import config, logs
 from mirror.config.setting import InvalidSetting
 from mirror.db import outage
 from web3sim.calls.body import CallBody
@@ -24,7 +23,7 @@ from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condi
 from web3sim.limits.throttle import REQUESTS_EXCEEDED, Throttled
 from web3sim.models import MOST_RATE, ContractCallFilter
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 REJECTED = "Invalid request"
 
@@ -61,8 +60,8 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
         if not each.concerns(body, buckets):
             continue
         if each.action == "LOG":
-            # Shown at any level: the operator asked for it.
-            log.warning("event=contract_call filter=%s request=%s", each.name, logged(body))
+            # The operator asked for it: seen by default.
+            log.warning("contract_call", filter=each.name, request=logged(body))
         elif each.action == "REJECT":
             raise Throttled(REJECTED)
         elif each.action == "THROTTLE":
@@ -153,7 +152,7 @@ class Filters:
                 if outage.is_outage(error):
                     outage.report(error)
                 else:
-                    log.warning("event=filters_not_read error=%s", str(error).strip().partition("\n")[0])
+                    log.warning("filters_not_read", reason=outage.reason(error))
             finally:
                 self._read_at = time.monotonic()
                 self._reading.release()

@@ -5,7 +5,6 @@ later, and one that dies is replaced. Calls that take long run at a lower priori
 node answers keeps its speed.
 """
 
-import logging
 import pickle
 import threading
 import time
@@ -14,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
-from mirror import config
+from mirror import config, logs
 from mirror.db import turns
 from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
 
 __all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_up_soon"]
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 _WARM_UP_SECONDS = 3.0
 # Threads of each pool that leave their turn to other requests while they wait.
@@ -187,7 +186,7 @@ class Pool:
 
 def _lost(worker: WorkerProcess, error: OSError) -> Unanswered:
     why = "took too long" if isinstance(error, TimeoutError) else "died"
-    log.warning("event=call_lost worker=%d reason=%s", worker.pid, why)
+    log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=why)
     return Unanswered(why)
 
 

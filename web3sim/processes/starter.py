@@ -1,6 +1,5 @@
 """One process that runs calls, as the web server sees it, and what starts such processes."""
 
-import logging
 import os
 import pickle
 import signal
@@ -17,12 +16,12 @@ from typing import Any
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from mirror import config
+from mirror import config, logs
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
 from web3sim.processes.channel import Inbox, receive, send
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 # When a call is a long one: after so much of a processor's time, or so long by the clock.
 _LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
@@ -157,7 +156,7 @@ class Starter:
                 ours.close()
                 self._tell()
                 self.close()
-                log.error("event=worker_not_started error=%s", error)
+                log.error("worker_not_started", reason=str(error))
                 raise Unanswered("no process could be started") from error
 
     def _hand_over(self, connection: socket.socket) -> None:
@@ -184,7 +183,7 @@ class Starter:
         why, pause = deaths.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         deaths.record(process, why)
-        log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
+        log.error("process_died", process=process, reason=why, pause_s=round(pause))
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()

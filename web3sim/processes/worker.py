@@ -10,7 +10,6 @@ that started it.
 
 import ctypes
 import gc
-import logging
 import os
 import pickle
 import resource
@@ -25,10 +24,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
 
+from mirror import logs
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
 
-log = logging.getLogger("mirror.web3")
+log = logs.logger("mirror.web3")
 
 _PR_SET_PDEATHSIG = 1
 _M_ARENA_MAX = -8
@@ -66,7 +66,7 @@ def main(descriptor: int) -> None:
                     ends.close()
                     _Worker(socket.socket(fileno=given)).run()
                 except Exception as error:
-                    log.error("event=worker_failed", exc_info=error)
+                    log.error("worker_failed", exc_info=error)
                 finally:
                     os._exit(0)
             os.close(given)
@@ -119,7 +119,7 @@ def _collect() -> None:
             if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
                 process, why = f"simulation worker (process {pid})", deaths.reason(-os.WTERMSIG(status))
                 deaths.record(process, why)
-                log.error("event=worker_died process=%r why=%r", process, why)
+                log.error("process_died", process=process, reason=why)
 
 
 def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
@@ -128,8 +128,10 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     from django.conf import settings as django_settings
 
     from mirror import config
+    from mirror.logs import configuring
 
     config.overridden(settings)
+    configuring.configure()
     django_settings.DATABASES = {"default": database}
     from web3sim.calls import call
     from web3sim.engine import precompiles
@@ -221,7 +223,7 @@ class _Worker:
                 except OSError:
                     return
                 except Exception as error:
-                    log.error("event=worker_failed", exc_info=error)
+                    log.error("worker_failed", exc_info=error)
                     return
 
     def _answer_call(self, request: Any, memory: int, most_calls: int) -> bool:
@@ -251,13 +253,13 @@ class _Worker:
             answer = trace.answer(request, pieces.add)
             return answer._replace(result=pieces.held), False
         except MemoryError:
-            log.warning("event=call_took_too_much_memory")
+            log.warning("call_took_too_much_memory")
             return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
         except DeadlinePassed:
-            log.warning("event=trace_took_too_long")
+            log.warning("trace_took_too_long")
             return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), False
         except Exception as error:
-            log.error("event=unexpected_error", exc_info=error)
+            log.error("unexpected_error", exc_info=error)
             return call.Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
 
 

@@ -5,7 +5,6 @@ their turn, as all are when no reader is left.
 """
 
 import gc
-import logging
 import multiprocessing
 import os
 import queue
@@ -22,10 +21,10 @@ from django.db import connections
 from ledger.ingest.ahead.reading import Asked, Reader, ReadFile
 from ledger.ingest.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
-from mirror import config
+from mirror import config, logs
 from mirror.processes import deaths, signals
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 PROCESSES = "importer.parser.processes"
 
@@ -164,8 +163,9 @@ class Readers:
             none_left = not self._alive
         reason = reader.reason_of_end()
         reader.stop()
-        deaths.record(f"a reader of stream files (process {reader.pid})", reason)
-        log.error("event=reader_died pid=%d problem=%r", reader.pid, reason)
+        process = f"a reader of stream files (process {reader.pid})"
+        deaths.record(process, reason)
+        log.error("process_died", process=process, reason=reason)
         if none_left:
             with suppress(queue.Empty):
                 while True:

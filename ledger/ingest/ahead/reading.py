@@ -4,7 +4,6 @@ All that depends on the files before it is left to the one that takes it: the ha
 objects, and whether the answers that it relied on were right.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,10 +27,11 @@ from ledger.ingest.trust import changes_nodes
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.stream_file import StreamFile
+from mirror import logs
 from mirror.db.writing.recorded import RecordedRows
 from mirror.db.writing.rows import Part
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Reader:
         try:
             return self._read(source, asked)
         except Exception as error:
-            log.info("event=not_read_ahead file=%s problem=%r", source.name, str(error))
+            log.info("file_not_read_ahead", file=source.name, reason=str(error))
             # The connection may be what failed; the next file gets another.
             connection.close()
             return None

@@ -5,7 +5,6 @@ time of the stream has passed since the last one. So snapshots depend on the str
 month holds everything, later ones the changes since; the treasury is in each.
 """
 
-import logging
 import time
 
 from django.db import connection
@@ -13,11 +12,11 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.batch import Batch
 from ledger.stream.record import names
-from mirror import config
+from mirror import config, logs
 from mirror.values import entity_id
 from mirror.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 TREASURY_NUM = 2
 
@@ -105,7 +104,11 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
     cursor.execute(_PARTITION, [at, at])
     month = cursor.fetchone()
     if month is None:
-        log.error("event=snapshot at=%d problem=%r", at, "account_balance has no partition for this month")
+        log.error(
+            "snapshot_not_made",
+            consensus_timestamp=at,
+            reason="account_balance has no partition for this month",
+        )
         return
     created = {"treasury": treasury, "shard": shard, "realm": realm, "num": TREASURY_NUM}
     cursor.execute(_TREASURY, created | {"memo": _TREASURY_MEMO})

@@ -4,7 +4,6 @@ Every file has to continue the hash chain, so nothing is passed over: a file tha
 verified is tried again, after growing pauses, until it can.
 """
 
-import logging
 import threading
 import time
 from collections import deque
@@ -20,9 +19,9 @@ from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import VerifiedFile
-from mirror import config
+from mirror import config, logs
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 LONGEST_PAUSE = 30.0
 # A file that only some nodes have published is a problem after this time.
@@ -173,7 +172,7 @@ class Follower:
                     break
                 continue
             for _ in range(number):
-                log.warning("event=passed_over name=%s", self._wanted.popleft().published.name)
+                log.warning("file_passed_over", file=self._wanted.popleft().published.name)
             self._wanted.popleft()
             self._after, self._hash = wanted.published.after, file.record.hash
             self._pause, self._troubled_since, self.problem = self._frequency, None, None
@@ -204,7 +203,7 @@ class Follower:
         """Note a problem: the next pause is longer, and a problem that stays is reported."""
         now = time.monotonic()
         self.problem, self._troubled_since = problem, self._troubled_since or now
-        log.info("event=retry file=%s pause=%.1f problem=%r", problem.file, self._pause, str(problem))
+        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self._pause, 1))
         if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.of(problem))
         self._pause = min(self._pause * 2, LONGEST_PAUSE)

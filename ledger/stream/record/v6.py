@@ -6,7 +6,6 @@ the HAPI version, both running hashes (48 bytes each) and int64 block number; th
 hashes.
 """
 
-import logging
 from struct import Struct
 from typing import Any
 
@@ -14,6 +13,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion, InvalidItem, RecordItem
 from ledger.stream.record.names import StreamFileName, sidecar_name
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata, item_failure, times_of
+from mirror import logs
 from mirror.values import hapi, wire
 from mirror.values.hapi import DecodeError, RecordStreamFile, RecordStreamItem
 from mirror.values.hashes import SHA_384_LENGTH, sha384
@@ -25,7 +25,7 @@ _ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 _VERSION_LENGTH = 4
 _METADATA = Struct(">iiii48s48sq")
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 
 def read(name: StreamFileName, content: bytes, size: int) -> RecordFile:
@@ -71,7 +71,7 @@ def _running_hashes(file: str, message: Any) -> tuple[bytes, bytes]:
     if _SHA_384 not in (start.algorithm, end.algorithm):
         raise StreamFileError(file, _VERSION_LENGTH, "its running hashes are not SHA-384 (algorithm 1)")
     if start.algorithm != end.algorithm:
-        log.warning("%s: start and end running hash name different algorithms", file)
+        log.warning("hash_algorithms_differ", file=file)
     for which, hash_object in (("start", start), ("end", end)):
         if len(hash_object.hash) != SHA_384_LENGTH:
             raise StreamFileError(

@@ -5,7 +5,6 @@ slot twice. Such rows are rare, so they are mended only after PostgreSQL has ref
 others cost a savepoint per table.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
@@ -15,9 +14,10 @@ from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg._copy_base import format_row_binary
 
+from mirror import logs
 from mirror.db.writing.copy import Column, EncodedRows, Row, copy_rows, row_transformer
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 # The range of int8; for smaller columns the driver itself takes the bits.
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
@@ -40,7 +40,7 @@ def copy_fitting(
         return
     except _REFUSED as error:
         _raise_if_loaded_twice(cursor, error)
-        log.warning("event=fit table=%s problem=%r", table, str(error).partition("\n")[0])
+        log.warning("rows_fitted", table=table, reason=str(error).partition("\n")[0])
     fitting = [row if isinstance(row, EncodedRows) else fit(row, columns) for row in rows()]
     try:
         with transaction.atomic(using=cursor.db.alias):

@@ -5,7 +5,6 @@ for itself again every two seconds, so that its script says nothing that is not 
 process get the same page for a second, so that the database does not notice how many look at it.
 """
 
-import logging
 import re
 import time
 from typing import Any, NamedTuple
@@ -17,13 +16,13 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
-from mirror import config
+from mirror import config, logs
 from mirror.db import outage
 from mirror.node import inventory, status
 from mirror.node.pages import answer
 from mirror.values.readable import duration
 
-log = logging.getLogger("mirror.web")
+log = logs.logger("mirror.web")
 
 _KEPT_SECONDS = 1.0
 # Index: the primary key (consensus_end).
@@ -78,7 +77,7 @@ def _read() -> tuple[int, dict[str, Any]]:
         if outage.is_outage(error):
             outage.report(error, request=True)
             return 503, {"well": False, "sentence": _marked(_AWAY)}
-        log.error("event=unexpected_error path=/", exc_info=True)
+        log.error("unexpected_error", path="/", exc_info=True)
         return 503, {"well": False, "sentence": _marked(_FAILED)}
     return 200, context
 

@@ -1,6 +1,5 @@
 """The runner of backfills: one at a time, one process at a time, with a rest after each piece of work."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from django.db import Error, OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import errors
 
-from mirror import config
+from mirror import config, logs
 from mirror.db import outage
 from mirror.db.backfill import Backfill, Division, IndexBuild, Piece
 from mirror.db.partitions import indexing
@@ -22,7 +21,7 @@ from mirror.node.upgrading import remaining
 from mirror.node.upgrading.backfills import BACKFILLS
 from mirror.node.upgrading.remaining import Remaining
 
-log = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 Show = Callable[[Remaining], None]
 
@@ -80,7 +79,7 @@ def _run_one(name: str, show: Show, stopping: threading.Event) -> bool:
                 return False
             rows = _next_piece(backfill, rows, stopping)
     show(remaining.of(name))
-    log.info("event=backfilled name=%s rows=%d", name, remaining.of(name).rows)
+    log.info("backfilled", name=name, rows=remaining.of(name).rows)
     return True
 
 

@@ -5,7 +5,6 @@ for turns and disturb those that work, so this takes a request over and returns 
 `mirror.db.turns` answers it.
 """
 
-import logging
 import sys
 import threading
 import time
@@ -16,7 +15,7 @@ from typing import Any, cast
 
 from granian.server import mp
 
-from mirror import config
+from mirror import config, logs
 from mirror.db import turns
 from mirror.db.slots import Slot
 from mirror.db.turn import Work
@@ -27,7 +26,7 @@ from mirror.node.web.minutes import Minutes
 from mirror.node.web.observing import REQUEST_ID, Observer
 from mirror.node.web.rate_limits import Limiter
 
-log = logging.getLogger("mirror.web")
+log = logs.logger("mirror.web")
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -80,7 +79,7 @@ def _kept_on(watch: Callable[[], None]) -> None:
         try:
             return watch()
         except Exception:
-            log.error("event=unexpected_error", exc_info=True)
+            log.error("unexpected_error", exc_info=True)
             time.sleep(_PAUSE_SECONDS)
 
 
@@ -172,7 +171,7 @@ class Exchange:
         try:
             self._answer()
         except Exception:
-            log.error("event=unexpected_error path=%s", self.environment["PATH_INFO"], exc_info=True)
+            log.error("unexpected_error", path=self.environment["PATH_INFO"], exc_info=True)
             self._status = (500, [])
             # Unless the answer has begun already.
             self._protocol.response_bytes(500, [], b"")

@@ -26,6 +26,12 @@ from mirror.rest import users
 _STOP_SECONDS = 5
 # Threads of each process beside those that wait for bodies, and the time after which idle ones end.
 _READY_THREADS, _IDLE_SECONDS = 2, 30
+# Granian's lines go where ours go.
+_LOGGING = {
+    "formatters": {},
+    "handlers": {},
+    "loggers": {name: {"handlers": [], "propagate": True} for name in ("_granian", "granian.access")},
+}
 
 
 def address() -> tuple[str, int]:
@@ -103,7 +109,8 @@ def serve() -> None:
         http1_settings=HTTP1Settings(
             header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000)
         ),
-        log_level=LogLevels.warning,
+        log_level=LogLevels(logging.getLevelName(logging.getLogger("_granian").getEffectiveLevel()).lower()),
+        log_dictconfig=_LOGGING,
         respawn_failed_workers=True,
         workers_kill_timeout=_STOP_SECONDS,
         static_path_route=list(static),

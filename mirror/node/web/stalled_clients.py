@@ -6,7 +6,6 @@ environment does not name the socket of a request, so the kernel is asked which 
 """
 
 import io
-import logging
 import socket
 import struct
 import threading
@@ -14,11 +13,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from mirror import config
+from mirror import config, logs
 from mirror.node.web.sockets import own_sockets
 from mirror.rest.parameters.bodies import size_to_read
 
-log = logging.getLogger("mirror.web")
+log = logs.logger("mirror.web")
 
 _LOOK_SECONDS = 0.5
 #: The most bodies that a process waits for at a time, and the most answers that it holds back.
@@ -94,7 +93,7 @@ class Readers:
             overdue = time.monotonic() - self._seconds
             for client in {client for began, client in list(self._reading.values()) if began < overdue}:
                 closed = _close_connections(client, self._seconds)
-                log.warning("event=body_took_too_long client=%s connections_closed=%d", client, closed)
+                log.warning("body_took_too_long", client=client, connections_closed=closed)
 
 
 def _close_connections(client: str, seconds: float) -> int:

@@ -1,6 +1,5 @@
 """Granian's server, which also reports the deaths of its workers and pauses before it starts new ones."""
 
-import logging
 import os
 import socket
 import time
@@ -9,11 +8,12 @@ from typing import Any
 from granian._granian import ListenerSpec, SocketHolder
 from granian.server.mp import MPServer
 
+from mirror import logs
 from mirror.node.web import stalled_clients
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
 
-log = logging.getLogger("mirror.web")
+log = logs.logger("mirror.web")
 
 
 class Server(MPServer):
@@ -32,7 +32,7 @@ class Server(MPServer):
             pauses = self._pauses.setdefault(number, Pauses())
             pause = max(pause, pauses.after(time.monotonic() - worker.birth))
             deaths.record(process, why)
-            log.error("event=worker_died process=%r why=%r pause=%.0f", process, why, pause)
+            log.error("process_died", process=process, reason=why, pause_s=round(pause))
         # The other workers serve meanwhile. A request to stop ends the pause.
         deadline = time.monotonic() + pause
         while not self.interrupt_signal and (left := deadline - time.monotonic()) > 0:

@@ -1,11 +1,12 @@
 """A circuit breaker: a service that failed is spared for a while."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 
-log = logging.getLogger("mirror.rest")
+from mirror import logs
+
+log = logs.logger("mirror.rest")
 
 _PAUSE_SECONDS = 5.0
 
@@ -41,16 +42,12 @@ class Circuit:
         with self._lock:
             if self._spared_until is not None:
                 self._spared_until = None
-                log.warning("event=service_back service=%s", self._service)
+                log.warning("service_back", service=self._service)
 
     def failed(self, error: Exception) -> None:
         with self._lock:
             first = self._spared_until is None
             self._spared_until = self._clock() + self._pause
         if first:
-            log.warning(
-                "event=service_failed service=%s error=%s retry_s=%g",
-                self._service,
-                f"{type(error).__name__}: {error}"[:200],
-                self._pause,
-            )
+            reason = f"{type(error).__name__}: {error}"[:200]
+            log.warning("service_failed", service=self._service, reason=reason, pause_s=self._pause)

@@ -6,7 +6,7 @@ Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, on
 early, and name the parameter. No detail of an unexpected failure reaches the client.
 """
 
-import logging
+import sys
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -17,11 +17,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.response import Response
 
+from mirror import logs
 from mirror.db import outage
 from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers.rendering import render
 
-log = logging.getLogger("mirror.rest")
+log = logs.logger("mirror.rest")
 
 NOT_FOUND = "Not found"
 # When a client may ask again what took too long, in seconds.
@@ -171,10 +172,7 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
     """Return what the client is told of an exception. The rest is logged."""
     if isinstance(error, Failure):
         if isinstance(error, InternalError):
-            log.error(
-                'event=internal_error method=%s path=%s reason="%s"',
-                *(request.method, request.path, error.reason),
-            )
+            log.error("internal_error", method=request.method, path=request.path, reason=error.reason)
         return error
     if isinstance(error, MethodNotAllowed):
         return WrongMethod(str(request.method))
@@ -186,9 +184,9 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         outage.report(error, request=True)
         return Unavailable()
     if isinstance(error, psycopg.Error | DatabaseError):
-        log.error("event=database_error method=%s path=%s", request.method, request.path, exc_info=error)
+        log.error("database_error", method=request.method, path=request.path, exc_info=error)
         return Unavailable()
-    log.error("event=unexpected_error method=%s path=%s", request.method, request.path, exc_info=error)
+    log.error("unexpected_error", method=request.method, path=request.path, exc_info=error)
     return InternalError()
 
 
@@ -197,7 +195,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     view, request = context["view"], context["request"]
     if not isinstance(error, psycopg.errors.QueryCanceled | TooManySlow):
         return _failed(view, failure_of(error, request))
-    log.warning("event=request_took_too_long method=%s path=%s", request.method, request.get_full_path())
+    log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
     response = _failed(view, TakesTooLong(view.narrowed_by()))
     response.headers["retry-after"] = _RETRY_AFTER
     return response
@@ -227,7 +225,7 @@ def unauthorized() -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a failure after the view, such as in a renderer. Django's own log line goes nowhere."""
-    log.error("event=unexpected_error method=%s path=%s", request.method, request.path, exc_info=True)
+    log.error("unexpected_error", method=request.method, path=request.path, exc_info=sys.exception())
     return _page(InternalError())
 
 

@@ -17,6 +17,7 @@ from tests.contracts.compose import (
     function_result,
 )
 from tests.ledger.ingest.load import load, settings, stored
+from tests.logs import events
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -115,7 +116,7 @@ def test_call_data_in_an_impossible_file_is_a_recoverable_problem(
 
     assert stored("transaction", "type, result") == [(50, INVALID_TRANSACTION)]
     assert stored("ethereum_transaction", "hash") == []
-    assert "event=recoverable" in caplog.text
+    assert "recoverable_problem" in caplog.text
 
 
 @pytest.mark.checklist("TX-13")
@@ -151,10 +152,10 @@ def test_ids_that_the_network_refuses_or_uses_itself_are_no_problem(
 
     assert stored("transaction", "index, entity_id") == [(0, None), (1, CONTRACT), (2, None), (3, None)]
     assert stored("contract_action", "recipient_account, recipient_contract") == [(None, None)]
-    told = [(record.levelname, record.getMessage()) for record in caplog.records if "event=odd" in record.msg]
-    assert [level for level, _ in told] == ["WARNING", "WARNING"]
-    assert "no pseudorandom number" in told[0][1]
-    assert "contract id 0.0.-1 is out of range" in told[1][1]
+    told = [event["reason"] for event in events(caplog) if event["event"] == "oddity"]
+    assert len(told) == 2
+    assert "no pseudorandom number" in told[0]
+    assert "contract id 0.0.-1 is out of range" in told[1]
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 

@@ -169,4 +169,4 @@ def test_a_loader_goes_on_when_the_database_is_back(
     assert loader.returncode == 0, log
     assert "Loaded " in output
     assert "Traceback" not in output + log
-    assert log.count("event=database_away") <= 1
+    assert log.count("database_away") <= 1

@@ -157,7 +157,7 @@ def test_a_problem_of_one_transaction_stops_only_if_so_configured(
                 load(first, second)
         else:
             load(first, second)
-            assert "event=recoverable" in caplog.text
+            assert "recoverable_problem" in caplog.text
 
     assert stored("record_file", "index") == ([(0,)] if halt else [(0,), (1,)])
 

@@ -1,6 +1,5 @@
 """Changes of the catalogue beside readers: nobody waits for a migration that waits."""
 
-import logging
 import threading
 from collections.abc import Iterator
 
@@ -10,6 +9,7 @@ from django.db import connection, connections
 from django.db.utils import ProgrammingError
 
 from mirror.db.locking import change_table
+from tests.logs import events
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,30 +49,15 @@ def in_a_thread(table: str) -> threading.Thread:
     return thread
 
 
-@pytest.fixture
-def lines() -> Iterator[list[str]]:
-    """The lines of the log, from all threads."""
-
-    class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            found.append(record.getMessage())
-
-    found: list[str] = []
-    handler, log = Lines(), logging.getLogger("mirror.db")
-    log.addHandler(handler)
-    yield found
-    log.removeHandler(handler)
-
-
 def test_a_change_waits_for_a_long_reader_and_nobody_waits_for_the_change(
-    table: str, lines: list[str]
+    table: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with other() as long, other() as short:
         short.autocommit = True
         assert columns(long) == ["a"]
 
         changing = in_a_thread(table)
-        wait_until(lambda: lines)
+        wait_until(lambda: events(caplog))
         # Would it hold its place in the queue, this would wait as long as the reader reads.
         short.execute("set statement_timeout = '30s'")
         assert columns(short) == ["a"]
@@ -81,10 +66,9 @@ def test_a_change_waits_for_a_long_reader_and_nobody_waits_for_the_change(
         long.rollback()
         changing.join()
         assert columns(short) == ["a", "b"]
-    (line, *_) = lines
-    assert line.startswith(
-        f"event=migration_waits table=changed used_by='client backend' (server process {pid}, for"
-    )
+    (event, *_) = events(caplog)
+    assert (event["event"], event["table"]) == ("migration_waits", "changed")
+    assert event["used_by"].startswith(f"'client backend' (server process {pid}, for")
 
 
 def test_an_error_of_the_change_itself_is_raised(table: str) -> None:

@@ -8,6 +8,7 @@ from django.urls import resolve
 
 from tests.api import Answer, Api
 from tests.build import Build
+from tests.logs import events
 from tests.web3sim.engine.world import RETURN_TOP, code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
 from web3sim.api import call
@@ -239,7 +240,7 @@ def test_a_call_that_fails_as_nobody_expects_is_logged_in_part(client, settings_
     answer = post(client, {"to": hex_address(CALLER), "block": "7"})
     pool.stop()
     assert (answer.status, problems(answer)) == (500, [("Internal Server Error", "", "")])
-    assert "event=call_failed request=block=7 data=null es…" in caplog.text
+    assert {"event": "call_failed", "request": "block=7 data=null es…"} in events(caplog)
 
 
 def test_the_examples_of_the_description_are_requests(client):

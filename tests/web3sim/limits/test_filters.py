@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from mirror.config.setting import InvalidSetting
+from tests.logs import events
 from web3sim.calls.body import CallBody
 from web3sim.limits import filters as request_filters
 from web3sim.limits.buckets import SharedBuckets
@@ -108,8 +109,9 @@ def test_a_filter_logs_what_it_matches(still, settings_of, caplog):
         settings_of, {"filters": [{"expression": "abcd"}]}, {"filters": [{"expression": "1234"}]}
     )
     assert apply(filters, BODY, still) is None
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert "filter=setting:0" in line and "request=block=Latest data=0xABcd" in line and line.endswith("…")
+    (event,) = events(caplog)
+    assert event["filter"] == "setting:0"
+    assert event["request"].startswith("block=Latest data=0xABcd") and event["request"].endswith("…")
 
 
 def test_a_filter_refuses(still, settings_of):
@@ -150,7 +152,7 @@ def test_a_filter_chooses_the_engine(still, settings_of, action, engine):
 def test_every_filter_that_matches_acts(still, settings_of, caplog):
     filters = configured(settings_of, {"action": "MONOLITHIC"}, {"action": "LOG"}, {"action": "REJECT"})
     assert refusal(filters, still) == "Invalid request"
-    assert "event=contract_call" in caplog.text
+    assert [event["event"] for event in events(caplog)] == ["contract_call"]
 
 
 def test_a_filter_looks_at_so_many_requests_whether_they_match_or_not(still, settings_of):

@@ -17,6 +17,7 @@ from mirror.rest.answers import cache, memory_cache, redis_cache
 from mirror.rest.answers.circuit import Circuit
 from mirror.rest.answers.redis_cache import AnswerSerializer
 from tests.api import Api
+from tests.logs import events
 from tests.redis_server import Proxy, running
 from tests.waiting import wait_until
 
@@ -322,8 +323,8 @@ def test_a_redis_that_fails_is_logged_once_and_spared(db, build, proxy, use_redi
         assert (answer.status, answer.json()["number"]) == (200, 7)
         assert _max_age(answer) == 600
     assert proxy.asked == asked
-    (record,) = caplog.records
-    assert "event=service_failed service=redis" in record.getMessage()
+    (event,) = events(caplog)
+    assert (event["event"], event["service"]) == ("service_failed", "redis")
 
 
 @pytest.mark.parametrize("fault", ["number", "other", "broken"])
@@ -363,10 +364,8 @@ def test_a_redis_that_comes_back_is_used_again(proxy, use_redis, caplog, monkeyp
     now += 0.2
     assert store.get("a") is None
     assert proxy.asked > asked
-    assert [record.getMessage().partition(" error=")[0] for record in caplog.records] == [
-        "event=service_failed service=redis",
-        "event=service_back service=redis",
-    ]
+    told = [(event["event"], event["service"]) for event in events(caplog)]
+    assert told == [("service_failed", "redis"), ("service_back", "redis")]
 
 
 def test_connections_that_the_server_closed_meanwhile_are_no_failure(server, in_redis, build, caplog):

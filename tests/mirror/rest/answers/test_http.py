@@ -16,6 +16,7 @@ from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers.errors import InvalidParameter
 from mirror.rest.answers.middleware import ApiMiddleware
 from mirror.rest.answers.views import NewerReadView
+from tests.logs import events
 from tests.waiting import wait_until
 
 NOT_FOUND = {"_status": {"messages": [{"message": "Not found"}]}}
@@ -223,8 +224,8 @@ def test_what_goes_wrong_inside_is_logged_and_not_told(api, monkeypatch, caplog,
     answer = api.get(BLOCKS)
     assert (answer.status, answer.messages) == (status, [message])
     assert "cache-control" not in answer.headers
-    (record,) = caplog.records
-    assert record.exc_info[1] is error
+    (event,) = events(caplog)
+    assert event["exc_info"] is error
 
 
 def test_a_lost_connection_is_told_once_and_without_a_traceback(api, monkeypatch, caplog):
@@ -236,9 +237,7 @@ def test_a_lost_connection_is_told_once_and_without_a_traceback(api, monkeypatch
         answer = api.get(BLOCKS)
         assert (answer.status, answer.messages) == (503, ["Service unavailable"])
     wait_until(lambda: caplog.records)
-    (record,) = caplog.records
-    assert record.getMessage() == 'event=database_connection_lost reason="connection lost"'
-    assert record.exc_info is None
+    assert events(caplog) == [{"event": "database_connection_lost", "reason": "connection lost"}]
 
 
 def test_a_request_that_takes_too_long_is_told_what_to_narrow(api, monkeypatch, settings_of, caplog):
@@ -250,9 +249,7 @@ def test_a_request_that_takes_too_long_is_told_what_to_narrow(api, monkeypatch, 
     answer = api.get(BLOCKS)
     assert (answer.status, answer.messages) == (503, ["The request takes too long: narrow it by timestamp"])
     assert answer.headers["retry-after"] == "10"
-    assert [each.getMessage() for each in caplog.records] == [
-        f"event=request_took_too_long method=GET path={BLOCKS}"
-    ]
+    assert events(caplog) == [{"event": "request_took_too_long", "method": "GET", "path": BLOCKS}]
 
 
 @pytest.mark.parametrize(
@@ -279,8 +276,8 @@ def test_what_goes_wrong_while_an_answer_is_rendered_is_logged_too(api, build, m
     monkeypatch.setattr("ledger.api.blocks.block_json", lambda *_: {"number": object()})
     answer = api.get(BLOCKS)
     assert (answer.status, answer.messages) == (500, ["Internal error"])
-    (record,) = [record for record in caplog.records if record.name == "mirror.rest"]
-    assert record.exc_info[0] is TypeError
+    (event,) = events(caplog)
+    assert isinstance(event["exc_info"], TypeError)
 
 
 @pytest.mark.parametrize(
@@ -299,5 +296,5 @@ def test_rows_that_contradict_each_other_are_logged_too(api, build, caplog, path
         build.entity(number, type="CONTRACT", evm_address=b"\xab" * 20)
     answer = api.get(f"/api/v1/{path}")
     assert (answer.status, answer.messages) == (500, ["Internal error"])
-    (record,) = caplog.records
-    assert record.getMessage() == f'event=internal_error method=GET path=/api/v1/{path} reason="{reason}"'
+    asked = {"method": "GET", "path": f"/api/v1/{path}"}
+    assert events(caplog) == [{"event": "internal_error", **asked, "reason": reason}]

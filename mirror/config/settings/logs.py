@@ -1,0 +1,13 @@
+"""The log."""
+
+from mirror.config.setting import Setting
+
+SETTINGS = (
+    Setting("logging.format", "text", "How the lines of the log are written: for people, or as JSON for "
+            "programs, an object for each line.", choices=("text", "json")),
+    Setting("logging.level", "warning", "The log has events of this level and above; info adds a line for "
+            "each file that is loaded.", choices=("debug", "info", "warning", "error", "critical")),
+    Setting("logging.levels", (),
+            "Levels of single loggers, which each line names, and of those below them: "
+            "mirror.web=debug,ledger.ingest=info."),
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""The log: a line for each event, with its time, level, name and keys, as text or as JSON.
+
+A module takes its logger from here and names what happened: `log.warning("database_away", reason=...)`.
+`configuring` decides where lines go and how they look, in every process; docs/logs.md says what each event
+means. A test compares that page with the code.
+"""
+
+import sys
+from contextvars import ContextVar
+
+if "rich" in sys.modules:
+    import structlog
+else:
+    # structlog would load rich for tracebacks that nobody here asks for: 3 MB in each process.
+    sys.modules["rich"] = None  # type: ignore[assignment]
+    import structlog
+
+    del sys.modules["rich"]
+
+from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, filter_by_level
+
+#: The id of the request that this thread works on, which every line has that it writes.
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+structlog.configure(
+    processors=[filter_by_level, ProcessorFormatter.wrap_for_formatter],
+    wrapper_class=BoundLogger,
+    logger_factory=LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+
+
+def logger(name: str) -> BoundLogger:
+    """Return the logger of a subject, by which an operator chooses its level."""
+    log: BoundLogger = structlog.get_logger(name)
+    return log
