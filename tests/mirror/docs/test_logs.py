@@ -36,7 +36,7 @@ def written() -> dict[str, tuple[set[str], set[str]]]:
     found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
     for call, method in calls():
         name = call.args[0]
-        assert isinstance(name, ast.Constant), ast.unparse(call)
+        assert isinstance(name, ast.Constant) and isinstance(name.value, str), ast.unparse(call)
         levels, keys = found[name.value]
         levels.add("error" if method == "exception" else method)
         keys |= {str(keyword.arg) for keyword in call.keywords}
