@@ -1,5 +1,6 @@
 """The README and the tour are true."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from django.test import Client, override_settings
 
 from mirror.demo import run
+from mirror.rest.schema.description import document
 from tests.conftest import empty_tables
 from tests.tour import Stop, content_type, part, stops
 from web3sim.processes import pool
@@ -48,6 +50,32 @@ def test_the_answers_of_the_tour_are_those_of_the_demo_network(demo_network, sto
 def test_the_requests_of_the_readme_find_something_in_the_demo_network(demo_network, stop):
     answer = ask(stop)
     assert all(answer[name] != [] for name in answer if f"{name}=false" not in stop.path), answer
+
+
+def described() -> Iterator[tuple[str, str, Any]]:
+    """Yield method, path and body of each request of the API description, with its examples."""
+    for path, operations in document()["paths"].items():
+        for method, operation in operations.items():
+            parts = [each for each in operation.get("parameters", ()) if each["in"] == "path"]
+            filled = path.format_map({part["name"]: part["example"] for part in parts})
+            contents = operation.get("requestBody", {"content": {"": {}}})["content"]
+            for media_type, content in contents.items():
+                for example in content.get("examples", {"": {"value": None}}).values():
+                    yield method, filled, (media_type, example["value"])
+
+
+# Nobody is paid a reward in the demo network.
+EMPTY = {"/api/v1/accounts/0.0.1001/rewards"}
+
+
+def test_the_examples_of_the_description_find_something_in_the_demo_network(demo_network):
+    for method, path, (media_type, value) in described():
+        content = value if isinstance(value, str) else json.dumps(value)
+        answer = Client().generic(method.upper(), path, content, content_type=media_type)
+        assert answer.status_code == 200, (path, answer.content)
+        body = json.loads(b"".join(answer) if answer.streaming else answer.content)
+        lists = [value for value in body.values() if isinstance(value, list)]
+        assert path in EMPTY or not lists or any(lists), path
 
 
 def test_the_readme_has_the_requests_of_the_tour():

@@ -98,7 +98,10 @@ def _receiver(evm_address: bytes | None, recipient: int | None) -> str | None:
 
 # VIEW
 class Actions(ReadView):
-    """List the actions of one transaction."""
+    """List the actions of a contract transaction.
+
+    These are its calls and creations within each other, with their gas and outcome.
+    """
 
     parameters, max_age, answers = ActionParameters, 600, ActionsJson
     paging = {"index": "index"}

@@ -156,7 +156,10 @@ def _expiration(contract: Contract) -> int | None:
 
 # VIEWS
 class Contracts(ReadView):
-    """List the contracts."""
+    """List contracts.
+
+    Newest first, without their code.
+    """
 
     parameters, max_age, answers = ContractsParameters, 10, ContractsJson
     paging = {"contract.id": "contract_id"}
@@ -167,7 +170,10 @@ class Contracts(ReadView):
 
 
 class ContractOfIdOrAddress(OfContract):
-    """One contract with its code, now or at a time."""
+    """Get a contract with its code.
+
+    With `timestamp` as it was at that time.
+    """
 
     parameters, answers = ContractParameters, ContractWithCodeJson
 

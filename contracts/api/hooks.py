@@ -168,7 +168,10 @@ def _hex_word(data: bytes) -> str:
 
 # VIEWS
 class Hooks(NewerOfAccount):
-    """List the hooks of an account."""
+    """List the hooks of an account.
+
+    A hook is code of a contract that decides about transfers of its owner.
+    """
 
     parameters, max_age, answers = HookParameters, 1, HooksJson
     paging = {"hook.id": "hook_id"}
@@ -184,7 +187,10 @@ class Hooks(NewerOfAccount):
 
 
 class HookStorage(NewerOfAccount):
-    """List the storage of a hook."""
+    """List the storage slots of a hook.
+
+    With `timestamp` as they were at that time.
+    """
 
     parameters, max_age, answers = HookStorageParameters, 1, HookStorageJson
     paging = {"key": "key"}

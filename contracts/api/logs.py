@@ -138,7 +138,10 @@ class LogsView(ReadView):
 
 
 class Logs(LogsView):
-    """List the logs of all contracts."""
+    """List the logs of all contracts.
+
+    Newest first. Topics need a range of `timestamp` with both ends.
+    """
 
     parameters, max_age, answers = LogsParameters, 10, LogsJson
 
@@ -172,7 +175,10 @@ def _up_to(timestamps: Bounds, bounds: PairBounds, *, descending: bool) -> PairB
 
 
 class LogsOfContract(LogsView, OfContract):
-    """List the logs of one contract."""
+    """List the logs of a contract.
+
+    Newest first; topics narrow the list.
+    """
 
     parameters, answers = LogsOfContractParameters, LogsJson
 

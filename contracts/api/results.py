@@ -279,7 +279,10 @@ def _file_call_data(result: Result) -> bytes | None:
 
 # VIEWS
 class ResultsOfContract(OfContract):
-    """List the results of one contract."""
+    """List the results of the calls of a contract.
+
+    Its creation is among them.
+    """
 
     parameters, answers = ResultsParameters, ResultsOfContractJson
     paging = {"timestamp": "timestamp"}
@@ -310,7 +313,11 @@ class ResultsOfContract(OfContract):
 
 
 class Results(ReadView):
-    """List the results of all contracts, and token transfers that no contract made as synthetic results."""
+    """List the results of contract calls and creations.
+
+    Token transfers that no contract made are among them, as synthetic results. `internal=true` adds calls
+    that other calls made.
+    """
 
     parameters, max_age, answers = ResultsParameters, 10, ResultsJson
     paging = {"timestamp": "timestamp"}
@@ -349,7 +356,10 @@ class Results(ReadView):
 
 
 class ResultOfTransaction(ReadView):
-    """The result of one transaction, by its id or hash."""
+    """Get the result of a contract transaction by its id or hash.
+
+    With its logs and state changes; the hash is that of Ethereum tools, or the ledger's.
+    """
 
     parameters, max_age, answers = ResultOfTransactionParameters, 600, ResultWithLogsJson
 
@@ -359,7 +369,10 @@ class ResultOfTransaction(ReadView):
 
 
 class ResultAt(OfContract):
-    """The result of the transaction at a time in which a contract took part."""
+    """Get the result of a contract at a consensus timestamp.
+
+    With its logs and state changes.
+    """
 
     parameters, max_age, answers = ResultAtParameters, 600, ResultWithLogsJson
 

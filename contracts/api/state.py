@@ -89,7 +89,10 @@ class ChangesPagination(KeysetPagination):
 
 
 class State(OfContract):
-    """List the storage slots of a contract."""
+    """List the storage slots of a contract.
+
+    With `timestamp` as they were at that time.
+    """
 
     parameters, answers = StateParameters, StateJson
     paging = {"slot": "slot"}

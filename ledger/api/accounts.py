@@ -221,7 +221,10 @@ def _stake_period_start(account: Account) -> int | None:
 
 # VIEWS
 class Accounts(ReadView):
-    """List the accounts."""
+    """List accounts.
+
+    Finds those with a public key or with a balance in a range, too. Balances are in tinybars.
+    """
 
     parameters, max_age, answers = AccountsParameters, 10, AccountsJson
     paging = {"account.id": "account"}
@@ -243,7 +246,11 @@ class Accounts(ReadView):
 
 
 class AccountOfIdOrAlias(OfAccount):
-    """One account, now or as it was at a time, with its transactions."""
+    """Get an account with its balances and last transactions.
+
+    With `timestamp` as it was at that time. `transactions=false` leaves the transactions out, which is
+    quicker.
+    """
 
     parameters, max_age, answers = AccountParameters, 2, AccountWithTransactionsJson
     paging = {"timestamp": "consensus_timestamp"}

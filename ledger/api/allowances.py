@@ -62,7 +62,10 @@ def crypto_allowance_json(row: Row) -> CryptoAllowanceJson:
 
 # VIEW
 class CryptoAllowances(OfAccount):
-    """List the hbar allowances of an account."""
+    """List the hbar allowances that an account gave.
+
+    Each says what the spender may still take, and what was granted.
+    """
 
     parameters, max_age, answers = CryptoAllowanceParameters, 1, CryptoAllowancesJson
     paging = {"spender.id": "spender"}

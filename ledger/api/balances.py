@@ -156,7 +156,10 @@ def balance_json(account_id: int, balance: int | None, tokens: Holdings | None) 
 
 # VIEWS
 class Balances(ReadView):
-    """List the balances."""
+    """List the balances of accounts, now or at a time.
+
+    At a time they are those of the last snapshot before it.
+    """
 
     parameters, max_age, answers = BalanceParameters, 1, BalancesJson
     paging = {_ACCOUNT: "account"}

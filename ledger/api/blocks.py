@@ -80,7 +80,10 @@ def block_json(row: Row) -> BlockJson:
 
 # VIEWS
 class Blocks(ReadView):
-    """List the blocks."""
+    """List blocks.
+
+    Each is a record file with its number, hash, times, gas and bloom filter.
+    """
 
     parameters, max_age, answers = BlockParameters, 1, BlocksJson
     paging = {"block.number": "number"}
@@ -94,7 +97,10 @@ class Blocks(ReadView):
 
 
 class Block(ReadView):
-    """One block, by its number, its hash or the first 32 bytes of its hash."""
+    """Get a block by its number or hash.
+
+    The first 32 bytes of the hash are enough.
+    """
 
     max_age, answers = 600, BlockJson
 

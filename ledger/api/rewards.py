@@ -65,7 +65,10 @@ def reward_json(row: Row) -> RewardJson:
 
 # VIEW
 class Rewards(OfAccount):
-    """List the staking rewards of an account."""
+    """List the staking rewards that were paid to an account.
+
+    Newest first, in tinybars.
+    """
 
     parameters, max_age, answers = RewardParameters, 60, RewardsJson
     paging = {"timestamp": "timestamp"}

@@ -138,7 +138,10 @@ def listed_schedule_json(schedule: FullSchedule) -> ScheduleJson:
 
 # VIEWS
 class Schedules(ReadView):
-    """List the schedules."""
+    """List schedules.
+
+    Each is a transaction that waits for signatures, or waited for them.
+    """
 
     parameters, max_age, answers = ScheduleParameters, 10, SchedulesJson
     paging = {"schedule.id": "schedule_id"}
@@ -151,7 +154,10 @@ class Schedules(ReadView):
 
 
 class Schedule(ReadView):
-    """One schedule. Once it is executed, deleted or expired it may be kept for an hour."""
+    """Get a schedule with the signatures it has.
+
+    Once it is executed, deleted or expired it may be kept for an hour.
+    """
 
     answers = ScheduleJson
 

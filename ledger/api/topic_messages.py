@@ -217,7 +217,10 @@ def _valid_start(transaction_id: Any) -> int | None:
 
 # VIEWS
 class Messages(ReadView):
-    """List the messages of a topic."""
+    """List the messages of a topic.
+
+    Oldest first, in base64 or, with `encoding=utf-8`, as text. The running hash proves their order.
+    """
 
     parameters, max_age, answers = MessageParameters, 1, TopicMessagesJson
     paging = {"timestamp": "consensus_timestamp"}
@@ -234,7 +237,10 @@ class Messages(ReadView):
 
 
 class MessageOfNumber(ReadView):
-    """One message of a topic, by its sequence number."""
+    """Get a message of a topic by its sequence number.
+
+    In base64.
+    """
 
     max_age, answers = 600, TopicMessageJson
 
@@ -256,7 +262,10 @@ class MessageOfNumber(ReadView):
 
 
 class MessageAt(ReadView):
-    """One message, by its consensus timestamp."""
+    """Get a message by its consensus timestamp.
+
+    Of whatever topic; the message is in base64.
+    """
 
     max_age, answers = 600, TopicMessageJson
 

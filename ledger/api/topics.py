@@ -90,7 +90,7 @@ def keys_of_list(key_list: bytes) -> list[bytes]:
 
 # VIEW
 class Topic(NewerReadView):
-    """One topic."""
+    """Get a topic with its keys and custom fees."""
 
     parameters, max_age, answers = TopicParameters, 5, TopicJson
 

@@ -363,7 +363,10 @@ def _max_custom_fees_json(limits: Sequence[bytes]) -> list[Answer]:
 
 # VIEWS
 class Transactions(ReadView):
-    """List the transactions."""
+    """List transactions.
+
+    Newest first; of an account, a type, a result or a time.
+    """
 
     parameters, max_age, answers = TransactionParameters, 2, TransactionsJson
     paging = {"timestamp": "consensus_timestamp"}
@@ -382,7 +385,10 @@ class Transactions(ReadView):
 
 
 class TransactionsOfIdOrHash(ReadView):
-    """All transactions of one id or hash: duplicates, the scheduled execution and children too."""
+    """Get the transactions of an id or hash.
+
+    Those that share an id are all in the answer: duplicates, the scheduled execution and children.
+    """
 
     parameters, max_age, answers = TransactionIdParameters, 600, TransactionsOfIdJson
 

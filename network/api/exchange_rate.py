@@ -52,7 +52,10 @@ def rate_json(rates: Any, name: str) -> RateJson | None:
 
 # VIEW
 class ExchangeRate(NewerReadView):
-    """The current and the next exchange rate."""
+    """Get the current and the next exchange rate of hbars and cents.
+
+    With `timestamp` those in force at that time.
+    """
 
     parameters, max_age, answers = ExchangeRateParameters, 60, ExchangeRateJson
 

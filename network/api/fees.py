@@ -198,7 +198,10 @@ def _tinycents(entry: Any) -> int:
 
 # VIEW
 class Fees(NewerReadView):
-    """The price of gas; with POST the fees of a transaction."""
+    """Get the price of gas for calls and creations.
+
+    In tinybars; with `timestamp` as it was at that time.
+    """
 
     parameters, max_age, answers = FeeParameters, 60, FeesJson
     posted = Posted(EstimateParameters, _PROTOBUF, bytes, EstimateJson, _EXAMPLES)
@@ -215,7 +218,10 @@ class Fees(NewerReadView):
         return {"fees": fees, "timestamp": timestamp.newer_text(at)}
 
     def estimate(self, request: Request) -> Response:
-        """POST: the fee of the serialized Transaction in the body, signed or not."""
+        """Estimate the fee of a transaction.
+
+        The body is the serialized Transaction, signed or not.
+        """
         body = read_body(request, _PROTOBUF)
         if not body:
             raise BadRequest(UNREADABLE)

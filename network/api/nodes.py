@@ -180,7 +180,10 @@ def _known(amount: int | None) -> int | None:
 
 # VIEW
 class Nodes(NewerReadView):
-    """List the consensus nodes."""
+    """List the consensus nodes of the address book.
+
+    With their keys, endpoints and stakes.
+    """
 
     parameters, max_age, answers = NodeParameters, 60, NodesJson
     paging = {"node.id": "node_id"}

@@ -158,7 +158,10 @@ def endpoint_json(endpoint: dict[str, Any]) -> Answer:
 
 # VIEW
 class RegisteredNodes(NewerReadView):
-    """List the registered nodes."""
+    """List the nodes that people have registered.
+
+    Block nodes, mirror nodes, relays and other services, so that clients find them.
+    """
 
     parameters, max_age, answers = RegisteredNodeParameters, 60, RegisteredNodesJson
     paging = {"registerednode.id": "registered_node_id"}

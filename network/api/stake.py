@@ -114,7 +114,10 @@ def _as_single(number: float) -> float:
 
 # VIEW
 class Stake(NewerReadView):
-    """The staking figures of the network."""
+    """Get the staking figures of the network.
+
+    The stakes, the rates and limits of rewards, and the staking period.
+    """
 
     parameters, max_age, answers = StakeParameters, 60, StakeJson
 

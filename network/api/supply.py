@@ -82,7 +82,10 @@ def hbars(tinybars: int) -> str:
 
 # VIEW
 class Supply(NewerReadView):
-    """The supply of hbars."""
+    """Get the total and the released supply of hbars.
+
+    In tinybars; with `q` the circulating or the total supply alone, as plain text in hbars.
+    """
 
     parameters, max_age = SupplyParameters, 60
     answers = {"application/json": SupplyJson, "text/plain": _HBARS}

@@ -51,7 +51,24 @@ def test_every_parameter_is_described(document):
 def test_operations_have_ids_and_descriptions(document):
     operations = [one for operations in document["paths"].values() for one in operations.values()]
     assert len({one["operationId"] for one in operations}) == len(operations)
-    assert all(one["description"] for one in operations)
+    assert all(one["description"].endswith(".") for one in operations)
+
+
+def test_every_request_has_a_short_summary_that_says_what_it_is_for(document):
+    operations = [one for operations in document["paths"].values() for one in operations.values()]
+    summaries = {one["summary"] for one in operations}
+    assert {"Get a block by its number or hash", "List accounts"} <= summaries
+    assert all(8 < len(summary) < 80 and "." not in summary for summary in summaries)
+    verbs = {summary.split()[0] for summary in summaries}
+    assert verbs == {"List", "Get", "Simulate", "Estimate", "Trace"}
+
+
+def test_the_tags_are_those_of_the_requests_in_an_order_of_their_own(document):
+    used = [one["tags"] for operations in document["paths"].values() for one in operations.values()]
+    tags = [tag["name"] for tag in document["tags"]]
+    assert {name for names in used for name in names} == set(tags)
+    assert (tags[0], tags[-1]) == ("accounts", "network")
+    assert all(tag["description"] for tag in document["tags"])
 
 
 def test_all_forms_of_the_document_say_the_same(api, document):

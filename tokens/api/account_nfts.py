@@ -112,7 +112,10 @@ def nft_json(row: Row) -> NftJson:
 
 # VIEW
 class AccountNfts(OfAccount):
-    """List the NFTs of an account."""
+    """List the NFTs of an account.
+
+    Newest tokens first; `token.id` and `serialnumber` narrow the list.
+    """
 
     parameters, max_age, answers = AccountNftParameters, 1, NftsJson
     paging = {"token.id": "token_id", "serialnumber": "serial_number"}

@@ -97,7 +97,10 @@ def airdrop_json(airdrop: Airdrop) -> AirdropJson:
 
 # VIEWS
 class OutstandingAirdrops(NewerOfAccount):
-    """List the airdrops an account sent that nobody has claimed yet."""
+    """List the airdrops an account sent that nobody has claimed yet.
+
+    The sender may still cancel them.
+    """
 
     parameters, max_age, answers = OutstandingParameters, 1, AirdropsJson
     paging = {"receiver.id": "receiver_id", "token.id": "token_id", "serialnumber": "serial_number"}
@@ -108,7 +111,10 @@ class OutstandingAirdrops(NewerOfAccount):
 
 
 class PendingAirdrops(NewerOfAccount):
-    """List the airdrops an account may claim."""
+    """List the airdrops an account may claim.
+
+    Each was sent to it without being associated with the token.
+    """
 
     parameters, max_age, answers = PendingParameters, 1, AirdropsJson
     paging = {"sender.id": "sender_id", "token.id": "token_id", "serialnumber": "serial_number"}

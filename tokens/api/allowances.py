@@ -135,7 +135,10 @@ def nft_allowance_json(row: Row) -> NftAllowanceJson:
 
 # VIEWS
 class TokenAllowances(OfAccount):
-    """List the allowances of an account's fungible tokens."""
+    """List the allowances for fungible tokens that an account gave.
+
+    Each says what the spender may still take, and what was granted.
+    """
 
     parameters, max_age, answers = TokenAllowanceParameters, 1, TokenAllowancesJson
     paging = {"spender.id": "spender", "token.id": "token_id"}
@@ -147,7 +150,10 @@ class TokenAllowances(OfAccount):
 
 
 class NftAllowances(NewerOfAccount):
-    """List the allowances of all serials of a token, given by the account or to it."""
+    """List the allowances for all NFTs of a token that an account gave.
+
+    With `owner=false` those that it got.
+    """
 
     parameters, max_age, answers = NftAllowanceParameters, 1, NftAllowancesJson
 

@@ -85,7 +85,10 @@ def holding_json(holding: Holding) -> TokenBalanceJson:
 
 # VIEW
 class TokenBalances(OfToken):
-    """List the accounts that hold a token."""
+    """List the accounts that hold a token, with their balances.
+
+    At a `timestamp`, those of the last snapshot before it.
+    """
 
     parameters, max_age, answers = TokenBalanceParameters, 1, TokenBalancesJson
     paging = {"account.id": "account"}

@@ -85,7 +85,10 @@ def nft_transaction_json(transaction: Transaction, token_id: int, serial_number:
 
 # VIEWS
 class Nfts(OfToken):
-    """List the serials of a token."""
+    """List the NFTs of a token.
+
+    Newest serial number first, each with its owner and metadata.
+    """
 
     parameters, max_age, answers = NftParameters, 1, NftsJson
     paging = {"serialnumber": "serial_number"}
@@ -111,7 +114,10 @@ class OfNft(OfToken):
 
 
 class Nft(OfNft):
-    """One serial of a token."""
+    """Get an NFT by its serial number.
+
+    With its owner, spender and metadata.
+    """
 
     path_first, answers = False, NftJson
 
@@ -123,7 +129,10 @@ class Nft(OfNft):
 
 
 class NftTransactions(OfNft):
-    """List the transactions that changed a serial."""
+    """List the transactions that changed an NFT.
+
+    Its mint, transfers and end, newest first.
+    """
 
     parameters, max_age, answers = NftTransactionParameters, 1, NftTransactionsJson
     paging = {"timestamp": "consensus_timestamp"}

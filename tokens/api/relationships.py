@@ -77,7 +77,10 @@ def relationship_json(row: Row) -> RelationshipJson:
 
 # VIEW
 class Relationships(OfAccount):
-    """List the tokens of an account."""
+    """List the tokens of an account with their balances.
+
+    Each with its frozen and KYC status; also those associated with nothing held.
+    """
 
     parameters, max_age, answers = RelationshipParameters, 1, RelationshipsJson
     paging = {"token.id": "token_id"}

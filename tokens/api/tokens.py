@@ -353,7 +353,10 @@ def _base64(metadata: bytes | None) -> str:
 
 # VIEWS
 class Tokens(ReadView):
-    """List the tokens."""
+    """List tokens.
+
+    By a part of the name, by type, by a key, or those of an account.
+    """
 
     parameters, max_age, answers = TokenParameters, 10, TokensJson
     paging = {"token.id": "token_id"}
@@ -373,7 +376,10 @@ class Tokens(ReadView):
 
 
 class Token(OfToken):
-    """One token, now or as it was at a time."""
+    """Get a token with its supply, keys and custom fees.
+
+    With `timestamp` as it was at that time. Amounts are in its smallest unit.
+    """
 
     parameters, max_age, answers = TokenAtParameters, 5, TokenJson
 

@@ -81,28 +81,21 @@ class ContractCallResultJson(TypedDict):
     result: Hex
 
 
+# Of the demo network: an account, a token, and a contract that is one.
+_ADA, _FRANC = f"0x{1001:040x}", f"0x{1075:040x}"
+_COIN = "0xd942176734e85f09ae8fae0c418d27fe11ac87e2"
 _EXAMPLES: Mapping[str, Any] = {
-    "call": {
-        "block": "latest",
-        "data": "0x70a0823100000000000000000000000000000000000000000000000000000000000003e9",
-        "to": "0x00000000000000000000000000000000000004d2",
-    },
-    "estimate": {
-        "data": "0xa9059cbb00000000000000000000000000000000000000000000000000000000000003e9"
-        "000000000000000000000000000000000000000000000000000000000000000a",
-        "estimate": True,
-        "from": "0x00000000000000000000000000000000000003ea",
-        "to": "0x00000000000000000000000000000000000004d2",
-    },
+    # balanceOf(Ada)
+    "call": {"block": "latest", "data": f"0x70a08231{1001:064x}", "to": _FRANC},
+    # transfer(the steward, 5)
+    "estimate": {"data": f"0xa9059cbb{1081:064x}{5:064x}", "estimate": True, "from": _ADA, "to": _FRANC},
+    # totalSupply(), which is in slot 2
     "override": {
-        "data": "0x70a0823100000000000000000000000000000000000000000000000000000000000003e9",
+        "data": "0x18160ddd",
         "state_overrides": [
-            {
-                "address": "0x00000000000000000000000000000000000004d2",
-                "state_diff": [{"key": f"0x{0:064x}", "value": f"0x{1:064x}"}],
-            }
+            {"address": _COIN, "state_diff": [{"key": f"0x{2:064x}", "value": f"0x{1:064x}"}]}
         ],
-        "to": "0x00000000000000000000000000000000000004d2",
+        "to": _COIN,
     },
     "create": {"data": "0x6080604052600a6011600039600a6000f3602a60005260206000f3", "gas": 1_000_000},
 }
@@ -153,10 +146,10 @@ class ContractCall(SimulationView):
         return view
 
     def call(self, request: HttpRequest) -> HttpResponse:
-        """POST: simulate a call on the state of now or of a block, or estimate the gas that it needs.
+        """Simulate a contract call, or estimate its gas.
 
-        Nothing is changed. Without `to` the data is the code that creates a contract, and the result the code
-        of that contract. `state_overrides` has at most 100 accounts.
+        On the state of now or of a block. Nothing is changed. Without `to` the data is the code that creates
+        a contract, and the result the code of that contract. `state_overrides` has at most 100 accounts.
         """
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:

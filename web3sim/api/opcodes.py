@@ -112,7 +112,11 @@ def find(name: bytes | TransactionId) -> int:
 
 # VIEW
 class Opcodes(SimulationView):
-    """List the operations of one contract transaction, which is run again on the state it had."""
+    """Trace a contract transaction, operation by operation.
+
+    It is run again on the state it had. `stack`, `memory` and `storage` choose what is shown of each
+    operation.
+    """
 
     parameters, answers, max_age = OpcodeParameters, OpcodesJson, 60
     failures = (

@@ -33,6 +33,21 @@ _USERS = "users"
 _BODY_FAILURES = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 
 
+# In the order in which somebody new may want to read them: the first part of a path -> what it is about.
+_TAGS = {
+    "accounts": "Accounts: balances, tokens, NFTs, allowances, rewards, airdrops, hooks.",
+    "transactions": "Transactions, with all their transfers.",
+    "tokens": "Fungible tokens and NFTs, and who holds them.",
+    "topics": "Topics and their messages.",
+    "contracts": "Contracts: their code and state, what their calls did, and calls that are only simulated.",
+    "schedules": "Transactions that wait for signatures.",
+    "blocks": "Blocks: one for each record file.",
+    "balances": "Balances of all accounts, now or at a time.",
+    "network": "The network itself: nodes, stakes, supply, exchange rates, fees.",
+}
+_OLDER_TAGS = {"schedule": "schedules"}
+
+
 # ERRORS
 class ClassicProblemJson(TypedDict):
     message: str
@@ -152,12 +167,17 @@ class EndpointSchema(AutoSchema):
         return "_".join([self.method.lower(), *parts])
 
     def get_tags(self) -> list[str]:
-        return [self.path.removeprefix(f"/{PREFIX}").split("/")[0]]
+        first = self.path.removeprefix(f"/{PREFIX}").split("/")[0]
+        return [_OLDER_TAGS.get(first, first)]
+
+    def get_summary(self) -> str:
+        """Return the first sentence: what the request is for."""
+        return self.get_description().partition(". ")[0].removesuffix(".")
 
     def get_description(self) -> str:  # type: ignore[override]
         endpoint = self._endpoint
         described = endpoint if self._posted is None else getattr(endpoint, endpoint.actions["post"])
-        return " ".join((described.__doc__ or "").removeprefix("POST:").split())
+        return " ".join((described.__doc__ or "").split())
 
     def get_auth(self) -> list[Schema]:
         return [] if isinstance(self._endpoint, NewerReadView) else [{}, {_USERS: []}]
@@ -242,6 +262,7 @@ def document() -> Schema:
             "description": "For users of this node, whose pages have another largest size.",
         }
     }
+    schema["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
     plain: Schema = json.loads(json.dumps(schema))
     return plain
 
