@@ -100,6 +100,8 @@ class NodeMinute(models.Model):  # noqa: DJ008
     Where several machines serve the same database, it has those of the one that had most.
     """
 
+    written_by_web_server = True
+
     # When the minute began.
     minute = models.DateTimeField(primary_key=True)
     # Requests of the API; those of them that failed (5xx), and those refused for now (429, 503).

@@ -5,12 +5,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
-
 from mirror import config
 from mirror.config.caches import caches
-from mirror.config.setting import InvalidSetting
+from mirror.config.database import connection_of
 from mirror.node import access
 from mirror.node.postgres.place import place
 
@@ -168,21 +165,7 @@ def _database(url: str | None) -> dict[str, Any]:
             "USER": "mirror_node",
             "HOST": str(place(DATA_DIR).socket),
         }
-    try:
-        parts = conninfo_to_dict(url)
-    except ProgrammingError:
-        parts = {}
-    if not parts.get("dbname"):
-        raise InvalidSetting(
-            "DATABASE_URL is not the address of a database such as postgresql://user:password@host:5432/name."
-        )
-    names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
-    options = {name: text for name, text in parts.items() if name not in names}
-    return (
-        connection
-        | {setting: str(parts.get(name) or "") for name, setting in names.items()}
-        | {"OPTIONS": options}
-    )
+    return connection | connection_of(url, "DATABASE_URL")
 
 
 DATABASES = {"default": _database(config.value("db.url"))}

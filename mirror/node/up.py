@@ -23,7 +23,7 @@ from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.demo import run
-from mirror.node import access, database, supervisor, tables
+from mirror.node import access, database, reader, supervisor, tables
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
 from mirror.node.postgres.folders import make_passable
@@ -52,6 +52,7 @@ def serve(say: Say) -> None:
         web.check_settings()
         with database.ready(say) as server:
             _wait_for_tables(say)
+            reader.check()
             remaining.say_pending(say)
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
@@ -78,6 +79,8 @@ def up(say: Say, *, live: bool = False) -> None:
         ):
             tables.make_tables(say)
             stored_network.check()
+            reader.grant_again()
+            reader.check()
             access.make_admin(settings.DATA_DIR)
             parts = {}
             if remaining.names():

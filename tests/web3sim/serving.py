@@ -13,6 +13,7 @@ from django.db import connection
 from mirror.processes import running
 from tests.build import Build
 from tests.node import Node, stat
+from tests.reading import make_reader
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import ANSWERS, ENDLESS, contract, hex_address, network
@@ -26,13 +27,14 @@ WORKING_TICKS = 50
 
 
 class ServingNode(Node):
-    """`manage.py serve` on the tests' database."""
+    """`manage.py serve` on the tests' database, which its web server can only read."""
 
     def begin(self, *command: str, **environment: str) -> None:
         parameters = connection.get_connection_params()
         names = ("user", "password", "host", "port")
         others = urlencode({name: str(parameters[name]) for name in names if parameters.get(name)})
-        super().begin("serve", DATABASE_URL=f"postgresql:///{parameters['dbname']}?{others}", **environment)
+        url = f"postgresql:///{parameters['dbname']}?{others}"
+        super().begin("serve", DATABASE_URL=url, SVC_MIRROR_DB_READER=make_reader(), **environment)
 
     def ask(self, path: str, body: object = None) -> int:
         """Return the status of the answer."""

@@ -9,6 +9,11 @@ SETTINGS = (
             "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
             "Without it the node starts its own.",
             environment="DATABASE_URL", secret=True),
+    Setting("db.reader", "",
+            "Role, or address of the database with a role, with which the web server and contract calls "
+            "read, so that they could not change the ledger: mirror_reader, or "
+            "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
+            "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
     Setting("db.partitions", False,
             "Divide the tables that grow with transactions by month, so that old months can be dropped. A "
             "new database begins so; tables with rows are divided by `upgrade` beside all other work. Tables "

@@ -2,8 +2,8 @@
 
 Access: the socket's folder is closed to everyone but the server's account and root, and the server asks the
 kernel for the user at the other end (`peer`). The operator's and the server's account may act as
-`mirror_node`, which owns the database, and as the superuser `postgres`. So there is no password to keep, and
-none to lose.
+`mirror_node`, which owns the database, as `mirror_reader`, which only reads it, and as the superuser
+`postgres`. So there is no password to keep, and none to lose.
 
 The data and the socket belong to the server's account, everything else in `home` to the operator. So under
 root the server's account can't place a link through which root would write.
@@ -24,6 +24,8 @@ from mirror.node.postgres.place import PORT, Place, wheel_folder
 from mirror.processes import signals
 
 DATABASE = ROLE = "mirror_node"
+#: The role that only reads, if there is one: see mirror.node.reader.
+READER = "mirror_reader"
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
 
 # For a small node, all of which stays below 500 MB. The API's plans are short, so compiling them (jit) and
@@ -151,7 +153,9 @@ def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
         **changes,
     }
     accounts = {place.account.name, pwd.getpwuid(os.geteuid()).pw_name}
-    users = "".join(f'node "{name}" {role}\n' for name in sorted(accounts) for role in (ROLE, "postgres"))
+    users = "".join(
+        f'node "{name}" {role}\n' for name in sorted(accounts) for role in (ROLE, READER, "postgres")
+    )
     files["pg_ident.conf"].write_text(users)
     files["pg_hba.conf"].write_text("local all all peer map=node\n")
     files["postgresql.conf"].write_text(

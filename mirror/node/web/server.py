@@ -19,6 +19,7 @@ from mirror import config
 from mirror.config import proxies
 from mirror.config.errors import OperatorError
 from mirror.db import slots
+from mirror.node import reader
 from mirror.node.web import assets, rate_limits, stalled_clients
 from mirror.processes import signals
 from mirror.rest import users
@@ -130,6 +131,7 @@ def _application(shared: Sequence[slots.Files], limits: int | None) -> Callable[
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
+    reader.use()
     from mirror.metrics import files
     from mirror.node.web import gateway
     from mirror.wsgi import application

@@ -6,8 +6,27 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.node import BLOCKS
+import psycopg
+import pytest
+
+from mirror.node.postgres.cluster import DATABASE
+from mirror.node.postgres.place import PORT
+from tests.node import BLOCKS, Node
 from tests.waiting import wait_until
+
+
+def sessions_beside(node: Node, role: str) -> set[str]:
+    """Return the roles of the node's sessions, asked by one that may see them and write nothing."""
+    place = node.server.place
+    with psycopg.connect(host=str(place.socket), port=PORT, user=role, dbname=DATABASE) as session:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            session.execute("delete from record_file")
+        session.rollback()
+        rows = session.execute(
+            "select usename from pg_stat_activity "
+            "where pid <> pg_backend_pid() and datname = current_database()"
+        )
+        return {name for (name,) in rows}
 
 
 def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
@@ -32,10 +51,11 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.stop(signal.SIGTERM) == 0
     assert node.processes() == []
 
-    node.start()
+    node.start(SVC_MIRROR_DB_READER="mirror_reader")
     assert "Making a demo network" not in node.said
     assert node.blocks() == blocks
     assert (node.folder / "admin-password").read_text() == password
+    assert sessions_beside(node, role="mirror_reader") >= {"mirror_reader"}
     assert node.stop(signal.SIGINT) == 0
     assert node.processes() == []
 

@@ -1,0 +1,133 @@
+"""The role of the web server reads everything, and writes nothing but what the web server keeps."""
+
+import pytest
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import ProgrammingError, connection, transaction
+from django.test import Client
+from psycopg import errors
+
+from mirror.config.errors import OperatorError
+from mirror.config.setting import InvalidSetting
+from mirror.node import reader
+from mirror.node.postgres.cluster import READER
+from tests.reading import as_reader, make_reader
+
+pytestmark = pytest.mark.django_db
+
+WRITTEN = {
+    *("auth_group", "auth_group_permissions", "auth_permission", "auth_user", "auth_user_groups"),
+    *("auth_user_user_permissions", "django_session", "node_minute"),
+}
+TABLES = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+
+
+def _is_refused(statement: str) -> bool:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+    except ProgrammingError as error:
+        assert isinstance(error.__cause__, errors.InsufficientPrivilege), error
+        return True
+    return False
+
+
+def test_it_reads_every_table_and_writes_those_of_the_web_server_alone():
+    assert set(reader.written_tables()) == WRITTEN
+    with as_reader():
+        assert not [table for table in TABLES if _is_refused(f"select from {table} limit 1")]
+        for change in ("insert into {} default values", "delete from {}", "truncate {}"):
+            refused = {table for table in TABLES - WRITTEN if _is_refused(change.format(table))}
+            assert refused == TABLES - WRITTEN
+        assert not [table for table in WRITTEN if _is_refused(f"delete from {table} where false")]
+        assert _is_refused("create table another (number int)")
+        assert _is_refused("alter table entity add another int")
+        assert _is_refused(f"alter role {READER} superuser")
+
+
+def test_it_reads_tables_and_months_that_are_made_later():
+    make_reader()
+    with connection.cursor() as cursor:
+        cursor.execute("create table another (number int)")
+        cursor.execute("create table of_months (at bigint) partition by range (at)")
+        cursor.execute("create table of_months_p1 partition of of_months for values from (0) to (9)")
+    with as_reader():
+        for table in ("another", "of_months", "of_months_p1"):
+            assert not _is_refused(f"select from {table}")
+            assert _is_refused(f"insert into {table} values (1)")
+
+
+def test_people_sign_in_and_out_of_the_admin_and_change_their_password_with_it(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    get_user_model().objects.create_superuser("ada", password="a long secret")
+    with as_reader():
+        browser = Client()
+        form = {"username": "ada", "password": "a long secret", "next": "/admin/"}
+        assert browser.post("/admin/login/", form).status_code == 302
+        assert browser.get("/admin/").status_code == 200
+        assert browser.post("/admin/logout/").status_code in (200, 302)
+        assert browser.get("/admin/").status_code == 302
+        get_user_model().objects.create_user("bob")
+
+
+def test_the_command_says_which_setting_uses_the_role(capsys):
+    call_command("grant")
+
+    assert capsys.readouterr().out == (
+        f"{READER} may read every table. SVC_MIRROR_DB_READER={READER} has the web server use it.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("role", "sentence"),
+    [
+        ("postgres", "The role postgres is a superuser, so it can't be kept from writing: name another one."),
+        (
+            "drop table",
+            "drop table is no name of a role such as mirror_reader: lower case, digits, underscores.",
+        ),
+    ],
+)
+def test_a_role_that_could_write_anyhow_is_refused(role, sentence):
+    with pytest.raises(OperatorError) as raised:
+        reader.grant(role)
+    assert str(raised.value) == sentence
+
+
+def test_the_owner_is_no_reader(settings_of):
+    owner = connection.settings_dict["USER"]
+    settings_of({"db.reader": owner})
+
+    with pytest.raises(
+        OperatorError, match=f"The role {owner} of SVC_MIRROR_DB_READER may write to the tables"
+    ):
+        reader.check()
+
+
+def test_a_role_that_does_not_exist_is_an_error_in_words(settings_of):
+    settings_of({"db.reader": "nobody_at_all"})
+
+    with pytest.raises(OperatorError) as raised:
+        reader.check()
+    assert str(raised.value).startswith("The role of SVC_MIRROR_DB_READER can't be used: ")
+    assert str(raised.value).endswith(
+        "`manage.py grant` makes a role that can (the role of SVC_MIRROR_DB_READER)."
+    )
+
+
+def test_the_setting_may_be_an_address(settings_of):
+    settings_of({"db.reader": "postgresql://reads:secret@db.example:6000/mirror?sslmode=require"})
+    changes = reader.configured()
+
+    assert changes == {
+        "NAME": "mirror", "USER": "reads", "PASSWORD": "secret", "HOST": "db.example", "PORT": "6000",
+        "OPTIONS": {"sslmode": "require"},
+    }  # fmt: skip
+
+
+def test_a_setting_that_is_neither_is_an_error_in_words(settings_of):
+    settings_of({"db.reader": "http://db.example"})
+
+    with pytest.raises(InvalidSetting, match="SVC_MIRROR_DB_READER is neither the name of a role"):
+        reader.configured()
