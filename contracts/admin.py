@@ -31,6 +31,7 @@ from mirror.values.ethereum import WEIBARS_PER_TINYBAR
 @admin.register(Contract)
 class ContractAdmin(ReadOnlyAdmin):
     of_entity = True
+    everywhere = ("id",)
     list_display = ("id", "file_id")
     related = (
         Related(ContractResult, same(contract_id="id"), "Results"),
@@ -59,12 +60,18 @@ class ContractResultAdmin(ReadOnlyAdmin):
         Related(ContractStateChange, same("consensus_timestamp"), "State read and written", most=50),
     )
 
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        return self._of_hash(text)
+
     def search(self, text: str) -> Iterable[Q]:
+        yield from self._of_hash(text)
+        yield from super().search(text)
+
+    def _of_hash(self, text: str) -> Iterable[Q]:
         for condition in conditions(ContractTransactionHash, ("hash",), text):
             # Index: contract_transaction_hash__hash (hash).
             rows = ContractTransactionHash.objects.filter(condition)
             yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
-        yield from super().search(text)
 
 
 @admin.register(ContractTransactionHash)

@@ -15,6 +15,7 @@ from ledger.models import (
     StakingRewardTransfer,
     Transaction,
 )
+from mirror.admin.filters import conditions
 from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, add_related, same
 from tokens.models import (
@@ -50,8 +51,21 @@ class TokenAdmin(ReadOnlyAdmin):
         Related(TokenHistory, same("token_id"), "Earlier versions"),
     )
 
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        yield from conditions(Token, ("token_id",), text)
+        if "\0" not in text:
+            # Index: token__symbol (symbol, token_id).
+            yield Q(symbol__in={text, text.upper(), text.lower()})
+        yield from self._of_name(text)
+
+    def row_summary(self, row: Token) -> str:
+        return f"Token {row.name} ({row.symbol})"
+
     def search(self, text: str) -> Iterable[Q]:
         yield from super().search(text)
+        yield from self._of_name(text)
+
+    def _of_name(self, text: str) -> Iterable[Q]:
         if len(text) >= _FEWEST_LETTERS and "\0" not in text:
             escaped = text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
             # Index: token__name, trigrams; it can't find fewer than three letters.

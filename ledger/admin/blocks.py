@@ -11,6 +11,7 @@ from mirror.admin import columns
 from mirror.admin.addresses import api_link
 from mirror.admin.filters import conditions
 from mirror.admin.kinds.base import Unreadable
+from mirror.admin.kinds.times import utc
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, same
 
@@ -32,9 +33,18 @@ class RecordFileAdmin(ReadOnlyAdmin):
         Related(SidecarFile, same("consensus_end")),
     )
 
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        yield from conditions(RecordFile, ("index", "hash"), text)
+        if "." in text:
+            yield from self._of_time(text)
+
     def search(self, text: str) -> Iterable[Q]:
         """Find the block of a time: the first that ends at or after it."""
         yield from conditions(RecordFile, ("index", "hash"), text)
+        yield from self._of_time(text)
+        yield from conditions(RecordFile, ("consensus_end",), text)
+
+    def _of_time(self, text: str) -> Iterable[Q]:
         try:
             time = columns.OF_BLOCK.lookup(text)
         except Unreadable:
@@ -43,7 +53,9 @@ class RecordFileAdmin(ReadOnlyAdmin):
             # Index: the primary key (consensus_end).
             following = RecordFile.objects.filter(consensus_end__gte=time["exact"]).order_by("consensus_end")
             yield Q(consensus_end__in=list(following.values_list("consensus_end", flat=True)[:1]))
-        yield from conditions(RecordFile, ("consensus_end",), text)
+
+    def row_summary(self, row: RecordFile) -> str:
+        return f"Block of {row.count:,} transactions until {utc(row.consensus_end)[:19]} UTC"
 
     def row_title(self, row: RecordFile) -> str:
         return f"{row.index}"

@@ -24,6 +24,7 @@ from ledger.models import (
     Transaction,
 )
 from mirror.admin import columns
+from mirror.admin.filters import conditions
 from mirror.admin.readonly import CompositeKeyAdmin, HistoryAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, Where, same
 from mirror.values import alias, entity_id, hexes
@@ -56,12 +57,22 @@ class EntityAdmin(ReadOnlyAdmin):
         Related(EntityHistory, this_entity("id"), "Earlier versions"),
     )
 
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        yield from self._of_address(text)
+        yield from conditions(Entity, ("id", "evm_address", "alias", "public_key"), text)
+
+    def row_summary(self, row: Entity) -> str:
+        return f"{(row.type or 'UNKNOWN').capitalize()} {row.memo}".strip()
+
     def search(self, text: str) -> Iterable[Q]:
+        yield from self._of_address(text)
+        yield from super().search(text)
+
+    def _of_address(self, text: str) -> Iterable[Q]:
         if address := _evm_address(text):
             num = entity_id.num_of_long_zero(address)
             # Index: the primary key (id), or entity__evm_address (evm_address).
             yield Q(evm_address=address) if num is None else Q(id=num)
-        yield from super().search(text)
 
     def facts(self, row: Entity) -> Iterator[tuple[str, str]]:
         yield "Long-zero address", format_html("<code>0x{}</code>", entity_id.long_zero(row.id).hex())

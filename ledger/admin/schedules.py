@@ -10,6 +10,7 @@ from mirror.admin.related import Related, same
 @admin.register(Schedule)
 class ScheduleAdmin(ReadOnlyAdmin):
     of_entity = True
+    everywhere = ("schedule_id",)
     list_display = (
         "schedule_id",
         "creator_account_id",

@@ -10,6 +10,7 @@ from mirror.admin.related import Related, same
 @admin.register(Topic)
 class TopicAdmin(ReadOnlyAdmin):
     of_entity = True
+    everywhere = ("id",)
     list_display = ("id", "created_timestamp", "admin_key", "submit_key")
     related = (
         Related(TopicMessage, same(topic_id="id"), "Messages"),

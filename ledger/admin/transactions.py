@@ -25,10 +25,18 @@ from ledger.models import (
 )
 from mirror.admin import columns
 from mirror.admin.addresses import api_link, list_address
+from mirror.admin.filters import conditions
 from mirror.admin.kinds.base import linked
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, Section, same
-from mirror.values import entity_id, hexes, timestamp, transaction_id
+from mirror.values import (
+    entity_id,
+    hexes,
+    result_codes,
+    timestamp,
+    transaction_id,
+    transaction_types,
+)
 
 
 @admin.register(Transaction)
@@ -44,6 +52,7 @@ class TransactionAdmin(ReadOnlyAdmin):
         "nonce",
     )
     search_fields = ("consensus_timestamp", "payer_account_id", "type")
+    summary_columns = ("valid_start_ns",)
     search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
     related = (
         Related(CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
@@ -56,7 +65,19 @@ class TransactionAdmin(ReadOnlyAdmin):
         Related(TransactionSignature, same("consensus_timestamp", "entity_id"), "Signatures of the schedule"),
     )
 
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        yield from self._of_id_or_hash(text)
+        yield from conditions(Transaction, ("consensus_timestamp",), text)
+
+    def row_summary(self, row: Transaction) -> str:
+        name, result = transaction_types.name(row.type), result_codes.name(row.result)
+        return f"Transaction {name} at {timestamp.text(row.consensus_timestamp)}: {result}"
+
     def search(self, text: str) -> Iterable[Q]:
+        yield from self._of_id_or_hash(text)
+        yield from super().search(text)
+
+    def _of_id_or_hash(self, text: str) -> Iterable[Q]:
         try:
             # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
             payer, start = transaction_id.parse(_with_dashes(text))
@@ -66,7 +87,6 @@ class TransactionAdmin(ReadOnlyAdmin):
         if digest := _digest(text):
             rows = TransactionHash.objects.filter(_of_hash(digest))
             yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
-        yield from super().search(text)
 
     def row_title(self, row: Transaction) -> str:
         return transaction_id.text(row.payer_account_id, row.valid_start_ns)

@@ -46,6 +46,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Columns that the search field compares, the likeliest first; those that indexes begin with if None."""
     search_also = ""
     """What else the search field finds, by `search`."""
+    everywhere: Sequence[str] = ()
+    """Columns that the search of all tables compares."""
+    summary_columns: Sequence[str] = ()
+    """Columns that its results show beside those of the list."""
     related: Sequence[Related] = ()
     of_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
@@ -114,6 +118,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
         return conditions(self.model, self.search_fields or (), text)
+
+    def search_everywhere(self, text: str) -> Iterable[Q]:
+        """Return the same for the search of all tables."""
+        return conditions(self.model, self.everywhere, text)
+
+    def row_summary(self, row: Any) -> str:
+        """Return what a row is, for the results of that search."""
+        return self.singular
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         return tuple(self.search_fields or ()) or ((self.search_also,) if self.search_also else ())

@@ -13,6 +13,7 @@ from django.urls import Resolver404, resolve, reverse
 from unfold.sites import UnfoldAdminSite
 
 from mirror import config, logs
+from mirror.admin import everywhere
 from mirror.admin.readonly import CompositeKeyAdmin
 from mirror.db import outage
 
@@ -64,6 +65,15 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         context["shortcuts"] = [tables[name] for name in self.shortcut_tables if name in tables]
         context["index_address"] = reverse("admin:index")
         return context
+
+    def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Search all tables: as a page, or as the lines of the search that opens over any page."""
+        text = request.GET.get("s", "")[: everywhere.MOST_CHARACTERS]
+        context = {"results": everywhere.find(self, text), "text": text}
+        if "extended" in request.GET:
+            return render(request, "unfold/helpers/command_results.html", context)
+        context = {**self.each_context(request), **context, "title": "Search"}
+        return render(request, "mirror/admin/search.html", context)
 
     # ERRORS AND LIMITS
 

@@ -21,6 +21,7 @@ TITLES = {
     "balance_index": "the index of accounts by balance",
     "holdings_index": "the index of a token's holders by balance",
     "token_type_index": "the index of tokens by type",
+    "token_symbol_index": "the index of tokens by symbol",
     "past_balance_index": "the index of snapshots of accounts by balance",
     "past_holdings_index": "the index of snapshots of a token's holders by balance",
     "sent_airdrops_index": "the index of pending airdrops by sender",

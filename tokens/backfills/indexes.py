@@ -19,6 +19,11 @@ TYPE = IndexBuild(
     index="token__type_id",
     statement="create index concurrently token__type_id on token (type, token_id)",
 )
+SYMBOL = IndexBuild(
+    name="token_symbol_index",
+    index="token__symbol",
+    statement="create index concurrently token__symbol on token (symbol, token_id)",
+)
 SENT_AIRDROPS = IndexBuild(
     name="sent_airdrops_index",
     index="token_airdrop__pending_of_sender",

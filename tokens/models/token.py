@@ -97,6 +97,7 @@ class Token(TokenColumns):
         indexes = [
             GinIndex(fields=["name"], name="token__name", opclasses=["gin_trgm_ops"]),
             Index(fields=["type", "token_id"], name="token__type_id"),
+            Index(fields=["symbol", "token_id"], name="token__symbol"),
         ]
 
 

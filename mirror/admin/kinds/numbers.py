@@ -100,7 +100,11 @@ class Result(Named):
 
     def html(self, value: int, full: bool) -> str:
         failed = "" if value in result_codes.SUCCESS else "failed"
-        return format_html('<span class="{}" title="{}">{}</span>', failed, value, self._name(value))
+        # A long name may go on in another line after each of its words.
+        name = format_html_join(
+            SafeString("_<wbr>"), "{}", ((word,) for word in self._name(value).split("_"))
+        )
+        return format_html('<span class="{}" title="{}">{}</span>', failed, value, name)
 
 
 class InnerTransactions(Kind):
