@@ -14,6 +14,7 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     token_indexes.HOLDINGS,
     token_indexes.PAST_HOLDINGS,
     token_indexes.TYPE,
+    token_indexes.SYMBOL,
     token_indexes.SENT_AIRDROPS,
     token_indexes.RECEIVED_AIRDROPS,
     ledger_indexes.SCHEDULES,
