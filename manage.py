@@ -7,10 +7,11 @@ import signal
 import sys
 from typing import NoReturn
 
-# The commands, Django's and ours, that need no database, or start it themselves as `up` and `serve` do.
+# The commands, Django's and ours, that need no database, or open it themselves as `up` and `status` do.
 WITHOUT_DATABASE = {
     "check", "collectstatic", "compilemessages", "demo", "diffsettings", "findstatic", "help", "makemessages",
-    "makemigrations", "serve", "settings", "startapp", "startproject", "test", "testserver", "up", "version",
+    "makemigrations", "serve", "settings", "startapp", "startproject", "status", "test", "testserver", "up",
+    "version",
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
 OF_STORED_DATA = {"password", "replay", "status", "verify"}
@@ -74,11 +75,11 @@ def run(arguments: list[str]) -> None:
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = arguments[1] not in OF_STORED_DATA
-            # Status says how things are now.
-            wait = arguments[1] != "status"
-            with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make, wait=wait):
+            with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
                 execute_from_command_line(plain(arguments))
         else:
+            if arguments[1] == "status":
+                signal.signal(signal.SIGTERM, signal.default_int_handler)
             execute_from_command_line(plain(arguments))
     except OperatorError as error:
         end(error, error.exit_code)

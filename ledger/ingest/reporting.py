@@ -163,9 +163,11 @@ class Reporting:
             self._turn_to(Activity.WAITING)
 
     def stuck(self, problem: Problem) -> None:
-        """Report that the loader can't go on for now, and tries again."""
+        """Report that the loader can't go on for now, and tries again. Its `since` is in seconds."""
         with self._news:
-            self._turn_to(Activity.STUCK, asdict(problem))
+            before = self._values["problem"]
+            since = before["since"] if before else int(time.time())
+            self._turn_to(Activity.STUCK, asdict(problem) | {"since": since})
 
     def _turn_to(self, activity: str, problem: dict[str, Any] | None = None) -> None:
         urgent = (activity, problem) != (self._values["activity"], self._values["problem"])

@@ -9,10 +9,21 @@ from mirror.management.command import NodeCommand
 
 _APP = "mirror"
 # Commands in the order in which one meets them; any others follow by name.
-_ORDER = ("up", "status", "ingest", "serve", "settings", "verify", "replay", "upgrade", "drop", "demo")
+_ORDER = (
+    "up",
+    "status",
+    "ingest",
+    "serve",
+    "settings",
+    "verify",
+    "replay",
+    "upgrade",
+    "drop",
+    "password",
+    "demo",
+)
 # Commands of Django that an operator may need.
 _DJANGO = {
-    "changepassword": "Set the password of a user of the admin.",
     "createsuperuser": "Make a user of the admin.",
     "migrate": "Make or update the tables.",
     "dbshell": "Open psql on the node's database.",

@@ -6,9 +6,10 @@ Rows are PostgreSQL's own estimates: counting them would read every table.
 import itertools
 import platform
 import shutil
-import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import django
@@ -16,10 +17,11 @@ from django.conf import settings
 from django.db import connection
 
 from mirror import config
+from mirror.models import LoaderState
 from mirror.node import health
-from mirror.node.status import Status
-from mirror.processes import deaths
-from mirror.values import entity_id
+from mirror.node.status import Status, process_of
+from mirror.processes.deaths import Death, recent
+from mirror.values import entity_id, timestamp
 from mirror.values.readable import byte_size, duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 
@@ -27,7 +29,17 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.05, 2 * 1024**3
 # The latest deaths of the node's processes are listed, for so long.
 _MOST_DEATHS, _DEATHS_SECONDS = 5, 7 * 86_400
+_TINYBARS = 100_000_000
 
+# What a loader does, or was doing when it last reported.
+_ACTIVITIES = {
+    LoaderState.Activity.STARTING: "starting",
+    LoaderState.Activity.LOADING: "loading",
+    LoaderState.Activity.WAITING: "waiting for the next file",
+    LoaderState.Activity.STUCK: "stuck, and trying again",
+    LoaderState.Activity.STOPPED: "ended as it should",
+    LoaderState.Activity.FAILED: "ended with an error",
+}
 _COUNTED = {
     "transaction": "transactions",
     "crypto_transfer": "hbar transfers",
@@ -56,121 +68,208 @@ _NODES = """
         (select max(start_consensus_timestamp) from address_book where file_id = %s)"""
 
 
-def lines(status: Status) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a heading and its text."""
-    yield "Ready", _ready(status)
-    yield "Network", config.value("network")
-    if status.block:
-        yield "Last block", f"{status.block.number:,} of {status.block.time}, in {status.block.name}"
-    if status.loader:
-        yield from _of_loader(status, status.loader)
-    for death in itertools.islice(deaths.recent(_DEATHS_SECONDS), _MOST_DEATHS):
+@dataclass(frozen=True)
+class AddressBook:
+    """The latest address book: its time, the number of its nodes, and the time of their stakes, in ns."""
+
+    start: int
+    nodes: int
+    stakes: int | None
+
+
+@dataclass(frozen=True)
+class Database:
+    """PostgreSQL's release, whether it is the node's own, and the size of the database."""
+
+    release: str
+    own: bool
+    bytes: int
+
+    @property
+    def text(self) -> str:
+        whose = "the node's own" if self.own else "the one of DATABASE_URL"
+        return f"PostgreSQL {self.release}, {whose}, {byte_size(self.bytes)}"
+
+
+@dataclass(frozen=True)
+class Disk:
+    """The disk of the data folder; a database of DATABASE_URL may be on another one."""
+
+    free: int
+    total: int
+    folder: Path
+
+    @property
+    def short(self) -> bool:
+        return self.free < LEAST_FREE_BYTES or self.free < self.total * LEAST_FREE_SHARE
+
+    @property
+    def text(self) -> str:
+        text = f"{byte_size(self.free)} of {byte_size(self.total)} free at {self.folder}"
+        return f"{text}; make room: loading stops when it is full" if self.short else text
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What the node holds, and where; `reasons` say why it is not ready, if it is not.
+
+    `rows` are estimates by table; `accounts` are those of the nodes.
+    """
+
+    network: str
+    book: AddressBook | None
+    rows: Mapping[str, int]
+    database: Database
+    disk: Disk
+    versions: Mapping[str, str]
+    reasons: Sequence[str] = ()
+    deaths: Sequence[Death] = ()
+    accounts: Mapping[int, int] = field(default_factory=dict)
+
+    def lines(self, status: Status) -> Iterator[tuple[str, str]]:
+        """Yield pairs of a heading and its text."""
+        yield "Ready", self._ready(status)
+        yield "Network", self.network
+        if status.block:
+            yield "Last block", f"{status.block.number} of {status.block.time}, in {status.block.name}"
+        if status.loader:
+            yield from self._of_loader(status.loader)
+        for death in self.deaths:
+            ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
+            yield "Died", f"{ago} ago: {death.process} {death.why}"
+        yield "Address book", self._book(status.now)
+        yield "Rows", self._rows
+        yield "Database", self.database.text
+        yield "Disk", self.disk.text
+        yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The same for programs."""
+        book = self.book
+        return {
+            "ready": not self.reasons,
+            "reasons": list(self.reasons),
+            "network": self.network,
+            "address_book": book
+            and {
+                "from": timestamp.text(book.start),
+                "nodes": book.nodes,
+                "stakes_from": timestamp.text(book.stakes),
+            },
+            "estimated_rows": dict(self.rows),
+            "database": {
+                "release": self.database.release,
+                "own": self.database.own,
+                "bytes": self.database.bytes,
+            },
+            "disk": {
+                "folder": str(self.disk.folder),
+                "free_bytes": self.disk.free,
+                "total_bytes": self.disk.total,
+                "short": self.disk.short,
+            },
+            "deaths": [asdict(death) for death in self.deaths],
+            "versions": dict(self.versions),
+        }
+
+    def _ready(self, status: Status) -> str:
+        """Return whether health checks call the node ready."""
+        others = [reason for reason in self.reasons if reason != status.sentence]
+        if others:
+            return f"no: {' '.join(others)}"
+        return "no, as said above" if self.reasons else "yes"
+
+    def _of_loader(self, loader: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
+        yield "Source", loader["source"]
         yield (
-            "Died",
-            f"{duration(round(max(time.time() - death.at, 0)))} ago: {death.process} {death.why}",
+            "Loader",
+            f"{_ACTIVITIES[loader['activity']]}; {process_of(loader)} has worked for {worked} and loaded "
+            f"{loader['files']:,} files with {loader['transactions']:,} transactions",
         )
-    yield "Address book", _address_book(status.now)
-    yield "Rows", _rows()
-    yield "Database", _database()
-    yield "Disk", disk()
-    yield (
-        "Versions",
-        f"Ledger Mirror {version()}, Python {platform.python_version()}, Django {django.__version__}",
-    )
+        if loader["problem"] and loader["problem"]["signatures"]:
+            yield from self._signatures(loader["problem"]["signatures"])
+
+    def _signatures(self, signatures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield the nodes that signed the file and those that did not, with the stake reached and needed."""
+        signed = ", ".join(self._node(node) for node in signatures["signed"]) or "no node"
+        if signatures.get("counted"):
+            reached = f"{signatures['stake']:,} of the {signatures['required']:,} nodes needed"
+        else:
+            reached = f"{_hbar(signatures['stake'])} of the {_hbar(signatures['required'])} of stake needed"
+        yield "Signed by", f"{signed}: {reached}"
+        for node, reason in signatures["others"].items():
+            yield "Not signed by", f"{self._node(int(node))}: {reason}"
+
+    def _node(self, node: int) -> str:
+        account = entity_id.text(self.accounts.get(node))
+        return f"node {node} ({account})" if account else f"node {node}"
+
+    def _book(self, now: int) -> str:
+        book = self.book
+        if book is None:
+            return "none yet"
+        # The first book of a network has no time.
+        age = f"{_old(now, book.start)}" if book.start > 1 else "the first one of the network"
+        stakes = f"stakes {_old(now, book.stakes)}" if book.stakes else "no stakes, so each node counts alike"
+        return f"{book.nodes} nodes, {age}; {stakes}"
+
+    @property
+    def _rows(self) -> str:
+        parts = [f"{self.rows[table]:,} {name}" for table, name in _COUNTED.items() if self.rows.get(table)]
+        return f"about {', '.join(parts)}" if parts else "none"
 
 
-def _ready(status: Status) -> str:
-    """Return whether health checks call the node ready."""
-    if not (reasons := health.reasons(status)):
-        return "yes"
-    others = [reason for reason in reasons if reason != status.sentence]
-    return f"no: {' '.join(others)}" if others else "no, as said above"
-
-
-def _of_loader(status: Status, loader: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    began = status.now // NANOS_PER_SECOND - round(loader["started"].timestamp())
-    yield "Source", loader["source"]
-    yield (
-        "Loader",
-        f"{loader['activity']}; process {loader['process']} on {loader['host']}, begun "
-        f"{duration(max(began, 0))} ago: {loader['files']:,} files, {loader['transactions']:,} transactions",
-    )
-    problem = loader["problem"]
-    if problem:
-        yield "Problem", f"{problem['file']} {problem['position']}".strip() or "not of one file"
-        yield "Cause", problem["cause"]
-        if problem["cure"]:
-            yield "What to do", problem["cure"]
-        if problem["signatures"]:
-            yield from _signatures(problem["signatures"])
-
-
-def _signatures(signatures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the nodes that signed the file and those that did not, with the stake reached and needed."""
-    accounts = _accounts()
-    signed = ", ".join(_node(node, accounts) for node in signatures["signed"]) or "no node"
-    unit = "nodes" if signatures.get("counted") else "stake"
-    yield "Signed by", f"{signed}: {signatures['stake']:,} of the {signatures['required']:,} {unit} needed"
-    for node, reason in signatures["others"].items():
-        yield "Not signed by", f"{_node(int(node), accounts)}: {reason}"
-
-
-def _node(node: int, accounts: Mapping[int, int]) -> str:
-    account = entity_id.text(accounts.get(node))
-    return f"node {node} ({account})" if account else f"node {node}"
-
-
-def _accounts() -> dict[int, int]:
+def read(status: Status) -> Inventory:
+    """Return the inventory of a node with this status. Errors: DatabaseError."""
+    book_file = entity_id.encode(config.value("common.shard"), config.value("common.realm"), 102)
     with connection.cursor() as cursor:
-        cursor.execute(_NODES, [_book_file()])
-        return dict(cursor.fetchall())
-
-
-def _address_book(now: int) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(_BOOK, [_book_file()])
-        row = cursor.fetchone()
-    if row is None:
-        return "none yet"
-    start, nodes, staked = row
-    # The first book of a network has no time.
-    text = f"{nodes} nodes, " + (f"{_ago(now, start)}" if start > 1 else "the first one of the network")
-    return (
-        f"{text}; stakes {_ago(now, staked)}" if staked else f"{text}; no stakes, so each node counts alike"
+        cursor.execute(_BOOK, [book_file])
+        book = cursor.fetchone()
+        cursor.execute(_NODES, [book_file])
+        accounts = dict(cursor.fetchall())
+        cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
+        release, size = cursor.fetchone()
+    return Inventory(
+        network=config.value("network"),
+        book=AddressBook(book[0], book[1], book[2]) if book else None,
+        rows=_estimates(),
+        database=Database(release.split()[0], not config.value("db.url"), size),
+        disk=disk(),
+        versions={
+            "Ledger Mirror": version(),
+            "Python": platform.python_version(),
+            "Django": django.__version__,
+        },
+        reasons=health.reasons(status),
+        deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
+        accounts=accounts,
     )
 
 
-def _ago(now: int, at: int) -> str:
-    return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
+def lines(status: Status) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the inventory now. Errors: DatabaseError."""
+    return read(status).lines(status)
 
 
 def counts() -> dict[str, int]:
     """Return PostgreSQL's estimate for each kind of row, by its name; none for empty tables."""
+    return {_COUNTED[table]: rows for table, rows in _estimates().items() if rows}
+
+
+def _estimates() -> dict[str, int]:
+    """Return PostgreSQL's estimates of rows by table."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, [list(_COUNTED)])
         rows = dict(cursor.fetchall())
-    return {name: rows[table] for table, name in _COUNTED.items() if rows.get(table)}
+    return {table: rows[table] for table in _COUNTED if table in rows}
 
 
-def _rows() -> str:
-    parts = [f"{count:,} {name}" for name, count in counts().items()]
-    return f"about {', '.join(parts)}" if parts else "none"
-
-
-def _database() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
-        release, size = cursor.fetchone()
-    whose = "the one of DATABASE_URL" if config.value("db.url") else "the node's own"
-    return f"PostgreSQL {release.split()[0]}, {whose}, {byte_size(size)}"
-
-
-def disk() -> str:
-    """Return the free space of the data folder's disk; a database of DATABASE_URL may be on another one."""
-    usage = shutil.disk_usage(settings.DATA_DIR if settings.DATA_DIR.exists() else settings.DATA_DIR.parent)
-    text = f"{byte_size(usage.free)} of {byte_size(usage.total)} free at {settings.DATA_DIR}"
-    short = usage.free < LEAST_FREE_BYTES or usage.free < usage.total * LEAST_FREE_SHARE
-    return f"{text} - make room: loading stops when it is full" if short else text
+def disk() -> Disk:
+    folder = settings.DATA_DIR
+    usage = shutil.disk_usage(folder if folder.exists() else folder.parent)
+    return Disk(usage.free, usage.total, folder)
 
 
 def version() -> str:
@@ -179,5 +278,9 @@ def version() -> str:
         return str(tomllib.load(file)["project"]["version"])
 
 
-def _book_file() -> int:
-    return entity_id.encode(config.value("common.shard"), config.value("common.realm"), 102)
+def _old(now: int, at: int) -> str:
+    return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
+
+
+def _hbar(tinybars: int) -> str:
+    return f"{tinybars // _TINYBARS:,} ℏ"

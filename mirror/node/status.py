@@ -4,9 +4,11 @@ Source: loader_state, which the loader writes; its lock in PostgreSQL; the last 
 """
 
 import json
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from django.db import connection
@@ -35,14 +37,38 @@ _RUNNING = """
         select from pg_locks l join pg_database d on d.oid = l.database
         where l.locktype = 'advisory' and d.datname = current_database() and l.granted
             and l.classid = %s and l.objid = %s and l.objsubid = 1),
+        pg_is_in_recovery(),
         (select coalesce(jsonb_agg(p order by p.consensus_timestamp), '[]') from passed_over p)"""
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
 
 _START = "`manage.py ingest PATH` loads files, `manage.py ingest --follow` follows the network"
+_FOLLOW = "`manage.py up`, or `manage.py ingest --follow`"
 
-DEMO = "demo"
-_DEMO_GOES_ON = "`manage.py up --live` lets the demo network go on"
+DEMO, _LIVE_DEMO = "demo", "the live demo network"
+_LIVE = "`manage.py up --live` lets it go on"
+
+
+class State(StrEnum):
+    """What the node is doing, in a word; `manage.py status --json` names it."""
+
+    # No loader has ever reported: without any block, or with some.
+    EMPTY = "empty"
+    IDLE = "idle"
+    # A loader works.
+    STARTING = "starting"
+    LOADING = "loading"
+    CATCHING_UP = "catching_up"
+    UP_TO_DATE = "up_to_date"
+    # It has loaded all that its source has, which is old.
+    NOTHING_NEWER = "nothing_newer"
+    STUCK = "stuck"
+    # It has not reported for long, though it runs.
+    SILENT = "silent"
+    # It has ended: as it was asked to, with an error, or without a word.
+    STOPPED = "stopped"
+    FAILED = "failed"
+    KILLED = "killed"
 
 
 @dataclass(frozen=True)
@@ -59,7 +85,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Status:
-    """The node at one moment. `loader` is the row of loader_state; `running` says that one has the lock."""
+    """The node at one moment. `loader` is the row of loader_state; `running` says that one has the lock.
+
+    A `standby` is a copy that PostgreSQL itself keeps up to date: its loader works on the original, and has
+    its lock there.
+    """
 
     block: Block | None
     loader: Mapping[str, Any] | None
@@ -67,6 +97,7 @@ class Status:
     now: int
     passed_over: Sequence[Mapping[str, Any]] = ()
     upgrade: remaining.Upgrade = remaining.Upgrade((), False)
+    standby: bool = False
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
@@ -87,48 +118,119 @@ class Status:
     def sentence(self) -> str:
         """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do.
 
-        Further sentences say what is left of an upgrade, and which transactions are missing for good.
+        Further sentences say what is left of an upgrade, which transactions are missing for good, and that
+        this is a copy.
         """
-        return " ".join(part for part in (self._doing, self.upgrade.sentence, self._missing) if part)
+        parts = (self._doing, self.upgrade.sentence, self._missing, self._copy)
+        return " ".join(part for part in parts if part)
+
+    @property
+    def state(self) -> State:
+        loader = self.loader
+        if loader is None:
+            return State.LOADING if self.running else State.EMPTY if self.block is None else State.IDLE
+        if self._killed:
+            return State.KILLED
+        if self._silent:
+            return State.SILENT
+        activity = loader["activity"]
+        if activity not in (Activity.LOADING, Activity.WAITING) or not loader["following"]:
+            return State.LOADING if activity == Activity.WAITING else State(activity)
+        if self.behind is None or self.behind <= UP_TO_DATE_SECONDS:
+            return State.UP_TO_DATE
+        return State.NOTHING_NEWER if activity == Activity.WAITING else State.CATCHING_UP
 
     @property
     def _doing(self) -> str:
-        loader = self.loader
-        if loader is None:
-            if self.running:
-                return f"Loading. {self._at}."
-            on = f"{_DEMO_GOES_ON}, {_START}" if self.block and config.value("network") == DEMO else _START
-            return f"{self._at}, and no loader runs: {on}."
-        if self._killed:
-            return (
-                f"Not loading: the loader ({_process(loader)}) ended without a word {self._reported} ago. "
-                f"{self._at}. Start it again: it goes on where it was."
-            )
-        if loader["activity"] == Activity.FAILED:
-            return f"Not loading: {_because(loader['problem'])} That was {self._reported} ago. {self._at}."
-        if loader["activity"] == Activity.STOPPED:
-            return f"Not loading: the loader of {loader['source']} stopped {self._reported} ago. {self._at}."
-        if self._silent:
-            return (
-                f"The loader ({_process(loader)}) has not said anything for {self._reported}: its output may "
-                f"tell why; if not, stop and start it. {self._at}."
-            )
-        return self._of_running(loader)
+        loader, at, rate = self.loader or {}, self._at, self._rate
+        source, process, ago = loader.get("source"), process_of(loader), f"{self._reported} ago"
+        match self.state:
+            case State.EMPTY:
+                return f"{at}, and no loader runs: {_START}."
+            case State.IDLE if config.value("network") == DEMO:
+                return f"All of the demo network's history is loaded. It has ended: {_LIVE}. {at}."
+            case State.IDLE:
+                return f"{at}, and no loader runs: {_START}."
+            case State.STARTING:
+                return f"Starting to load from {source}. {at}."
+            case State.LOADING:
+                return f"Loading {source}{rate}. {at}." if loader else f"Loading. {at}."
+            case State.CATCHING_UP:
+                return f"Catching up with {source}{rate}{self._time_left}. {at}."
+            case State.UP_TO_DATE:
+                return f"Following {source}, up to date{self._transactions}. {at}."
+            case State.NOTHING_NEWER:
+                return (
+                    f"Following {source}, which has nothing newer. {at}: if the network runs, check that it "
+                    "publishes there."
+                )
+            case State.STUCK:
+                because = _because(loader["problem"])
+                return f"Stuck{self._since}{because} The node tries again by itself. {at}."
+            case State.FAILED:
+                return f"Not loading: the loader ended {ago}{_because(loader['problem'])} {at}."
+            case State.STOPPED if source == _LIVE_DEMO:
+                return f"Not loading: {source} was stopped {ago}. {at}; {_LIVE}."
+            case State.STOPPED if loader["following"]:
+                return f"Not loading: the loader of {source} was stopped {ago}. {at}. To go on: {_FOLLOW}."
+            case State.STOPPED:
+                return f"Not loading: the loader of {source} ended {ago}, without an error. {at}."
+            case State.KILLED:
+                copied = (
+                    ", or this is a copy of its database" if loader["host"] != socket.gethostname() else ""
+                )
+                return (
+                    f"Not loading: the loader ({process}) ended without a word {ago}: it was killed, or its "
+                    f"machine went down{copied}. {at}. Start it again: it goes on where it was."
+                )
+            case State.SILENT:
+                return (
+                    f"The loader ({process}) has not said anything for {self._reported}: its output may tell "
+                    f"why; if not, stop it and start it again. {at}."
+                )
 
-    def _of_running(self, loader: Mapping[str, Any]) -> str:
-        source, activity = loader["source"], loader["activity"]
-        if activity == Activity.STUCK:
-            return f"Stuck: {_because(loader['problem'])} It is tried again and again. {self._at}."
-        if activity == Activity.STARTING:
-            return f"Starting to load from {source}. {self._at}."
-        late = self.behind is not None and self.behind > UP_TO_DATE_SECONDS
-        if not loader["following"]:
-            return f"Loading {source}{self._rate}. {self._at}."
-        if activity == Activity.WAITING and late:
-            return f"Following {source}, which has nothing newer. {self._at}."
-        if not late:
-            return f"Following {source}, up to date{self._rate}. {self._at}."
-        return f"Catching up with {source}{self._rate}{self._time_left}. {self._at}."
+    @property
+    def json(self) -> dict[str, Any]:
+        """The same for programs. Times are `seconds.nnnnnnnnn`, as in the API."""
+        loader, block = self.loader, self.block
+        return {
+            "sentence": self.sentence,
+            "state": self.state,
+            "needs_help": self.needs_help,
+            "now": timestamp.text(self.now),
+            "last_block": block
+            and {
+                "number": block.number,
+                "to": timestamp.text(block.consensus_end),
+                "name": block.name,
+                "seconds_behind": self.behind,
+            },
+            "loader": loader
+            and {
+                "activity": loader["activity"],
+                "source": loader["source"],
+                "following": loader["following"],
+                "running": self.running,
+                "process": loader["process"],
+                "host": loader["host"],
+                "started": _text(loader["started"]),
+                "reported": _text(loader["reported"]),
+                "files": loader["files"],
+                "transactions": loader["transactions"],
+                "transactions_per_second": loader["transaction_rate"],
+                "seconds_left": self._seconds_left,
+            },
+            "problem": self.problem,
+            "upgrade": {
+                "running": self.upgrade.running,
+                "steps": [
+                    {"name": step.name, "share": step.share, "seconds_left": step.seconds_left}
+                    for step in self.upgrade.left
+                ],
+            },
+            "passed_over": list(self.passed_over),
+            "standby": self.standby,
+        }
 
     @property
     def _missing(self) -> str:
@@ -158,19 +260,40 @@ class Status:
         return f"The last block is number {self.block.number} of {self.block.time}, {old} old"
 
     @property
+    def _transactions(self) -> str:
+        rate = self._value("transaction_rate")
+        return f", {rate:,.0f} transactions per second" if rate else ""
+
+    @property
     def _rate(self) -> str:
-        transactions, stream = self._value("transaction_rate"), self._value("stream_rate")
-        if not transactions:
+        stream = self._value("stream_rate")
+        faster = f", {stream:,.0f} times as fast as they happened" if stream and stream >= 2 else ""
+        return f"{self._transactions}{faster}" if self._transactions else ""
+
+    @property
+    def _since(self) -> str:
+        """How long the loader has been stuck; a release before this one did not report that."""
+        since = (self.problem or {}).get("since")
+        return f" for {duration(max(self.now // NANOS_PER_SECOND - since, 0))}" if since else ""
+
+    @property
+    def _copy(self) -> str:
+        if not self.standby:
             return ""
-        text = f", {transactions:,.0f} transactions per second"
-        return text if not stream or stream < 2 else f"{text}, {stream:,.0f} times as fast as they happened"
+        return "This database is a copy that PostgreSQL keeps up to date; the loader works on the original."
 
     @property
     def _time_left(self) -> str:
-        stream = self._value("stream_rate")
-        if self.behind is None or not stream or stream <= 1:
-            return ""
-        return f", about {duration(round(self.behind / (stream - 1)))} to go"
+        seconds = self._seconds_left
+        return f", about {duration(seconds)} to go" if seconds is not None else ""
+
+    @property
+    def _seconds_left(self) -> int | None:
+        """Seconds until the loader has caught up with the stream."""
+        stream: float | None = self._value("stream_rate")
+        if self.behind is None or not stream or stream <= 1 or not self._value("following"):
+            return None
+        return round(self.behind / (stream - 1))
 
     @property
     def _reported(self) -> str:
@@ -188,7 +311,8 @@ class Status:
     @property
     def _killed(self) -> bool:
         # A loader reports as long as it has the lock.
-        return not self._ended and not self.running and self._silence > ENDING_SECONDS
+        patience = SILENT_SECONDS if self.standby else ENDING_SECONDS
+        return not self._ended and not self.running and self._silence > patience
 
     @property
     def _silent(self) -> bool:
@@ -204,23 +328,35 @@ def read() -> Status:
         cursor.execute(_LAST_BLOCK)
         row = cursor.fetchone()
         cursor.execute(_RUNNING, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
-        running, passed_over = cursor.fetchone()
+        running, standby, passed_over = cursor.fetchone()
     loader, block = LoaderState.objects.values().first(), Block(*row) if row else None
-    return Status(block, loader, running, clock.now_ns(), json.loads(passed_over), remaining.read())
+    return Status(
+        block=block,
+        loader=loader,
+        running=running,
+        now=clock.now_ns(),
+        passed_over=json.loads(passed_over),
+        upgrade=remaining.read(),
+        standby=standby,
+    )
 
 
 # WORDS
 
 
 def _because(problem: Mapping[str, Any]) -> str:
-    """Return a problem as sentences: the file, the place in it, the cause, the cure."""
+    """Return a problem as the end of a sentence, with the file and the place in it, and the cure."""
     place = ", ".join(part for part in (problem["file"], problem["position"]) if part)
-    cause = f"{place}: {problem['cause']}" if place else problem["cause"]
+    cause = f" at {place}: {problem['cause']}" if place else f": {problem['cause']}"
     return " ".join(f"{part.rstrip('.')}." for part in (cause, problem["cure"]) if part)
 
 
-def _process(loader: Mapping[str, Any]) -> str:
-    return f"process {loader['process']} on {loader['host']}"
+def process_of(loader: Mapping[str, Any]) -> str:
+    return f"process {loader.get('process')} on {loader.get('host')}"
+
+
+def _text(time: datetime) -> str:
+    return timestamp.text(round(time.timestamp() * NANOS_PER_SECOND))
 
 
 def _seconds(nanoseconds: int) -> int:

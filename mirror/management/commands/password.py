@@ -4,16 +4,21 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 
+from mirror.management.command import NodeCommand
 from mirror.node import access
 from mirror.node.tables import check_current
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Give an account of the admin a new password: it is written into the file of the first one, or "
+        "Give an account of the admin a new password. It is written into the file of the first one, or "
         "printed. Whoever is signed in with the old one has to sign in again."
+    )
+    when = "Use it when a password of the admin is lost, or known to others."
+    examples = (
+        ("password", "A new password of the account admin, in the file admin-password of the data folder."),
+        ("password --user ada --print", "A new password of the account ada, on the screen."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

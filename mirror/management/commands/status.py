@@ -1,11 +1,25 @@
 """`manage.py status`: one sentence about what the node is doing, and an inventory of what it holds."""
 
+import json
+import shutil
+import signal
 import sys
+import textwrap
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from mirror import config
+from mirror.config.errors import OperatorError
 from mirror.management.command import NodeCommand
-from mirror.node import inventory, status
+from mirror.node import database, inventory, status
+from mirror.node.status import State, Status
 from mirror.node.tables import check_current
+from mirror.node.web import probe
+
+# A database that runs answers far sooner.
+_PATIENCE_SECONDS = 3.0
 
 
 class Command(NodeCommand):
@@ -14,15 +28,74 @@ class Command(NodeCommand):
         "that show what it holds and where. The exit code is 1 when somebody has to do something, else 0."
     )
     when = "Use it first whenever something seems wrong. It changes nothing, and may run at any time."
-    examples = (("status", "A few lines for people."),)
+    examples = (
+        ("status", "A few lines for people."),
+        ("status --json", "The same facts for programs."),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print the facts as JSON, for programs")
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Run with the database as it is now: none is made, and none is waited for. Errors: OperatorError."""
+        try:
+            with database.ready(self.stderr.write, make=False, wait=False):
+                super().run_from_argv(argv)
+        except OperatorError as error:
+            if "--json" not in argv:
+                raise
+            self._write_json({"sentence": str(error), "state": "unknown", "needs_help": True})
+            sys.exit(error.exit_code)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        check_current()
-        now = status.read()
-        self.stdout.write(f"{now.sentence}\n\n")
-        pairs = list(inventory.lines(now))
+        with at_most(_PATIENCE_SECONDS):
+            check_current()
+            now = status.read()
+            held = inventory.read(now)
+        show = self._show_json if options["json"] else self._show
+        show(now, held, probe.answer())
+        if now.needs_help:
+            sys.exit(1)
+
+    def _show(self, now: Status, held: inventory.Inventory, answer: probe.Answer) -> None:
+        sentence = now.sentence
+        if self.stdout.isatty():
+            sentence = textwrap.fill(sentence, shutil.get_terminal_size().columns, break_long_words=False)
+        self.stdout.write(f"{self._colour(now)(sentence)}\n\n")
+        pairs = [*held.lines(now), ("Web server", answer.text)]
         width = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:
             self.stdout.write(f"  {heading:<{width}}  {text}")
+
+    def _colour(self, now: Status) -> Callable[[str], str]:
+        """Return what colours the sentence; where no terminal shows it, that leaves it as it is."""
         if now.needs_help:
-            sys.exit(1)
+            return self.style.ERROR
+        well = now.state in (State.UP_TO_DATE, State.LOADING, State.STARTING)
+        return self.style.SUCCESS if well else self.style.WARNING
+
+    def _show_json(self, now: Status, held: inventory.Inventory, answer: probe.Answer) -> None:
+        self._write_json(now.json | held.json | {"web_server": answer.json})
+
+    def _write_json(self, facts: dict[str, Any]) -> None:
+        self.stdout.write(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise OperatorError if the block takes too long: a database that hangs says nothing by itself."""
+
+    def give_up(*_: object) -> None:
+        whose = "of DATABASE_URL" if config.value("db.url") else "of the node"
+        raise OperatorError(
+            f"The database {whose} has not answered for {seconds:.0f} seconds: its process is "
+            "stopped, or its machine is overloaded. Its log may tell why; if it stays silent, start it again."
+        )
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -69,7 +69,7 @@ class Upgrade:
         if not self.left:
             return ""
         if not self.running:
-            return f"{PENDING} ({len(self.left)} of {len(TITLES)} steps are left)."
+            return f"{PENDING} ({len(self.left)} of {len(TITLES)} steps left)."
         return f"Upgrading: {self.left[0].text}{self._more}."
 
     @property

@@ -62,7 +62,8 @@ def test_an_empty_node_says_how_to_begin() -> None:
     )
 
 
-def test_without_a_loader_the_last_block_is_named() -> None:
+def test_without_a_loader_the_last_block_is_named(settings_of: Callable[..., None]) -> None:
+    settings_of({"network": "testnet"})
     last = block(5)
 
     assert status.read().sentence.startswith(f"{last}, and no loader runs: ")
@@ -70,9 +71,11 @@ def test_without_a_loader_the_last_block_is_named() -> None:
 
 def test_a_demo_network_that_ended_says_how_to_let_it_go_on(settings_of: Callable[..., None]) -> None:
     last = block(5)
-    told = f"{last}, and no loader runs: `manage.py up --live` lets the demo network go on, `manage.py ingest"
 
-    assert status.read().sentence.startswith(told)
+    assert status.read().sentence == (
+        "All of the demo network's history is loaded. It has ended: `manage.py up --live` lets it go on. "
+        f"{last}."
+    )
     settings_of({"network": "testnet"})
     assert "--live" not in status.read().sentence
 
@@ -110,7 +113,10 @@ def test_a_source_without_newer_files_is_reported() -> None:
     last = block(3600)
     loader("waiting")
 
-    assert status.read().sentence == f"Following s3://streams, which has nothing newer. {last}."
+    assert status.read().sentence == (
+        f"Following s3://streams, which has nothing newer. {last}: if the network runs, check that it "
+        "publishes there."
+    )
 
 
 @pytest.mark.usefixtures("lock")
@@ -127,7 +133,13 @@ PROBLEM = {
     "position": "",
     "cause": "no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no signature file",
     "cure": "More nodes may sign it soon.",
-    "signatures": {"signed": [1], "others": {"0": "no signature file"}, "stake": 1, "required": 2},
+    "signatures": {
+        "signed": [1],
+        "others": {"0": "no signature file"},
+        "stake": 1,
+        "required": 2,
+        "counted": True,
+    },
 }
 
 
@@ -139,8 +151,8 @@ def test_a_stuck_loader_says_at_which_file_why_and_what_to_do() -> None:
     now = status.read()
 
     assert now.sentence == (
-        "Stuck: a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
-        f"signature file. More nodes may sign it soon. It is tried again and again. {last}."
+        "Stuck at a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
+        f"signature file. More nodes may sign it soon. The node tries again by itself. {last}."
     )
     assert now.needs_help
 
@@ -152,7 +164,7 @@ def test_a_loader_that_failed_leaves_its_error() -> None:
     now = status.read()
 
     assert now.sentence == (
-        "Not loading: a.rcd, byte 7: odd. That was 2 minutes ago. No block is loaded yet."
+        "Not loading: the loader ended 2 minutes ago at a.rcd, byte 7: odd. No block is loaded yet."
     )
     assert now.needs_help
 
@@ -163,7 +175,8 @@ def test_a_loader_that_stopped_needs_no_help() -> None:
     now = status.read()
 
     assert now.sentence == (
-        "Not loading: the loader of s3://streams stopped 2 hours ago. No block is loaded yet."
+        "Not loading: the loader of s3://streams was stopped 2 hours ago. No block is loaded yet. "
+        "To go on: `manage.py up`, or `manage.py ingest --follow`."
     )
     assert not now.needs_help
 
@@ -175,8 +188,9 @@ def test_a_loader_without_its_lock_was_killed(activity: str) -> None:
     now = status.read()
 
     assert now.sentence == (
-        "Not loading: the loader (process 77 on ada) ended without a word 1 minute ago. "
-        "No block is loaded yet. Start it again: it goes on where it was."
+        "Not loading: the loader (process 77 on ada) ended without a word 1 minute ago: it was killed, or "
+        "its machine went down, or this is a copy of its database. No block is loaded yet. Start it again: "
+        "it goes on where it was."
     )
     assert now.needs_help
 

@@ -165,7 +165,7 @@ def test_the_status_says_what_is_left_and_who_does_it() -> None:
 
     assert status.read().sentence.endswith(
         " Rows of an older release are still to be changed, which `manage.py upgrade` does beside all other "
-        f"work (2 of {len(BACKFILLS)} steps are left)."
+        f"work (2 of {len(BACKFILLS)} steps left)."
     )
     with connection.cursor() as cursor:
         cursor.execute("select pg_advisory_lock(%s)", [UPGRADE_LOCK])
