@@ -209,7 +209,7 @@ def test_the_index_says_what_keeps_the_loader_from_going_on(build: Build, pages:
 
     page = unescape(text(pages.get("/admin/")))
 
-    assert "Not loading: a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed" in page
+    assert "at a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed" in page
     assert "node 0: no signature file" in page
 
 
