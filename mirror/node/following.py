@@ -23,7 +23,7 @@ from ledger.stream.source.local import find_record_files
 from mirror import config, logs
 from mirror.config import clock
 from mirror.config.errors import OperatorError
-from mirror.db import outage
+from mirror.db import outage, timeouts
 from mirror.db.partitions.making import create_partitions_ahead
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
@@ -161,6 +161,7 @@ class _Lines:
 
 def keep_following(say: Say) -> None:
     """Follow the configured stream until a signal asks to stop; after an error, try again after a pause."""
+    timeouts.use(timeouts.LOADER)
     stopping = signals.stop_event()
     pause = _FIRST_PAUSE
     while True:

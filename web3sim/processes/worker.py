@@ -133,10 +133,12 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     config.overridden(settings)
     configuring.configure()
     django_settings.DATABASES = {"default": database}
+    from mirror.db import timeouts
     from web3sim.calls import call
     from web3sim.engine import precompiles
     from web3sim.past import trace
 
+    timeouts.use(timeouts.WEB_SERVER)
     call.load_engine()
     trace.load_engine()
     precompiles.load()

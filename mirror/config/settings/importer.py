@@ -148,6 +148,15 @@ SETTINGS = (
             "Accounts whose pending rewards are computed at once.", low=1),
     Setting("importer.parser.record.entity.staking.chunkDelay", "10s",
             "Pause between two such computations.", unit="duration", low=0, high=3600),
+    Setting("importer.db.statementTimeout", "0s",
+            "Longest database statement of a loader, which then stops with an error; 0 is without end.",
+            unit="duration", low=0, high=86400),
+    Setting("importer.db.lockTimeout", "0s",
+            "Longest wait of a loader for a lock of the database; 0 is without end.",
+            unit="duration", low=0, high=86400),
+    Setting("importer.db.idleInTransactionTimeout", "0s",
+            "How long a loader's connection may rest within a transaction before the database closes it; 0 "
+            "is without end.", unit="duration", low=0, high=86400),
     Setting("importer.smartContractThrottlingVersion", "0.69.0",
             "HAPI version from which a contract call consumes exactly the gas it is charged for."),
 )  # fmt: skip

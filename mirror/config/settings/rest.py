@@ -109,4 +109,13 @@ SETTINGS = (
             unit="duration", low=0.001, high=60),
     Setting("rest.db.statementTimeout", "20s",
             "Longest database statement of a request; beyond it the answer is 503.", unit="duration"),
+    Setting("rest.db.lockTimeout", "5s",
+            "Longest wait of a request for a lock of the database; beyond it the answer is 503. 0 is without "
+            "end.", unit="duration", low=0, high=3600),
+    Setting("rest.db.idleInTransactionTimeout", "1m",
+            "How long a connection of the web server may rest within a transaction before the database "
+            "closes it; 0 is without end.", unit="duration", low=0, high=86400),
+    Setting("rest.db.idleTimeout", "0s",
+            "How long a connection of the web server may rest before the database closes it; the next "
+            "request opens another. 0 is without end.", unit="duration", low=0, high=86400),
 )  # fmt: skip

@@ -3,6 +3,7 @@ from typing import Any
 import psycopg
 from django.db.backends.postgresql import base
 
+from mirror.db import timeouts
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
 from mirror.db.prepared import PreparedStatements
@@ -18,3 +19,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     prepared: PreparedStatements | None = None
     #: The turn that the connection belongs to at present.
     turn: Turn | None = None
+
+    def init_connection_state(self) -> None:
+        super().init_connection_state()
+        if (setting := timeouts.statement()) is not None:
+            self.connection.execute(*setting)
+            if not self.get_autocommit():
+                self.connection.commit()

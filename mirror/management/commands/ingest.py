@@ -17,6 +17,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror import config
+from mirror.db import timeouts
 from mirror.management.command import NodeCommand
 from mirror.node import database, following
 from mirror.node.importing import import_files
@@ -100,6 +101,7 @@ class Command(NodeCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        timeouts.use(timeouts.LOADER)
         with ExitStack() as stack:
             if options["filter"]:
                 chosen = [filters.parse_option(text) for text in options["filter"]]

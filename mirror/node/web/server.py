@@ -18,7 +18,7 @@ from django.contrib.staticfiles.finders import AppDirectoriesFinder
 from mirror import config
 from mirror.config import proxies
 from mirror.config.errors import OperatorError
-from mirror.db import slots
+from mirror.db import slots, timeouts
 from mirror.node import reader
 from mirror.node.web import assets, rate_limits, stalled_clients
 from mirror.processes import signals
@@ -132,6 +132,7 @@ def _application(shared: Sequence[slots.Files], limits: int | None) -> Callable[
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
     reader.use()
+    timeouts.use(timeouts.WEB_SERVER)
     from mirror.metrics import files
     from mirror.node.web import gateway
     from mirror.wsgi import application

@@ -27,6 +27,7 @@ log = logs.logger("mirror.rest")
 NOT_FOUND = "Not found"
 # When a client may ask again what took too long, in seconds.
 _RETRY_AFTER = "10"
+_TAKES_TOO_LONG = (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable, TooManySlow)
 
 
 class Problem(NamedTuple):
@@ -193,7 +194,7 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """Answer an exception: the exception handler of all views."""
     view, request = context["view"], context["request"]
-    if not isinstance(error, psycopg.errors.QueryCanceled | TooManySlow):
+    if not isinstance(error, _TAKES_TOO_LONG):
         return _failed(view, failure_of(error, request))
     log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
     response = _failed(view, TakesTooLong(view.narrowed_by()))
