@@ -34,7 +34,7 @@ MOST_TIMES = 3.0
 _CLIENTS, _BLOCK_SECONDS, _FIRST_BLOCKS = 16, 2.0, 15
 _IDLE_PART, _WARM_UP_SECONDS = 1 / 3, 5.0
 _NAME_LENGTH = len("2025-01-01T21_00_02.000000000Z")
-_LOADED = f"select count(*), sum(count) from record_file where index >= {_FIRST_BLOCKS}"
+_LOADED = "select count(*), coalesce(sum(count), 0)::bigint from record_file"
 
 
 def main() -> None:
@@ -82,22 +82,31 @@ def measure(stream: Path, folder: Path, seconds: float) -> bool:
         idle = _asked(port, urls, seconds * _IDLE_PART)
         print(f"idle:          {idle}")
         stack.enter_context(_running([*ingest, "--follow", str(bucket)], node))
+        first, *rest = blocks[_FIRST_BLOCKS:]
+        _publish(stream, folder, files[first])
+        while _loaded(connection)[0] <= _FIRST_BLOCKS:
+            time.sleep(0.1)
         ending = threading.Event()
-        rest = blocks[_FIRST_BLOCKS:]
         publisher = threading.Thread(target=_publish_on, args=(stream, folder, files, rest, ending))
         publisher.start()
         time.sleep(_WARM_UP_SECONDS)
+        before = _loaded(connection)
         busy = _asked(port, urls, seconds)
+        number, transactions = (now - then for now, then in zip(_loaded(connection), before, strict=True))
         ending.set()
         publisher.join()
         print(f"while loading: {busy}")
-        loaded = connection.execute(_LOADED).fetchone() or (0, 0)
-        print("Loaded meanwhile: {} blocks with {:,} transactions.".format(*loaded))
+        print(f"Loaded meanwhile: {number} blocks, {transactions / seconds:,.0f} transactions per second.")
     times = busy.percentile(99) / idle.percentile(99)
     print(f"p99 while loading is {times:.1f} times that of an idle node (at most {MOST_TIMES}).")
     failed = sum(count for status, count in busy.statuses.items() if status not in (200, 404))
     print(f"{failed} requests failed.")
     return times <= MOST_TIMES and not failed
+
+
+def _loaded(connection: "psycopg.Connection[tuple[int, int]]") -> tuple[int, int]:
+    """Return the numbers of blocks and transactions that are loaded."""
+    return connection.execute(_LOADED).fetchone() or (0, 0)
 
 
 # THE STREAM
