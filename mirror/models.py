@@ -6,6 +6,8 @@ from django.db import models
 LOADER_LOCK = 0x6C6564676572
 # The same for the process that runs backfills.
 UPGRADE_LOCK = 0x757067726164
+# The same for a backup, a restore or the pruning of old rows.
+KEEPING_LOCK = 0x6B656570
 
 
 class LoaderState(models.Model):  # noqa: DJ008

@@ -17,14 +17,17 @@ from mirror.db.partitions.catalogue import divided_tables, growing_tables
 from mirror.db.partitions.dividing import divide
 
 _FOREIGN_TABLES_NAMED = 3
+#: The schema of a database into which a backup is being restored.
+RESTORING = "restoring"
 # The step of an upgrade that divides tables with rows.
 _DIVISION = "monthly_partitions"
 
 
 def make_tables(say: Callable[[str], None]) -> None:
     """Apply the migrations that the database lacks, and divide empty tables by month if that is wanted."""
+    check_restored()
     if not are_current():
-        _check_foreign_tables()
+        check_foreign_tables()
         say("Creating or updating the tables.")
         call_command("migrate", interactive=False, verbosity=0)
     arrange_partitions()
@@ -54,7 +57,8 @@ def arrange_partitions() -> None:
 
 
 def check_current() -> None:
-    """Raise OperatorError if the database lacks tables of this release."""
+    """Raise OperatorError if the database lacks tables of this release, or rows of a backup."""
+    check_restored()
     if not (lacks := missing()):
         return
     applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
@@ -66,6 +70,22 @@ def check_current() -> None:
         f"The tables are those of an older release (without the migration {lacks[-1]}): `manage.py upgrade` "
         "brings them up to date, and so do `manage.py up` and `manage.py ingest`."
     )
+
+
+def check_restored() -> None:
+    """Raise OperatorError if the database has only a part of a backup."""
+    if is_restoring():
+        raise OperatorError(
+            "A backup is being restored into this database, and that is not finished: `manage.py restore` "
+            "goes on with it."
+        )
+
+
+def is_restoring() -> bool:
+    """Return whether a restore has begun and not ended."""
+    with connection.cursor() as cursor:
+        cursor.execute("select to_regnamespace(%s) is not null", [RESTORING])
+        return bool(cursor.fetchone()[0])
 
 
 def are_current() -> bool:
@@ -95,7 +115,7 @@ def on_disk() -> set[tuple[str, str]]:
     return names
 
 
-def _check_foreign_tables() -> None:
+def check_foreign_tables() -> None:
     """Raise OperatorError if another program has made tables with the names that ours will have."""
     applied = {app for app, _ in MigrationLoader(connection).applied_migrations}
     ours = {model._meta.db_table for model in apps.get_models() if model._meta.app_label not in applied}

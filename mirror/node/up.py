@@ -162,6 +162,7 @@ def _upgrade_process(say: Say) -> None:
 
 def _wait_for_tables(say: Say) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
+    tables.check_restored()
     missing = tables.missing()
     if missing:
         names = ", ".join(missing[:_MIGRATIONS_NAMED])

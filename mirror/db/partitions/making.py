@@ -83,13 +83,16 @@ def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[i
     return None
 
 
-def make(cursor: CursorWrapper, table: str, lower: int, upper: int) -> None:
-    """Make a partition of a divided table for these times, which none has."""
+def make(cursor: CursorWrapper, table: str, lower: int, upper: int, *, like: str | None = None) -> None:
+    """Make a partition of a divided table for these times, which none has.
+
+    It is stored `like` another one, by default the last.
+    """
     quoted = cursor.db.ops.quote_name
     name = unused_name(cursor, name_of(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
     cursor.execute(f"lock table only {quoted(table)} in share update exclusive mode")
-    cursor.execute(_OPTIONS, [quoted(partitions(cursor, table)[-1].name)])
+    cursor.execute(_OPTIONS, [quoted(like or partitions(cursor, table)[-1].name)])
     (options,) = cursor.fetchone()
     storage = f" with ({options})" if options else ""
     cursor.execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")

@@ -3,7 +3,8 @@
 import os
 import pickle
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -63,6 +64,29 @@ class Publisher:
                 path.unlink()
         self._move()
         return network, self.published(name)
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield path and content of the state and of the files up to its block, while others are published.
+
+        Files of a later block are left out: a network that goes on from the state makes another one.
+        """
+        state = self._state.read_bytes()
+        newest = 0
+        if state[:_VERSION_BYTES] == _version():
+            _, name = pickle.loads(zlib.decompress(state[_VERSION_BYTES:]))
+            newest = names.parse(name).instant
+        yield self._state.name, state
+        # A file that is published meanwhile is found in its new place.
+        for folder in (self._pending, self.folder):
+            for path in sorted(folder.rglob("*")):
+                if path.is_dir() or path.suffix in (".state", ".new"):
+                    continue
+                if folder == self.folder and path.is_relative_to(self._pending):
+                    continue
+                if newest and ".rcd" in path.name and names.parse(path.name).instant > newest:
+                    continue
+                with suppress(FileNotFoundError):
+                    yield str(path.relative_to(self.folder)), path.read_bytes()
 
     @property
     def complete(self) -> bool:

@@ -1,0 +1,47 @@
+"""`manage.py restore`: a backup back into an empty database, of this machine or another one."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from mirror.management.commands.backup import add_jobs, described
+from mirror.node.backup.manifest import Manifest
+from mirror.node.backup.work import Stopped
+from mirror.processes import signals
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring a backup back into an empty database: that of a new data folder, or of DATABASE_URL. Repeated "
+        "after an interruption it goes on. Restore only backups that you trust."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="the folder of `manage.py backup`")
+        add_jobs(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Only this command needs it.
+        from mirror.node.backup import restoring, writing
+
+        try:
+            done = restoring.restore(
+                options["folder"], self.stdout.write, signals.stop_event(), jobs=options["jobs"]
+            )
+        except Stopped:
+            raise CommandError("Stopped as asked: the same command goes on from here.") from None
+        for name, text in _differing(done, writing.settings_in_force()):
+            self.stdout.write(f"The node of the backup had another value of {name}: {text or 'the default'}.")
+        self.stdout.write(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
+
+
+def _differing(done: Manifest, here: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the settings of the backed-up node that this one has otherwise, but for its places and ports."""
+    names = sorted(done.settings.keys() | here.keys())
+    return [
+        (name, done.settings.get(name, ""))
+        for name in names
+        if done.settings.get(name) != here.get(name) and name.partition(".")[0] not in ("data", "web")
+    ]

@@ -1,0 +1,200 @@
+"""The description of a backup: what it holds, of which node, and the digest of each of its files.
+
+A folder with `manifest.json` is a complete backup. While one is made, the finished files are noted in
+`unfinished.jsonl`: its first line says of which database, and each other one describes a file.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from mirror.config.errors import OperatorError
+
+FORMAT = 1
+MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
+#: The files of the demo network from which it goes on.
+DEMO = "demo-stream.tar.zst"
+
+_BLOCK_BYTES = 1 << 20
+
+
+class DamagedBackup(OperatorError):
+    """A file of a backup is missing or not as it was written; the message names it."""
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A file of a backup with rows of one table; its digest is that of the file, which is compressed.
+
+    `leaf` and `number` say which piece of the table it is. `filenode` and `since`, the oldest transaction
+    that was running, tell a later process whether the piece has changed.
+    """
+
+    name: str
+    table: str
+    rows: int
+    bytes: int
+    sha256: str
+    leaf: str = ""
+    number: int = 0
+    filenode: int = 0
+    since: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """The last block of a backup."""
+
+    number: int
+    consensus_end: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class KeptTable:
+    """A table: the columns that its files have, its rows, and its partitions by time (ns), if it has any."""
+
+    columns: list[str]
+    rows: int
+    partitions: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The description of a complete backup."""
+
+    network: str
+    release: str
+    made: str
+    postgresql: str
+    block: Block | None
+    database_bytes: int
+    migrations: list[tuple[str, str]]
+    tables: dict[str, KeptTable]
+    files: list[KeptFile]
+    settings: dict[str, str]
+    demo: KeptFile | None = None
+    format: int = FORMAT
+
+    @property
+    def all_files(self) -> list[KeptFile]:
+        return [*self.files, *([self.demo] if self.demo else [])]
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.all_files)
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables.values())
+
+    @property
+    def digest(self) -> str:
+        return digest_of(asdict(self))
+
+    def write(self, folder: Path) -> None:
+        """Make the folder a complete backup."""
+        content = asdict(self)
+        path = folder / MANIFEST
+        write_whole(path, json.dumps(content | {"sha256": digest_of(content)}, indent=1).encode())
+        (folder / JOURNAL).unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the description. Errors: DamagedBackup, OperatorError if there is no complete backup."""
+        path = folder / MANIFEST
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            raise OperatorError(_missing(folder)) from None
+        try:
+            content = json.loads(text)
+            if content["format"] > FORMAT:
+                raise OperatorError(
+                    f"The backup in {folder} was made by a newer release ({content['release']}) and can't be "
+                    "read by this one: install that release."
+                )
+            if content.pop("sha256") != digest_of(content):
+                raise ValueError
+            return cls(**_typed(content))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DamagedBackup(
+                f"The file {path} is damaged: use another backup, or another copy of this one."
+            ) from None
+
+
+def _missing(folder: Path) -> str:
+    if (folder / JOURNAL).exists():
+        return f"The backup in {folder} is not finished: `manage.py backup {folder}` goes on with it."
+    return f"There is no backup in {folder}: it has no {MANIFEST}."
+
+
+def _typed(content: dict[str, Any]) -> dict[str, Any]:
+    tables = {
+        name: KeptTable(table["columns"], table["rows"], [tuple(each) for each in table["partitions"]])
+        for name, table in content["tables"].items()
+    }
+    return content | {
+        "block": Block(**content["block"]) if content["block"] else None,
+        "migrations": [(app, name) for app, name in content["migrations"]],
+        "tables": tables,
+        "files": [KeptFile(**file) for file in content["files"]],
+        "demo": KeptFile(**content["demo"]) if content["demo"] else None,
+    }
+
+
+def digest_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# FILES
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that only this user may read, and that has its name only when it is on the disk."""
+    unfinished = path.with_name(f"{path.name}.part")
+    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names of a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def damaged(folder: Path, file: KeptFile, how: str) -> DamagedBackup:
+    return DamagedBackup(
+        f"The file {folder / file.name} of the backup {how}: use another backup, or another copy of this one."
+    )
+
+
+def check_sizes(folder: Path, files: Iterable[KeptFile]) -> None:
+    """Check that every file is there in its length, which takes no time. Errors: DamagedBackup."""
+    for file in files:
+        path = folder / file.name
+        if not path.is_file():
+            raise damaged(folder, file, "is missing")
+        if (size := path.stat().st_size) != file.bytes:
+            raise damaged(folder, file, f"has {size:,} bytes, not {file.bytes:,}")
+
+
+def check_content(folder: Path, file: KeptFile) -> None:
+    """Check that a file has the content that was written. Errors: DamagedBackup."""
+    digest = hashlib.sha256()
+    with (folder / file.name).open("rb") as opened:
+        while block := opened.read(_BLOCK_BYTES):
+            digest.update(block)
+    if digest.hexdigest() != file.sha256:
+        raise damaged(folder, file, "is damaged")

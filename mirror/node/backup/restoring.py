@@ -1,0 +1,206 @@
+"""Bringing a backup back into an empty database, and going on with that after it was interrupted.
+
+A schema of its own says which files and indexes are done, in the same transaction as their rows. It is there
+until everything is: a node does not start on a database that has only a part.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import zstandard
+from django.conf import settings
+
+from ledger.ingest import stored_network
+from mirror import config
+from mirror.config.errors import OperatorError
+from mirror.node import tables
+from mirror.node.backup import demo, preparing
+from mirror.node.backup.display import Display
+from mirror.node.backup.manifest import (
+    KeptFile,
+    Manifest,
+    check_content,
+    check_sizes,
+    damaged,
+)
+from mirror.node.backup.work import Session, Stopped, alone, check_room, session, share
+from mirror.values.readable import byte_size
+
+_READ_BYTES = 1 << 18
+_MEMORY = "set maintenance_work_mem = '256MB'"
+# A crash that loses the end of what was committed loses rows together with the note that they are there.
+_FAST = "set synchronous_commit = off"
+# A database has indexes and rows; without the former about this share of it is written first.
+_SEQUENCES = """
+    select quote_ident(relname), quote_ident(attname), pg_get_serial_sequence(quote_ident(relname), attname)
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relname = any(%s) and pg_table_is_visible(pg_class.oid) and attnum > 0 and not attisdropped
+        and pg_get_serial_sequence(quote_ident(relname), attname) is not null"""
+
+
+def check(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
+    """Read every file of a backup and compare it with what was written. Errors: DamagedBackup; Stopped."""
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    description = Manifest.read(folder)
+    check_sizes(folder, description.all_files)
+    with Display(say, "Checking", description.bytes) as display, ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(check_content, folder, file): file for file in description.all_files}
+        try:
+            for each in as_completed(running):
+                each.result()
+                display.add(running[each].bytes)
+                if stopping.is_set():
+                    raise Stopped
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return description
+
+
+def restore(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
+    """Bring a backup back, or go on with that; return its description. Errors: OperatorError; Stopped."""
+    description = Manifest.read(folder)
+    _check_fits(folder, description)
+    check_sizes(folder, description.all_files)
+    with session() as first, alone(first):
+        if not preparing.goes_on(first, description):
+            if not config.value("db.url"):
+                check_room(settings.DATA_DIR, description.database_bytes, "The database")
+            if description.demo:
+                demo.check_absent()
+            preparing.check_empty(first, description)
+        preparing.prepare(first, description, say)
+        say(f"{description.rows:,} rows of {byte_size(description.bytes)} are loaded.")
+        _load(folder, first, description, say, stopping, jobs)
+        _build_indexes(first, say, stopping, jobs)
+        _finish(folder, first, description, say, stopping, jobs)
+    tables.make_tables(say)
+    stored_network.check()
+    return description
+
+
+def _check_fits(folder: Path, description: Manifest) -> None:
+    """Raise OperatorError if this node is of another network, or of an older release."""
+    if description.network != config.value("network"):
+        raise OperatorError(
+            f"The backup in {folder} is of the network {description.network}, and "
+            f"{config.described('network').variable} is {config.value('network')}: set it to "
+            f"{description.network}."
+        )
+    if unknown := sorted(set(description.migrations) - tables.on_disk()):
+        app, name = unknown[-1]
+        raise OperatorError(
+            f"The backup in {folder} was made by a newer release ({description.release}, with the migration "
+            f"{app} {name}): install that release, or a later one."
+        )
+
+
+# ROWS
+
+
+def _load(
+    folder: Path,
+    first: Session,
+    description: Manifest,
+    say: Callable[[str], None],
+    stopping: threading.Event,
+    jobs: int,
+) -> None:
+    done = preparing.done_files(first)
+    left = [file for file in description.files if file.name not in done]
+    with Display(say, "Restoring", sum(file.bytes for file in description.files)) as display:
+        display.add(sum(file.bytes for file in description.files if file.name in done))
+        # Tables that refer to each other come together, and the order of their rows does not matter then.
+        linked = preparing.linked_tables(first)
+        if together := [file for file in left if file.table in linked]:
+            with first.transaction():
+                for file in together:
+                    _copy(folder, first, description, file, stopping)
+                    display.add(file.bytes)
+
+        def load(own: Session, file: KeptFile) -> None:
+            with own.transaction():
+                _copy(folder, own, description, file, stopping)
+            display.add(file.bytes)
+
+        others = [file for file in left if file.table not in linked]
+        share(others, load, lambda own: _execute(own, _FAST), jobs=jobs, stopping=stopping)
+
+
+def _copy(
+    folder: Path, own: Session, description: Manifest, file: KeptFile, stopping: threading.Event
+) -> None:
+    """Copy the rows of a file, and note that they are there. Errors: DamagedBackup; Stopped."""
+    columns = ", ".join(f'"{column}"' for column in description.tables[file.table].columns)
+    check_content(folder, file)
+    with (folder / file.name).open("rb") as opened, own.cursor() as cursor:
+        try:
+            reader = zstandard.ZstdDecompressor().stream_reader(opened)
+            with cursor.copy(f'copy "{file.table}" ({columns}) from stdin') as copy:
+                while block := reader.read(_READ_BYTES):
+                    copy.write(block)
+                    if stopping.is_set():
+                        raise Stopped
+        except zstandard.ZstdError as error:
+            raise damaged(folder, file, "is damaged") from error
+        if cursor.rowcount != file.rows:
+            raise damaged(folder, file, f"has {cursor.rowcount:,} rows, not {file.rows:,}")
+    preparing.note_file(own, file.name)
+
+
+# INDEXES
+
+
+def _build_indexes(first: Session, say: Callable[[str], None], stopping: threading.Event, jobs: int) -> None:
+    left = preparing.indexes_left(first)
+    if left:
+        say(f"Building {sum(map(len, left))} indexes.")
+
+    # Those of one table come one after another: their partitions would get the same names otherwise.
+    def build(own: Session, indexes: list[tuple[str, str]]) -> None:
+        for name, definition in indexes:
+            preparing.build_index(own, name, definition)
+            if stopping.is_set():
+                raise Stopped
+
+    def begin(own: Session) -> None:
+        own.execute(_MEMORY)
+        own.execute(_FAST)
+
+    share(left, build, begin, jobs=jobs, stopping=stopping)
+
+
+# THE END
+
+
+def _finish(
+    folder: Path,
+    first: Session,
+    description: Manifest,
+    say: Callable[[str], None],
+    stopping: threading.Event,
+    jobs: int,
+) -> None:
+    names = sorted(description.tables)
+    for table, column, sequence in first.execute(_SEQUENCES, [names]).fetchall():
+        first.execute(
+            f"select setval('{sequence}', coalesce(max({column}), 1), max({column}) is not null) from {table}"
+        )
+    say("Gathering what PostgreSQL plans with.")
+
+    def analyze(own: Session, table: str) -> None:
+        own.execute(f'vacuum (analyze) "{table}"')
+
+    share(names, analyze, lambda own: _execute(own, _MEMORY), jobs=jobs, stopping=stopping)
+    if description.demo:
+        check_content(folder, description.demo)
+        demo.bring_back(folder)
+    preparing.end(first)
+
+
+def _execute(own: Session, statement: str) -> None:
+    with suppress(psycopg.errors.InsufficientPrivilege):
+        own.execute(statement.encode())

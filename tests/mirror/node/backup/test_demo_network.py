@@ -1,0 +1,56 @@
+"""The demo network in a backup goes on in another node, also where it has published more meanwhile."""
+
+from pathlib import Path
+
+import pytest
+
+from ledger.stream.record import names
+from mirror.config.errors import OperatorError
+from mirror.demo import run
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.history import History, next_block
+from mirror.demo.publish.publisher import Publisher
+from mirror.node.backup import demo
+from mirror.node.backup.manifest import DEMO, Manifest
+from tests.ledger.ingest.load import settings as changed
+
+DESCRIPTION = Manifest("demo", "1", "", "", None, 0, [], {}, [], {})
+
+
+def test_a_demo_network_goes_on_where_a_backup_has_left_it(settings, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    settings.DATA_DIR = tmp_path / "here"
+    publisher = Publisher(run.folder(), nodes())
+    for network, block in History(blocks=4, tps=3, seed=5).play(nodes()):
+        publisher.publish(network, block)
+    last, state = block, (run.folder() / "network.state").read_bytes()
+    # A block that is published after the state was read, here: whose state was not.
+    publisher.publish(network, next_block(network, 3))
+    (run.folder() / "network.state").write_bytes(state)
+
+    with changed(network="demo"):
+        description = demo.add(backup, DESCRIPTION)
+    assert description.demo and description.demo.name == DEMO
+    settings.DATA_DIR = tmp_path / "there"
+    settings.DATA_DIR.mkdir()
+    demo.check_absent()
+    demo.bring_back(backup)
+
+    restored = Publisher(run.folder(), nodes())
+    assert restored.newest() == last.name
+    again, file = restored.resume()
+    assert file.name == last.name
+    published = restored.publish(again, next_block(again, 3))
+    assert names.parse(published.name).instant > names.parse(last.name).instant
+    assert next_block(again, 3).number == last.number + 2
+    with pytest.raises(OperatorError, match="There is a demo network in"):
+        demo.check_absent()
+
+
+def test_a_node_without_a_demo_network_has_none_in_its_backup(settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+
+    with changed(network="demo"):
+        assert demo.add(tmp_path, DESCRIPTION) == DESCRIPTION
+    assert list(tmp_path.iterdir()) == []
