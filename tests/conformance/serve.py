@@ -1,5 +1,7 @@
 """The web server under test, configured as the conformance runner asks; replaces this process.
 
+An argument names another application than the node's: `control.py` is told features by requests.
+
 The environment has PORT (8000), DATABASE_URL (a migrated database, which is only read), CONFORMANCE_CONFIG
 (JSON: names of features and their values) and CONFORMANCE_NOW (seconds at which the clock stands still).
 """
@@ -10,6 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+#: Where `control.py` is told features.
+CONTROL = "/control"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -44,9 +48,10 @@ NO_CACHES = {
 def main() -> None:
     variables = environment(os.environ)
     os.chdir(ROOT)
+    application = next(iter(sys.argv[1:]), "mirror.wsgi:application")
     arguments = [
         *("--interface", "wsgi", "--host", "127.0.0.1", "--port", variables["PORT"]),
-        *("--workers", "1", "--blocking-threads", "2", "--no-ws", "mirror.wsgi:application"),
+        *("--workers", "1", "--blocking-threads", "2", "--no-ws", application),
     ]
     os.execvpe(sys.executable, [sys.executable, "-m", "granian", *arguments], variables)
 

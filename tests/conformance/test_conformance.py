@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import psycopg
@@ -16,8 +16,8 @@ from django.db import connection
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from tests.conformance.serve import NO_CACHES, ROOT, environment
-from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT
+from tests.conformance.serve import CONTROL, NO_CACHES, ROOT, environment
+from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
 RUNNER = CONFORMANCE / "run_cases.py"
@@ -71,28 +71,62 @@ def database(transactional_db: None) -> Iterator[dict[str, str]]:
         admin.execute(drop)
 
 
+class Server(NamedTuple):
+    address: str
+    log: Path
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+@pytest.fixture
+def server(database: dict[str, str], tmp_path: Path) -> Iterator[Server]:
+    """Yield a web server that reads the database and is configured by the runner, case by case."""
+    port = _free_port()
+    made = Server(f"http://127.0.0.1:{port}", tmp_path / "server.log")
+    with made.log.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.conformance.serve", "tests.conformance.control:application"],
+            cwd=ROOT,
+            env={**os.environ, **PATIENT_ENVIRONMENT, "PORT": str(port), "DATABASE_URL": _url(database)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_until(lambda: process.poll() is not None or _listens(port), lambda: made.said)
+        assert process.poll() is None, made.said
+        yield made
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 # The mark makes pytest-django make the tests' database, even if no other test of the run needs it.
 @pytest.mark.django_db(transaction=True)
-def test_every_case_of_the_finished_areas_passes(database: dict[str, str], tmp_path: Path) -> None:
-    port = _free_port()
-    log, report = tmp_path / "server.log", tmp_path / "report.json"
+def test_every_case_of_the_finished_areas_passes(
+    database: dict[str, str], server: Server, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.json"
     runner = subprocess.run(
         [
             *(sys.executable, str(RUNNER), "--quiet", "--prepare-db"),
-            *("--base-url", f"http://127.0.0.1:{port}", "--dsn", make_conninfo("", **database)),
-            *("--server-cmd", str(ROOT / "tests/conformance/serve"), "--server-log", str(log)),
-            *("--report", str(report), "--enable", "opcodes", "--enable", "system-contracts"),
-            *("--timeout", str(PATIENCE_SECONDS), "--start-timeout", str(PATIENCE_SECONDS)),
-            *("--release", "newer"),
+            *("--base-url", server.address, "--control-url", server.address + CONTROL),
+            *("--dsn", make_conninfo("", **database), "--report", str(report)),
+            *("--enable", "opcodes", "--enable", "system-contracts"),
+            *("--timeout", str(PATIENCE_SECONDS), "--release", "newer"),
             *(part for area in ONLY or AREAS for part in ("--filter", area)),
             *(part for area in (*NOT_YET, *WRONG) for part in ("--exclude", area)),
         ],
-        env={**os.environ, **PATIENT_ENVIRONMENT, "PORT": str(port), "DATABASE_URL": _url(database)},
         capture_output=True,
         text=True,
     )
-    server_said = log.read_text() if log.exists() else ""
-    assert report.exists(), f"{runner.stdout[-5000:]}\n{runner.stderr[-2000:]}\n{server_said[-2000:]}"
+    assert report.exists(), f"{runner.stdout[-5000:]}\n{runner.stderr[-2000:]}\n{server.said[-2000:]}"
     cases = json.loads(report.read_text())["cases"]
     assert cases
     skipped = {case["reason"] for case in cases if case["outcome"] == "skip"}
