@@ -105,6 +105,11 @@ class Node:
         except urllib.error.HTTPError as error:
             return error.code, error.read()
 
+    def answers(self) -> bool:
+        with suppress(OSError):
+            return self.get("/health/liveness")[0] == 200
+        return False
+
     def blocks(self) -> object:
         status, body = self.get("/api/v1/blocks?limit=100")
         assert status == 200, body

@@ -19,6 +19,10 @@ def variable_of(name: str) -> str:
     return (PREFIX + name).upper().replace(".", "_")
 
 
+def _is_port(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,5}", text) is not None and 0 < int(text) < 1 << 16
+
+
 class InvalidSetting(OperatorError):
     """A setting has an unusable value; the message names the variable, the value and what would be right."""
 
@@ -31,6 +35,7 @@ class Setting:
 
     `unit="duration"` reads `10s`, `35m`, `7d` (also plain seconds) and gives seconds as float.
     `unit="ranges"` is a str tuple of numbers and of ranges such as `44-71`, both ends included.
+    `unit="ports"` is one of ports.
     """
 
     name: str
@@ -81,6 +86,7 @@ class Setting:
         unit = {
             "duration": "A duration such as 500ms, 10s, 35m, 2h or 7d.",
             "ranges": "Numbers and ranges of them, such as 2,44-71.",
+            "ports": "Numbers from 1 to 65535, separated by commas.",
             "share": "A share such as 1/3 or 0.4, from 0 to 1.",
         }.get(self.unit, f"In {self.unit}." if self.unit else "")
         allowed = f"{self.range[0].upper()}{self.range[1:]}." if self.range else ""
@@ -133,5 +139,7 @@ class Setting:
             parts = tuple(part.strip() for part in text.split(",") if part.strip())
             if self.unit == "ranges" and not (parts and all(map(_RANGE.fullmatch, parts))):
                 raise ValueError("numbers and ranges of them, such as 2,44-71")
+            if self.unit == "ports" and not all(map(_is_port, parts)):
+                raise ValueError("a list of ports from 1 to 65535, such as 5551,8545")
             return parts
         return text

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 
 from django.conf import settings
 from django.db import connections
@@ -57,10 +57,10 @@ def serve(say: Say) -> None:
             _run(say, server, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
-def up(say: Say, *, live: bool = False) -> None:
+def up(say: Say, *, live: bool = False, sdk: bool = False) -> None:
     """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
 
-    Errors: OperatorError.
+    With `sdk` it answers at the ports, too, that SDKs have built in. Errors: OperatorError.
     """
     has_demo = config.value("network") == run.NETWORK and not follows()
     if live and not has_demo:
@@ -70,6 +70,8 @@ def up(say: Say, *, live: bool = False) -> None:
         )
     with _stopping(say), _only_one(settings.DATA_DIR):
         web.check_port()
+        if sdk:
+            _sdk_ports().check_ports()
         web.check_settings()
         # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
@@ -92,7 +94,9 @@ def up(say: Say, *, live: bool = False) -> None:
                 if live:
                     run.check_goes_on()
                     parts["demo network"] = partial(run.live, say)
-            _run(say, server, lambda: say(_whereabouts(server, ends=has_demo and not live)), parts)
+            if sdk:
+                parts["ports of SDKs"] = _sdk_ports().serve
+            _run(say, server, lambda: say(_whereabouts(server, ends=has_demo and not live, sdk=sdk)), parts)
 
 
 def _run(
@@ -138,6 +142,13 @@ def follows() -> bool:
     if config.value("importer.downloader.cloudProvider") != "S3":
         return True
     return any(config.value(f"importer.downloader.{name}") for name in _SOURCES)
+
+
+def _sdk_ports() -> ModuleType:
+    # Only nodes with --sdk-ports need it.
+    from mirror.node.web import sdk_ports
+
+    return sdk_ports
 
 
 def _loader_process(say: Say) -> None:
@@ -194,7 +205,7 @@ def _answers() -> bool:
 # OUTPUT
 
 
-def _whereabouts(server: embedded.Server | None, *, ends: bool) -> str:
+def _whereabouts(server: embedded.Server | None, *, ends: bool, sdk: bool) -> str:
     """Return where everything is; `ends` says that only the history of the demo network is loaded."""
     url, data = web.url(), settings.DATA_DIR
     if server:
@@ -211,13 +222,18 @@ Ledger Mirror is running. Ctrl-C stops it; {kept}.
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request
-  Admin     {url}/admin
+{_of_sdks() if sdk else ""}  Admin     {url}/admin
             user {access.ADMIN}, its first password is in {_short(access.password_file(data))}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
   Status    .venv/bin/python manage.py status
   Settings  .venv/bin/python manage.py settings
 {_GOES_ON if ends else ""}"""
+
+
+def _of_sdks() -> str:
+    ports = ", ".join(map(str, _sdk_ports().ports()))
+    return f"            the same at the ports {ports}, where SDKs for local networks look\n"
 
 
 def _short(path: Path) -> str:

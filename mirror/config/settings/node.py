@@ -45,6 +45,8 @@ SETTINGS = (
     # The web server
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
+    Setting("web.sdkPorts", ("5551", "8545", "8084", "38081"),
+            "Ports at which `up --sdk-ports` answers beside that of the web server.", unit="ports"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
     Setting("web.threads", 2,
             "Requests that each web server process works on at a time, with a database connection each. With "

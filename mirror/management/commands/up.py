@@ -21,6 +21,7 @@ class Command(NodeCommand):
     examples = (
         ("up", "The demo network at http://127.0.0.1:8000, with all its data in the folder data."),
         ("up --live", "The same, with a new block every two seconds."),
+        ("up --live --sdk-ports", "The same, where SDKs for local networks look for it."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,6 +31,12 @@ class Command(NodeCommand):
             help="let the demo network go on, with a new block every two seconds",
         )
 
+        parser.add_argument(
+            "--sdk-ports",
+            action="store_true",
+            help="answer at the ports, too, that SDKs have built in for local networks",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         signals.begin_in_order()
-        node.up(self.stdout.write, live=options["live"])
+        node.up(self.stdout.write, live=options["live"], sdk=options["sdk_ports"])

@@ -60,12 +60,19 @@ def check_settings() -> None:
 
 
 def check_port() -> None:
-    """Raise OperatorError if the web server could not listen.
+    """Raise OperatorError if the web server could not listen."""
+    _, port = address()
+    other = port + 1 if port < 65535 else 8001
+    check_listening(port, f"choose another port (PORT={other})")
+
+
+def check_listening(port: int, cure: str) -> None:
+    """Raise OperatorError if nobody could listen on a port of the web server's host; `cure` says what helps.
 
     Granian's processes share their port by SO_REUSEPORT, which would let a second node in. So this tries
     without that option.
     """
-    host, port = address()
+    host, _ = address()
     try:
         family, kind, protocol, _, bound = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -74,8 +81,7 @@ def check_port() -> None:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise OperatorError(
-                f"Port {port} of {host} is taken by another program: stop that one, or choose another port "
-                f"(PORT={port + 1 if port < 65535 else 8001})."
+                f"Port {port} of {host} is taken by another program: stop that one, or {cure}."
             ) from None
         if error.errno == errno.EACCES:
             raise OperatorError(

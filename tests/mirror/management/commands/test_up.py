@@ -51,8 +51,15 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.stop(signal.SIGTERM) == 0
     assert node.processes() == []
 
-    node.start(SVC_MIRROR_DB_READER="mirror_reader")
+    # The port of another node that is not started.
+    other = Node(node.folder)
+    node.start(
+        "up", "--sdk-ports", SVC_MIRROR_DB_READER="mirror_reader", SVC_MIRROR_WEB_SDKPORTS=str(other.port)
+    )
     assert "Making a demo network" not in node.said
+    assert f"the same at the ports {other.port}, where SDKs for local networks look" in node.said
+    node.wait_for(other.answers)
+    assert other.blocks() == blocks
     assert node.blocks() == blocks
     assert (node.folder / "admin-password").read_text() == password
     assert sessions_beside(node, role="mirror_reader") >= {"mirror_reader"}

@@ -1,0 +1,78 @@
+"""The ports that SDKs have built in for local networks, passed on to the web server.
+
+SDKs ask a local mirror node at several ports, since other mirror nodes are several programs. Here each of
+these ports answers everything. The process copies bytes and knows no HTTP. When a client goes away, or takes
+nothing of its answer, so does its connection to the web server, which has to know only its own port.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from mirror import config
+from mirror.config.errors import OperatorError
+from mirror.node.web import server
+from mirror.processes import signals
+
+_PIECE_BYTES = 1 << 16
+_VARIABLE = config.described("web.sdkPorts").variable
+
+
+def ports() -> Sequence[int]:
+    """Return the ports beside the web server's own."""
+    _, own = server.address()
+    return [port for port in map(int, config.value("web.sdkPorts")) if port != own]
+
+
+def check_ports() -> None:
+    """Raise OperatorError if this can't listen on each of the ports."""
+    for port in ports():
+        server.check_listening(
+            port, "start without --sdk-ports, or leave that one out (SVC_MIRROR_WEB_SDKPORTS)"
+        )
+
+
+def serve() -> None:
+    """Pass on until SIGTERM, in a process that ends with its parent. Errors: OperatorError."""
+    signals.end_with_parent()
+    asyncio.run(_serve())
+
+
+async def _serve() -> None:
+    host, _ = server.address()
+    try:
+        listening = [await asyncio.start_server(_pass_on, host, port) for port in ports()]
+    except OSError as error:
+        raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
+    await asyncio.gather(*(each.serve_forever() for each in listening))
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy bytes between a client and the web server until one of them ends the connection."""
+    own = urlsplit(server.url())
+    try:
+        from_server, to_server = await asyncio.open_connection(own.hostname, own.port)
+    except OSError:
+        # The web server is about to start, or to start again.
+        writer.close()
+        return
+    copying = [
+        asyncio.create_task(_copy(reader, to_server)),
+        asyncio.create_task(_copy(from_server, writer)),
+    ]
+    try:
+        await asyncio.wait(copying, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in copying:
+            task.cancel()
+        # What is written already is still sent.
+        to_server.close()
+        writer.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while piece := await reader.read(_PIECE_BYTES):
+            writer.write(piece)
+            await writer.drain()
