@@ -18,6 +18,8 @@ _ORDER = (
     "verify",
     "replay",
     "upgrade",
+    "backup",
+    "restore",
     "drop",
     "password",
     "demo",

@@ -1,12 +1,14 @@
 """`manage.py backup`: everything in the database, as it is at one moment, in a folder."""
 
 import os
-from argparse import ArgumentParser
+import re
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from mirror.management.command import NodeCommand
 from mirror.node.backup.manifest import Manifest
 from mirror.node.backup.work import Stopped
 from mirror.node.tables import check_current
@@ -14,14 +16,19 @@ from mirror.processes import signals
 from mirror.values.readable import byte_size
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Write everything in the database, as it is at one moment, into a folder, while the node answers and "
-        "loads. Repeated after an interruption it goes on. `manage.py restore` brings it back."
+        "Write everything in the database into a folder, while the node answers and loads. It is all of one "
+        "moment. Repeated after an interruption the command goes on. `manage.py restore` brings it back."
+    )
+    when = "Use it before an upgrade, and as often as you would not like to load what came since again."
+    examples = (
+        ("backup /backups/monday", "Writes a backup into that folder."),
+        ("backup --check /backups/monday", "Reads it again and compares it with its checksums."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="a new or empty folder")
+        parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new or empty folder")
         parser.add_argument(
             "--check",
             action="store_true",
@@ -51,12 +58,17 @@ def add_jobs(parser: ArgumentParser) -> None:
     """Add the option --jobs."""
     parser.add_argument(
         "--jobs",
-        type=int,
-        choices=range(1, 33),
+        type=_number,
         metavar="N",
         default=min(os.cpu_count() or 1, 4),
         help="how many files to work on at a time; by default as many as there are processors, at most 4",
     )
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]?", text):
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to 99.")
+    return int(text)
 
 
 def described(done: Manifest) -> str:

@@ -4,22 +4,25 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from mirror.management.command import NodeCommand
 from mirror.management.commands.backup import add_jobs, described
 from mirror.node.backup.manifest import Manifest
 from mirror.node.backup.work import Stopped
 from mirror.processes import signals
 
 
-class Command(BaseCommand):
+class Command(NodeCommand):
     help = (
-        "Bring a backup back into an empty database: that of a new data folder, or of DATABASE_URL. Repeated "
-        "after an interruption it goes on. Restore only backups that you trust."
+        "Bring a backup back into an empty database. It is that of a new data folder, or of DATABASE_URL. "
+        "Repeated after an interruption the command goes on. Restore only backups that you trust."
     )
+    when = "Use it on a new machine, or after the database was lost; then `manage.py up` goes on."
+    examples = (("restore /backups/monday", "Fills the empty database of SVC_MIRROR_DATA or DATABASE_URL."),)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="the folder of `manage.py backup`")
+        parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of `manage.py backup`")
         add_jobs(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
