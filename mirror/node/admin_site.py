@@ -1,4 +1,7 @@
-"""The node's admin site: its first page shows the status and, when something is wrong, the inventory."""
+"""The node's admin site. Its first page shows the status, charts, and what went wrong lately.
+
+When something is wrong now, it shows the inventory, too.
+"""
 
 from typing import Any
 
@@ -6,7 +9,7 @@ from django.db import ProgrammingError, transaction
 from django.http import HttpRequest
 
 from mirror.admin.site import MirrorAdminSite
-from mirror.node import inventory, status
+from mirror.node import dashboard, inventory, status
 
 
 class NodeAdminSite(MirrorAdminSite):
@@ -25,7 +28,13 @@ class NodeAdminSite(MirrorAdminSite):
         try:
             with transaction.atomic():
                 now = status.read()
+                charts = list(dashboard.charts(now))
         except ProgrammingError:
             return super().index(request, {"outdated": True})
-        context = {"status": now, "inventory": list(inventory.lines(now)) if now.needs_help else []}
+        context = {
+            "status": now,
+            "inventory": list(inventory.lines(now)) if now.needs_help else [],
+            "charts": charts,
+            "troubles": list(dashboard.troubles(now)),
+        }
         return super().index(request, context)
