@@ -15,6 +15,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
 
 DEBUG = False
+IS_PRODUCTION = config.value("profile") == "production"
 # `up` and `serve` make the stored key; without it sessions end with the process that started them.
 SECRET_KEY = config.value("web.secretKey") or access.stored_session_key(DATA_DIR) or secrets.token_urlsafe(50)
 ALLOWED_HOSTS = list(config.value("web.allowedHosts"))
@@ -85,7 +86,8 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
 CSRF_TRUSTED_ORIGINS = list(config.value("web.adminOrigins"))
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(CSRF_TRUSTED_ORIGINS)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_PRODUCTION or bool(CSRF_TRUSTED_ORIGINS)
+SECURE_HSTS_SECONDS = round(config.value("web.hstsMaxAge"))
 X_FRAME_OPTIONS = "DENY"
 
 # Warnings of `manage.py check --deploy` that don't apply, each with the reason.
@@ -100,9 +102,10 @@ SILENCED_SYSTEM_CHECKS = [
     # Every form of the admin is protected by Django's token in the admin's own middleware; the API changes
     # nothing and knows no session.
     "security.W003",
-    # Cookies are for HTTPS only as soon as web.adminOrigins names the proxy that speaks it; without one the
-    # node listens on this machine alone, by plain HTTP, where such a cookie would never come back.
-    "security.W010",
+    # Cookies are for HTTPS only in production, and as soon as web.adminOrigins names the proxy that speaks
+    # it; otherwise the node listens on this machine alone, by plain HTTP, where such a cookie would never
+    # come back.
+    *([] if IS_PRODUCTION else ["security.W010"]),
 ]
 LOGIN_URL = "/admin/login/"
 

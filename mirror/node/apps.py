@@ -5,12 +5,19 @@ Most processes of a node never show a page of it, and would only bear its memory
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import SimpleAdminConfig
+from django.core.checks import Tags, register
 
 
 class NodeAdminConfig(SimpleAdminConfig):
     """Django's admin with `NodeAdminSite` as `admin.site`, where each app registers its tables."""
 
     default_site = "mirror.node.admin_site.NodeAdminSite"
+
+    def ready(self) -> None:
+        super().ready()
+        from mirror.node import production
+
+        register(production.deploy_check, Tags.security, deploy=True)
 
 
 class UnfoldConfig(AppConfig):

@@ -23,7 +23,7 @@ from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.demo import run
-from mirror.node import access, database, reader, supervisor, tables
+from mirror.node import access, database, production, reader, supervisor, tables
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
 from mirror.node.postgres.folders import make_passable
@@ -50,6 +50,7 @@ def serve(say: Say) -> None:
     with _stopping(say):
         web.check_port()
         web.check_settings()
+        production.check()
         with database.ready(say) as server:
             _wait_for_tables(say)
             reader.check()
@@ -73,6 +74,7 @@ def up(say: Say, *, live: bool = False, sdk: bool = False) -> None:
         if sdk:
             _sdk_ports().check_ports()
         web.check_settings()
+        production.check()
         # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
         with (

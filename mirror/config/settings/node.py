@@ -4,6 +4,11 @@ from mirror.config.setting import Setting
 
 SETTINGS = (
     # The node
+    Setting("profile", "local",
+            "Whom the node is for: yourself, or strangers (production). With production it starts only if "
+            "nothing is unsafe: the names of web.allowedHosts are listed, nobody else may read its secrets, "
+            "and the admin's cookies are for HTTPS alone.",
+            choices=("local", "production")),
     Setting("data", "data", "Folder of everything the node keeps: its database, logs and the demo stream."),
     Setting("db.url", None,
             "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or later). "
@@ -77,6 +82,9 @@ SETTINGS = (
             "their headers X-Forwarded-For, -Proto and -Host count: they say who a client is, and by which "
             "address it reaches the node. Without any, a client's address is that of its connection, and "
             "only links (rest.response.includeHostInLink) follow such headers."),
+    Setting("web.hstsMaxAge", "0s",
+            "How long browsers that have seen the admin by HTTPS may use nothing else for this host "
+            "(Strict-Transport-Security); 0 leaves it to the proxy.", unit="duration", low=0),
     Setting("web.adminOrigins", (),
             "Addresses such as https://mirror.example.org at which a proxy serves /admin over HTTPS; the "
             "admin's cookies are then for HTTPS only."),

@@ -132,13 +132,13 @@ def _encoded(text: str) -> str:
 def base(request: HttpRequest) -> str:
     """Return what stands before the path of a link: nothing, or `https://host:port`.
 
-    X-Forwarded-Proto and X-Forwarded-Host are believed of trusted proxies; of anybody if none is named, as a
-    client could mislead only itself. The port is the configured one.
+    X-Forwarded-Proto and X-Forwarded-Host are believed of trusted proxies. If none is named, anybody is
+    believed except in production, as a client could mislead only itself. The port is the configured one.
     """
     if not config.value("rest.response.includeHostInLink"):
         return ""
     sent = request.META
-    if config.value(proxies.SETTING):
+    if config.value(proxies.SETTING) or config.value("profile") == "production":
         scheme, host = proxies.scheme(sent), proxies.host(sent)
     else:
         scheme, host = (

@@ -17,7 +17,7 @@ ALL = "\n".join(PAGES.values())
 CALLS = sorted(set(re.findall(r"(?:^    (?:\S+=\S+ )*|`)manage\.py ([^`\n]+)", ALL, re.M)) - {"..."})
 OURS = {name for name, app in get_commands().items() if app == "mirror"}
 # Those of Django and of other programs that the pages show.
-OTHERS = {"migrate": "django.core"}
+OTHERS = {"check": "django.core", "migrate": "django.core"}
 OPTIONS_OF_OTHERS = {"--data-binary"}
 VARIABLES_OF_OTHERS = {"DATABASE_URL", "REDIS_URL", "PORT", "SVC_MIRROR_DATA"}
 PREFIXES = "|".join(sorted({setting.name.partition(".")[0] for setting in SETTINGS if "." in setting.name}))
