@@ -16,7 +16,6 @@ from mirror.node.web import server
 from mirror.processes import signals
 
 _PIECE_BYTES = 1 << 16
-_VARIABLE = config.described("web.sdkPorts").variable
 
 
 def ports() -> Sequence[int]:
