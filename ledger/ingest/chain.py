@@ -11,6 +11,7 @@ from ledger.stream.block import block_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config
+from mirror.metrics import ingest
 
 NO_HASH = "0" * 96
 
@@ -86,6 +87,7 @@ class Position:
             f"its previous hash {file.previous_hash[:16]}… is not the hash {last_hash[:16]}… of {self.name}, "
             f"the last file loaded (block {self.index}): the chain is broken",
             "Load the files between the two first; if they are lost for good, use --allow-gap.",
+            kind=ingest.CHAIN,
         )
 
     def _require_next_number(self, file: RecordFile) -> None:
@@ -95,6 +97,7 @@ class Position:
                 "header",
                 f"block {file.block_number} does not follow block {self.index}, the last one loaded",
                 "Load the blocks between the two first; if they are lost for good, use --allow-gap.",
+                kind=ingest.CHAIN,
             )
 
     def _require_next_wrapper(self, file: RecordFile) -> None:
@@ -106,6 +109,7 @@ class Position:
                 f"the block it is wrapped in follows {previous_hash[:16]}…, not {self.wrapper_hash[:16]}…, "
                 f"the block {self.name} is wrapped in",
                 "Load the blocks between the two first; if they are lost for good, use --allow-gap.",
+                kind=ingest.CHAIN,
             )
 
 
@@ -174,6 +178,7 @@ def left_out(file: RecordFile, last: Position) -> IngestError:
         "can't be put between them",
         "Load it and those after it, in one go or in order, into an empty database; or leave it out and name "
         "only files after the last one loaded.",
+        kind=ingest.CHAIN,
     )
 
 

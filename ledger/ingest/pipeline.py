@@ -151,7 +151,8 @@ class Pipeline:
                         self._finish_writing()
                         self._trust.forget()
                     batch, loaded, start, items = self._new_batch(), [], replace(self.progress), 0
-        except (StreamFileError, IngestError):
+        except (StreamFileError, IngestError) as error:
+            ingest.REFUSED.add(error.kind)
             # Rows of the file that failed may be among those of the batch: load the files before it alone.
             self._lookup.forget()
             self._files.forget()
@@ -206,8 +207,10 @@ class Pipeline:
             return None
         load_start = time.time_ns() // 1_000_000
         if self._trust and not read:
-            source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
-        file = read.file if read else source.record_file()
+            with ingest.stage("verify"):
+                source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
+        with ingest.stage("read"):
+            file = read.file if read else source.record_file()
         if last:
             if file.consensus_start <= last.consensus_end or last.reaches(source):
                 if self._loaded.has_content(file, last):
@@ -224,7 +227,8 @@ class Pipeline:
             self.progress.ahead += 1
             self._nodes_change = self._trust is not None and read.changes_nodes
         else:
-            items = self._rows.add(batch, source, file, index=index, load_start=load_start)
+            with ingest.stage("rows"):
+                items = self._rows.add(batch, source, file, index=index, load_start=load_start)
             self._nodes_change = self._trust is not None and any(map(changes_nodes, items))
         self.progress.snapshot = self._snapshots.after(batch, file.consensus_end, self.progress.snapshot)
         batch.end_file()
@@ -270,8 +274,9 @@ def _start() -> None:
 
 def _write(batch: Batch) -> None:
     began = time.monotonic()
-    with transaction.atomic(), connection.cursor() as cursor:
+    with ingest.stage("commit"), transaction.atomic(), connection.cursor() as cursor, ingest.stage("copy"):
         batch.write(cursor)
+    ingest.PROBLEMS.add(by=batch.recoverable_errors)
     log.info("batch_written", rows=len(batch), ms=round((time.monotonic() - began) * 1000))
 
 

@@ -1,15 +1,24 @@
 """The one exception of this package."""
 
+from mirror.metrics import ingest
+
 
 class StreamFileError(Exception):
     """A stream file that cannot be used.
 
     `position` is the byte where reading stopped, of the decompressed content unless the decompression itself
-    failed. `cause` says what is wrong there, `cure` what an operator can do about it.
+    failed. `cause` says what is wrong there, `cure` what an operator can do about it, `kind` as what it is
+    counted (`mirror.metrics.ingest.REFUSED`).
     """
 
-    def __init__(self, file: str, position: int, cause: str, cure: str = "") -> None:
+    kind = ingest.CONTENT
+
+    def __init__(
+        self, file: str, position: int, cause: str, cure: str = "", *, kind: str | None = None
+    ) -> None:
         super().__init__(file, position, cause, cure)
+        if kind is not None:
+            self.kind = kind
         self.file = file
         self.position = position
         self.cause = cause

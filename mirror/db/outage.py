@@ -20,6 +20,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DjangoError
 
 from mirror import logs
+from mirror.metrics import database
 
 log = logs.logger("mirror.db")
 
@@ -90,6 +91,7 @@ class _OutageLog:
         if answers():
             log.warning("database_connection_lost", reason=reason)
         else:
+            database.OUTAGES.add()
             log.error("database_away", reason=reason)
             while not answers():
                 if time.monotonic() - reminded >= _REMIND_SECONDS:

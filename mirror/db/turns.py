@@ -116,6 +116,15 @@ class Turns:
             turn = self._free.pop()
         self._begin(turn, work)
 
+    @property
+    def slow_waiting(self) -> int:
+        """Return how many slow requests wait for others."""
+        return len(self._slow_waiting)
+
+    def in_use(self, *, slow: bool) -> int:
+        """Return how many turns are in use."""
+        return sum((turn.slot is not None) is slow for turn in list(self._used))
+
     def used_for(self, seconds: float) -> list[tuple[Turn, Work]]:
         """Return the turns that have been used for so long, with what they are used for."""
         latest = time.monotonic() - seconds

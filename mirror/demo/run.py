@@ -25,6 +25,7 @@ from mirror.config.errors import OperatorError
 from mirror.db import outage
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
+from mirror.metrics import files as counts
 from mirror.processes import signals
 from mirror.processes.progress import shown
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -180,6 +181,7 @@ def live(say: Say) -> None:
 
     check_goes_on()
     signals.end_with_parent()
+    counts.begin("demo network")
     stopping = signals.stop_event()
 
     def blocks() -> Iterator[StreamFile | None]:

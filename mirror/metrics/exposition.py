@@ -12,7 +12,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+# The modules that declare metrics: all are shown, also those that nothing in this process counts.
+from mirror.metrics import database as database
 from mirror.metrics import files
+from mirror.metrics import http as http
+from mirror.metrics import ingest as ingest
+from mirror.metrics import node as node
+from mirror.metrics import simulation as simulation
 from mirror.metrics.kinds import METRICS, Counter, Histogram, Labels, Metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

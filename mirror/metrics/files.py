@@ -5,7 +5,6 @@ time at which it began, since pids are used again. What a process counts in its 
 killed. Where the folder can't be written, for example on a full disk, the counts stay as they were.
 """
 
-import atexit
 import fcntl
 import os
 import threading
@@ -13,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,9 @@ log = logs.logger("mirror.metrics")
 
 SECONDS_BETWEEN_WRITES = 1.0
 _ENDED, _LOCK = "ended.json", "lock"
+# How long others that move counts are waited for: one that was stopped may keep the lock for ever.
+_LOCK_SECONDS, _LOOK_SECONDS = 0.3, 0.01
+_LAST = -100
 # The field of /proc/PID/stat that has the time at which a process began, after the name in parentheses.
 _STARTED = 19
 
@@ -48,7 +51,8 @@ def begin(role: str) -> None:
     """Have the counts of this process written from now on; `role` says what it is, such as "web worker"."""
     writer = Writer(role)
     writer.write()
-    atexit.register(writer.write)
+    # At the end of whatever process: one that multiprocessing made by a fork does not know of `atexit`.
+    Finalize(None, writer.write, exitpriority=_LAST)
     threading.Thread(target=writer.write_on, name="metrics", daemon=True).start()
 
 
@@ -56,14 +60,18 @@ def read() -> Counts:
     """Return the counts of all processes. Those of ended ones are moved to one file."""
     added: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
     processes = []
-    with _locked() as folder:
+    folder = _folder()
+    with _locked(folder) as may_move:
         for path in list(folder.glob("*-*.json")):
             content = _content(path)
             pid, _, started = path.stem.partition("-")
-            if _started(int(pid)) != started:
+            if _started(int(pid)) == started:
+                processes.append(Process(content.get("role", ""), int(pid)))
+            elif may_move:
                 _end(folder, path, content)
                 continue
-            processes.append(Process(content.get("role", ""), int(pid)))
+            else:
+                content = _without_gauges(content)
             _add(added, content)
         _add(added, _content(folder / _ENDED))
     return Counts(
@@ -132,17 +140,32 @@ def _folder() -> Path:
 
 
 @contextmanager
-def _locked() -> Iterator[Path]:
-    """Let nobody else move counts. Where there is no folder yet, it is an empty one."""
-    folder = _folder()
+def _locked(folder: Path) -> Iterator[bool]:
+    """Let nobody else move counts, and yield whether this process may: not where there is no folder yet."""
     try:
         lock = (folder / _LOCK).open("w")
     except OSError:
-        yield folder
+        yield False
         return
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < deadline:
+                    time.sleep(_LOOK_SECONDS)
+                    continue
+                yield False
+            else:
+                yield True
+            return
+
+
+def _without_gauges(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what remains of the counts of a process that has ended."""
+    values = content.get("values", {})
+    return {"values": {name: values[name] for name in values if not isinstance(METRICS.get(name), Gauge)}}
 
 
 def _content(path: Path) -> dict[str, Any]:

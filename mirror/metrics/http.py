@@ -10,4 +10,9 @@ REQUESTS = Histogram(
 CACHE = Counter(
     "mirror_http_cache_total", "Requests that were looked up in the response cache, by outcome.", ("outcome",)
 )
-WAITING = Gauge("mirror_http_waiting", "Requests that wait for their turn, by kind.", ("kind",))
+WAITING = Gauge(
+    "mirror_http_waiting", "Requests that wait for one of the database connections, quick or slow.", ("kind",)
+)
+WORKING = Gauge(
+    "mirror_http_working", "Requests that are worked on with a database connection, quick or slow.", ("kind",)
+)

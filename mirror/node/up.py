@@ -23,6 +23,7 @@ from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.demo import run
+from mirror.metrics import files
 from mirror.node import access, database, production, reader, supervisor, tables
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
@@ -111,6 +112,7 @@ def _run(
 
     Errors: OperatorError if the web server dies before it has ever answered.
     """
+    files.begin("supervisor")
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
@@ -158,6 +160,7 @@ def _loader_process(say: Say) -> None:
     from mirror.node import following
 
     signals.end_with_parent()
+    files.begin("loader")
     following.keep_following(say)
 
 
@@ -167,6 +170,7 @@ def _upgrade_process(say: Say) -> None:
     from mirror.node.upgrading.display import lines
 
     signals.end_with_parent()
+    files.begin("upgrade")
     try:
         runner.run(lines(say), signals.stop_event())
     except OperatorError as error:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from django.http import HttpRequest, HttpResponse
 
 from mirror import config, logs
+from mirror.metrics import simulation
 from mirror.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, failure_of
 from mirror.rest.answers.views import Posted
 from mirror.rest.parameters.bodies import read_body
@@ -157,6 +158,7 @@ class ContractCall(SimulationView):
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
+            simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
         except Unanswered:
             raise Unavailable from None
@@ -194,6 +196,7 @@ def _answer(body: CallBody, deadline: float) -> Answer:
         unused = throttle.unused(gas, None, False)
         answer: Answer = pool.pool().run(call, deadline)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
+        simulation.GAS.add(by=answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
             log.error("call_failed", request=filters.logged(body))
     finally:

@@ -17,6 +17,7 @@ from rest_framework.response import Response
 
 from mirror import config
 from mirror.db.sql import MAX_INT64
+from mirror.metrics import simulation
 from mirror.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
 from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
 from mirror.rest.parameters.parameter_set import InvalidValue
@@ -146,6 +147,7 @@ class Opcodes(SimulationView):
             trace = Trace(find(name), *flags, deadline, seconds)
             answer, pieces = pool.trace_pool().stream(trace, deadline, seconds)
         except throttle.Throttled as error:
+            simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
         except (DatabaseUnavailable, Unanswered):
             raise Unavailable from None

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from mirror import config, logs
 from mirror.db import turns
+from mirror.metrics import simulation
 from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
 
 __all__ = ["Pieces", "Pool", "Unanswered", "pool", "stop", "trace_pool", "warm_up_soon"]
@@ -32,8 +33,8 @@ class Pool:
     Pools of one `starter` share what the processes have in common.
     """
 
-    def __init__(self, size: int, patient: int, starter: Starter | None = None) -> None:
-        self._size, self._patient = size, patient
+    def __init__(self, size: int, patient: int, starter: Starter | None = None, name: str = "calls") -> None:
+        self._size, self._patient, self._name = size, patient, name
         self._starter = starter or Starter()
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
@@ -45,7 +46,7 @@ class Pool:
 
     def run(self, request: Any, deadline: float) -> Any:
         """Return what `calls.call.answer` answers by a time of `time.monotonic`. Errors: Unanswered."""
-        with self._others_served():
+        with self._others_served(), self._timed():
             worker, answer, last = self._ask(request, deadline)
             # Before this thread waits for its turn, whose owner may wait for a process.
             self.release(worker, usable=not last)
@@ -56,7 +57,7 @@ class Pool:
 
         They have to be read to their end, or closed. Errors: Unanswered.
         """
-        with self._others_served():
+        with self._others_served(), self._timed():
             worker, answer, ends = self._ask(request, deadline)
             if answer is not None:
                 self.release(worker, usable=not ends)
@@ -75,6 +76,18 @@ class Pool:
                 yield
         finally:
             self._leaving.release()
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began, outcome = time.perf_counter(), "unanswered"
+        try:
+            yield
+            outcome = "answered"
+        except Unanswered as error:
+            simulation.REFUSED.add(str(error))
+            raise
+        finally:
+            simulation.SECONDS.observe(time.perf_counter() - began, self._name, outcome)
 
     def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
@@ -111,6 +124,16 @@ class Pool:
             for worker in self._busy:
                 worker.kill()
             self._starter.close()
+
+    def show(self) -> None:
+        """Have metrics tell of this pool's processes, and of the calls that wait for one."""
+        for state, count in (
+            ("idle", lambda: len(self._idle)),
+            ("busy", lambda: len(self._busy)),
+            ("starting", lambda: self._starting),
+        ):
+            simulation.WORKERS.read_from(count, self._name, state)
+        simulation.WAITING.read_from(lambda: len(self._turns), self._name)
 
     def _acquire(self, deadline: float) -> WorkerProcess:
         with self._lock:
@@ -186,6 +209,7 @@ class Pool:
 
 def _lost(worker: WorkerProcess, error: OSError) -> Unanswered:
     why = "took too long" if isinstance(error, TimeoutError) else "died"
+    simulation.LOST.add(why)
     log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=why)
     return Unanswered(why)
 
@@ -252,7 +276,8 @@ def trace_pool() -> Pool:
 def _made(name: str, size: int, patient: int) -> Pool:
     with _making:
         if name not in _pools:
-            _pools[name] = Pool(size, patient, _starter)
+            made = _pools[name] = Pool(size, patient, _starter, name)
+            made.show()
         return _pools[name]
 
 

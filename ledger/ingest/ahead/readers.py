@@ -22,6 +22,7 @@ from ledger.ingest.ahead.reading import Asked, Reader, ReadFile
 from ledger.ingest.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config, logs
+from mirror.metrics import files
 from mirror.processes import deaths, signals
 
 log = logs.logger(__name__)
@@ -251,6 +252,7 @@ def _run(connection: Connection, others: Connection) -> None:
     others.close()
     # The loader and the database get a core first: nobody can go on before they have.
     os.nice(_NICENESS)
+    files.begin("file reader")
     _abandon_connections()
     # Files are large and have hardly a cycle, as the loader knows.
     gc.freeze()

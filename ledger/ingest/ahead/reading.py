@@ -30,6 +30,7 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror import logs
 from mirror.db.writing.recorded import RecordedRows
 from mirror.db.writing.rows import Part
+from mirror.metrics import ingest
 
 log = logs.logger(__name__)
 
@@ -106,14 +107,17 @@ class Reader:
         self._begin_file(asked.committed)
         quorum = asked.quorum
         if quorum is not None:
-            source = source.verify(lambda at: quorum, sidecars=self._rows.reads_sidecars)
-        file = source.record_file()
+            with ingest.stage("verify"):
+                source = source.verify(lambda at: quorum, sidecars=self._rows.reads_sidecars)
+        with ingest.stage("read"):
+            file = source.record_file()
         batch = _Batch(self._lookup, self._persist, self._files)
         questions = self._lookup.questions
         batch.evm_addresses = EvmAddressesAhead(self._addresses, self._without, questions)
-        items = self._rows.add(batch, source, file, index=0, load_start=load_start)
-        with connection.cursor() as cursor:
-            batch.complete(cursor)
+        with ingest.stage("rows"):
+            items = self._rows.add(batch, source, file, index=0, load_start=load_start)
+            with connection.cursor() as cursor:
+                batch.complete(cursor)
         return ReadFile(
             file=replace(file, items=(), sidecar_files={}),
             count=file.count,

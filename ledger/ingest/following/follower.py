@@ -20,6 +20,7 @@ from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import VerifiedFile
 from mirror import config, logs
+from mirror.metrics import ingest
 
 log = logs.logger(__name__)
 
@@ -197,12 +198,14 @@ class Follower:
             f"its previous hash {file.record.previous_hash[:16]}… is not the hash {self._hash[:16]}… "
             f"of the last file, that of {self._after.removesuffix('_')}: a file between them is missing",
             "The missing file may appear; if it is lost for good, start anew after it by --from.",
+            kind=ingest.CHAIN,
         )
 
     def _trouble(self, problem: StreamFileError) -> None:
         """Note a problem: the next pause is longer, and a problem that stays is reported."""
         now = time.monotonic()
         self.problem, self._troubled_since = problem, self._troubled_since or now
+        ingest.REFUSED.add(problem.kind)
         log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self._pause, 1))
         if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.of(problem))
@@ -230,4 +233,5 @@ def _unlisted(location: str, listing: Listing) -> StreamFileError:
         0,
         f"the files of {nodes} node{'s' if nodes > 1 else ''} can't be listed: {cause}",
         "See that the bucket can be reached and read with the configured credentials.",
+        kind=ingest.SOURCE,
     )

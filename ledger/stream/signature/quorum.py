@@ -13,6 +13,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
+from mirror.metrics import ingest
 
 NO_SIGNATURE = "no signature file"
 NOT_IN_ADDRESS_BOOK = "not in the address book"
@@ -76,6 +77,8 @@ class NoQuorum(StreamFileError):
     `signed` are the nodes that did, with `stake` of the `required` one. `others` says of every other node
     what is wrong with its signature.
     """
+
+    kind = ingest.SIGNATURES
 
     def __init__(
         self, file: str, signed: tuple[int, ...], stake: int, quorum: Quorum, others: Mapping[int, str]

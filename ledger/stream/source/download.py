@@ -17,6 +17,7 @@ from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.stream_file import VerifiedFile, read_verified
+from mirror.metrics import ingest
 from mirror.values import entity_id
 
 
@@ -82,10 +83,12 @@ class _Copy:
     name: str
 
     def read(self) -> bytes:
-        return self.bucket.read(f"{self.folder}/{self.name}")
+        with ingest.stage("download"):
+            return self.bucket.read(f"{self.folder}/{self.name}")
 
     def read_sidecar(self, name: str) -> bytes:
-        return self.bucket.read(f"{self.folder}/{names.SIDECAR_FOLDER}/{name}")
+        with ingest.stage("download"):
+            return self.bucket.read(f"{self.folder}/{names.SIDECAR_FOLDER}/{name}")
 
 
 class Download:
@@ -159,6 +162,17 @@ class Download:
 
     def fetch(self, published: Published, quorum: Quorum) -> VerifiedFile:
         """Return the file, verified. Errors: StreamFileError, NoQuorum among them."""
+        with ingest.stage("download"):
+            signed = self._signatures_of(published, quorum).require()
+        copies = [
+            _Copy(self.bucket, published.folders[node_id], node_id, signed.data_name)
+            for node_id in signed.signers
+        ]
+        random.shuffle(copies)
+        with ingest.stage("verify"):
+            return read_verified(signed, copies, sidecars=self._sidecars)
+
+    def _signatures_of(self, published: Published, quorum: Quorum) -> Votes:
         votes = Votes(published.name, quorum)
         reading = {
             self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
@@ -166,17 +180,12 @@ class Download:
         }
         for future in as_completed(reading):
             try:
-                votes.add_file(reading[future], future.result())
+                with ingest.stage("verify"):
+                    votes.add_file(reading[future], future.result())
             except StreamFileError as error:
                 votes.refuse(reading[future], error.cause)
             if votes.outcome:
                 break
         for future in reading:
             future.cancel()
-        signed = votes.require()
-        copies = [
-            _Copy(self.bucket, published.folders[node_id], node_id, signed.data_name)
-            for node_id in signed.signers
-        ]
-        random.shuffle(copies)
-        return read_verified(signed, copies, sidecars=self._sidecars)
+        return votes

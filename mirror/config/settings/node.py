@@ -44,6 +44,10 @@ SETTINGS = (
             "A node that follows a stream is not ready while its last block is older than this; 0 turns "
             "this off.",
             unit="duration", low=0, high=31_536_000),
+    Setting("metrics.allowed",
+            ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+            "Addresses and networks whose clients may read /metrics: by default this machine and private "
+            "networks."),
     Setting("clock.now", None,
             "Time since the epoch at which the clock stands still, for tests.",
             unit="seconds", kind=float),

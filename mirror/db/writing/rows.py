@@ -19,6 +19,7 @@ from mirror.db.tables import GrowingTable
 from mirror.db.writing.copy import AddedRow, Column, EncodedRows, Row, RowOrder, columns_of, names_of
 from mirror.db.writing.fitting import copy_fitting
 from mirror.db.writing.merge import Change, Merge, MergeRule, Moved, Pending
+from mirror.metrics import ingest
 from mirror.values.timestamp import NANOS_PER_DAY
 
 Work = Callable[[CursorWrapper, list[Any]], None]
@@ -55,12 +56,15 @@ class _Segment:
     def write(self, cursor: CursorWrapper) -> None:
         for model, pending in self.pending.items():
             if len(pending) or pending.undecided:
+                ingest.ROWS.add(model._meta.db_table, by=len(pending))
                 _write_changes(cursor, model, pending)
         for model, rows in self.inserted.items():
             if not rows:
                 continue
             columns = columns_of(model)
-            copy_fitting(cursor, model._meta.db_table, columns, partial(row_values, columns, rows))
+            table = model._meta.db_table
+            copy_fitting(cursor, table, columns, partial(row_values, columns, rows))
+            ingest.ROWS.add(table, by=_count(rows))
         for work, noted in self.afterwards.items():
             work(cursor, noted)
         if self.barrier:

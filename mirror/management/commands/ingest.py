@@ -19,6 +19,7 @@ from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.db import timeouts
 from mirror.management.command import NodeCommand
+from mirror.metrics import files as counts
 from mirror.node import database, following
 from mirror.node.importing import import_files
 from mirror.node.tables import make_tables
@@ -138,6 +139,7 @@ class Command(NodeCommand):
                 database.ready(self.stdout.write) as server,
                 shown("Loading", len(files), self.stdout.write) as display,
             ):
+                counts.begin("loader")
                 make_tables(self.stdout.write)
                 remaining.say_pending(self.stdout.write)
                 trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
@@ -180,6 +182,7 @@ class Command(NodeCommand):
             return
         began = time.monotonic()
         with database.ready(self.stdout.write) as server:
+            counts.begin("loader")
             make_tables(self.stdout.write)
             remaining.say_pending(self.stdout.write)
             done = following.follow(

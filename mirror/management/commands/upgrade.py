@@ -3,6 +3,7 @@
 from typing import Any
 
 from mirror.management.command import NodeCommand
+from mirror.metrics import files
 from mirror.node import database
 from mirror.node.tables import make_tables
 from mirror.node.upgrading import remaining, runner
@@ -27,6 +28,7 @@ class Command(NodeCommand):
             if not remaining.names():
                 self.stdout.write("Nothing to do: no row of an older release is left to change.")
                 return
+            files.begin("upgrade")
             with shown(self.stdout.write) as show:
                 done = runner.run(show, signals.stop_event(), server.start_again if server else None)
         self.stdout.write(

@@ -20,6 +20,7 @@ from mirror.db import turns
 from mirror.db.slots import Slot
 from mirror.db.turn import Work
 from mirror.db.turns import Turns
+from mirror.metrics import http
 from mirror.node.web import gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
@@ -59,6 +60,7 @@ def started(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     gateway = Gateway(application, slots, limits)
+    _show(gateway.turns)
     for watch in (
         *(partial(gateway.turns.keep, slot) for slot in slots),
         gateway.turns.watch,
@@ -71,6 +73,14 @@ def started(
     assert hasattr(mp, "_wsgi_call_wrap")
     mp._wsgi_call_wrap = lambda called, *_: called
     return gateway
+
+
+def _show(turns: Turns) -> None:
+    """Have metrics tell of the requests at work and of those that wait."""
+    http.WAITING.read_from(lambda: turns.waiting, "quick")
+    http.WAITING.read_from(lambda: turns.slow_waiting, "slow")
+    http.WORKING.read_from(lambda: turns.in_use(slow=False), "quick")
+    http.WORKING.read_from(lambda: turns.in_use(slow=True), "slow")
 
 
 def _kept_on(watch: Callable[[], None]) -> None:

@@ -1,11 +1,32 @@
-"""GET /metrics, for Prometheus: the metrics of all processes of the node, in its text format."""
+"""GET /metrics, for Prometheus: the metrics of all processes of the node, in its text format.
+
+Errors: 403 for a client that metrics.allowed does not name.
+"""
 
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
 
+from mirror import config
+from mirror.config import proxies
 from mirror.metrics import exposition
+from mirror.node.readings import Readings
+
+ALLOWED = "metrics.allowed"
+
+_readings = Readings()
 
 
+@require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
+    client = proxies.client(request.META)
+    if not proxies.is_within(client, config.value(ALLOWED)):
+        return HttpResponse(
+            f"The metrics of this node are not for {client}: the setting {ALLOWED} says for whom they are.\n",
+            status=403,
+            content_type="text/plain; charset=utf-8",
+        )
     return HttpResponse(
-        exposition.text(), content_type=exposition.CONTENT_TYPE, headers={"cache-control": "no-store"}
+        exposition.text([_readings.read]),
+        content_type=exposition.CONTENT_TYPE,
+        headers={"cache-control": "no-store"},
     )

@@ -56,6 +56,7 @@ def check_settings() -> None:
     evm_version.configured()
     proxies.check()
     proxies.check(rate_limits.EXEMPT)
+    proxies.check("metrics.allowed")
     users.configured()
 
 

@@ -1,5 +1,6 @@
 """Counts of several processes, added up."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -119,3 +120,19 @@ def test_they_are_written_as_prometheus_reads_them(metrics):
         "# TYPE test_hungry gauge\n"
         "test_hungry 2.5\n"
     )
+
+
+def test_whoever_was_stopped_while_it_moved_counts_keeps_nobody_from_reading(metrics, eater, tmp_path: Path):
+    counter, _, _ = metrics
+    counter.add("apples")
+    files.Writer("other").write()
+    eater.kill()
+    eater.wait()
+    with (tmp_path / "metrics" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        counts = files.read()
+
+    assert counts.values["test_eaten_total"] == {("apples",): 3, ("pears",): 1}
+    assert counts.values.get("test_hungry", {}) == {}
+    assert files.read().values["test_eaten_total"] == counts.values["test_eaten_total"]

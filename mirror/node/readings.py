@@ -1,0 +1,178 @@
+"""Values of metrics that nobody counts: they are read when somebody asks for them.
+
+What the database says comes with the judgement of the node's health, which is given up after a moment. The
+size of the database and the rows of its tables take longer to find out where there are many files, so they
+are read beside, at most once a minute.
+"""
+
+import platform
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from mirror import config
+from mirror.db import asking, outage
+from mirror.db.backfill import TITLES
+from mirror.metrics import database, files, node
+from mirror.metrics.kinds import Gauge, Labels
+from mirror.models import LoaderState
+from mirror.node import health, inventory
+from mirror.node.health import Health
+from mirror.node.postgres.place import place
+from mirror.node.processes import Process, of_node
+from mirror.node.status import Status
+from mirror.processes import deaths
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+Reading = tuple[Gauge, Labels, float]
+
+_PATIENCE_SECONDS = 0.7
+_SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS, _FIRST_SIZES_SECONDS = 60.0, 20.0, 0.5
+_HOUR = 3600
+
+_SESSIONS = """
+    select coalesce(state, 'none'), count(*) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() group by 1"""
+_MOST_SESSIONS = "select current_setting('max_connections')::int"
+_SIZE = "select pg_database_size(current_database())"
+# Rows of a divided table are those of its months.
+_ROWS = """
+    select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
+    from pg_class c
+    join pg_stat_user_tables s on s.relid = c.oid
+    left join pg_inherits i on i.inhrelid = c.oid
+    left join pg_class p on p.oid = i.inhparent
+    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+        and c.relname !~ '^(auth|django)_'
+    group by 1"""
+
+
+@dataclass
+class _Answers:
+    """What the database said beside the health."""
+
+    sessions: list[tuple[str, int]] = field(default_factory=list)
+    most: int = 0
+
+
+class Readings:
+    """The readings of a process that serves metrics."""
+
+    def __init__(self) -> None:
+        self._sizes: list[Reading] = []
+        self._sizes_read = -_SIZES_HOLD_SECONDS
+        self._lock = threading.Lock()
+
+    def read(self) -> Iterator[Reading]:
+        answers = _Answers()
+
+        def of_database() -> Health:
+            judged = health.of_database()
+            with connection.cursor() as cursor:
+                cursor.execute(_SESSIONS)
+                answers.sessions = cursor.fetchall()
+                cursor.execute(_MOST_SESSIONS)
+                (answers.most,) = cursor.fetchone()
+            return judged
+
+        judged = health.judge(_PATIENCE_SECONDS, of_database)
+        yield from _of_health(judged)
+        if judged.database:
+            yield database.MOST_CONNECTIONS, (), answers.most
+            for state, count in answers.sessions:
+                yield database.CONNECTIONS, (state,), count
+            self._read_sizes()
+            yield from self._sizes
+        yield from _of_processes()
+        yield from _of_disks()
+        for kind, count in Counter(_kind(each.process) for each in deaths.recent(_HOUR)).items():
+            yield node.DEATHS, (kind,), count
+        yield node.BUILD, (inventory.version(), platform.python_version(), config.value("network")), 1
+
+    def _read_sizes(self) -> None:
+        """Have the sizes read if they are old; wait for the first ones for a moment."""
+        with self._lock:
+            if time.monotonic() - self._sizes_read < _SIZES_HOLD_SECONDS:
+                return
+            self._sizes_read = time.monotonic()
+        reading = threading.Thread(target=self._keep_sizes, name="sizes", daemon=True)
+        reading.start()
+        if not self._sizes:
+            reading.join(_FIRST_SIZES_SECONDS)
+
+    def _keep_sizes(self) -> None:
+        with suppress(asking.NoAnswer, *outage.ERRORS):
+            self._sizes = asking.ask(_sizes, _SIZES_PATIENCE_SECONDS)
+
+
+def _sizes() -> list[Reading]:
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS)
+        rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in cursor.fetchall()]
+        cursor.execute(_SIZE)
+        return [*rows, (database.BYTES, (), cursor.fetchone()[0])]
+
+
+def _of_health(judged: Health) -> Iterator[Reading]:
+    yield node.READY, (), judged.ready
+    yield database.UP, (), judged.database
+    if judged.status is None:
+        return
+    if judged.block is not None and judged.lag_seconds is not None:
+        yield node.LAG, (), judged.lag_seconds
+        yield node.BLOCK, (), judged.block.number
+        yield node.BLOCK_TIME, (), judged.block.consensus_end / NANOS_PER_SECOND
+    yield from _of_loader(judged.status)
+    yield node.BACKFILLS, (), len(judged.status.upgrade.left)
+    for step in judged.status.upgrade.left:
+        if step.name in TITLES:
+            yield node.BACKFILL, (step.name,), step.share
+
+
+def _of_loader(status: Status) -> Iterator[Reading]:
+    loader = status.loader
+    yield node.STUCK, (), status.needs_help
+    yield node.FOLLOWING, (), bool(loader and loader["following"])
+    for activity in LoaderState.Activity.values:
+        yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
+    yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
+
+
+def _of_processes() -> Iterator[Reading]:
+    processes = of_node(files.read().processes, place(settings.DATA_DIR).data)
+    for role, count in Counter(process.role for process in processes).items():
+        yield node.PROCESSES, (role,), count
+    for process in processes:
+        yield from _of_process(process)
+
+
+def _of_process(process: Process) -> Iterator[Reading]:
+    labels = process.role, str(process.pid)
+    yield node.PROCESSOR, labels, process.processor_seconds
+    yield node.MEMORY, labels, process.resident_bytes
+    if process.open_files is not None:
+        yield node.OPEN_FILES, labels, process.open_files
+
+
+def _of_disks() -> Iterator[Reading]:
+    folders: dict[str, Callable[[], Path]] = {"data": lambda: settings.DATA_DIR}
+    if not config.value("db.url"):
+        folders["database"] = lambda: place(settings.DATA_DIR).data
+    for name, folder in folders.items():
+        with suppress(OSError):
+            usage = shutil.disk_usage(folder())
+            yield node.DISK_FREE, (name,), usage.free
+            yield node.DISK, (name,), usage.total
+
+
+def _kind(process: str) -> str:
+    """Return what a process does, without its number: "web worker 1 (process 77)" is a web worker."""
+    return process.partition(" (process ")[0].rstrip("0123456789 ")
