@@ -19,6 +19,7 @@ from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.metrics import ingest
 from mirror.models import LOADER_LOCK
 from mirror.values.hapi import (
     ContractBytecode,
@@ -63,6 +64,23 @@ def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:
     assert (done.files, done.transactions) == (3, 15)
     assert query("select index, count from record_file order by consensus_end") == [(0, 5), (1, 5), (2, 5)]
     assert query("select count(*) from transaction") == [(15,)]
+
+
+def test_what_is_loaded_and_refused_is_counted(tmp_path: Path) -> None:
+    for metric in (ingest.FILES, ingest.TRANSACTIONS, ingest.ROWS, ingest.SECONDS, ingest.REFUSED):
+        metric.forget()
+    stream(tmp_path)
+    load(tmp_path)
+    first, _, last = find_record_files([tmp_path])
+    empty_tables()
+    with pytest.raises(IngestError, match="the chain is broken"):
+        Pipeline().run([first, last])
+
+    assert ingest.FILES.values() == {(): 4}
+    assert ingest.TRANSACTIONS.values() == {(): 20}
+    assert ingest.ROWS.values()[("transaction",)] == 20
+    assert ingest.REFUSED.values() == {("chain",): 1}
+    assert {stage for (stage,) in ingest.SECONDS.values()} == {"read", "rows", "copy", "commit"}
 
 
 @pytest.mark.checklist("FILE-02")
