@@ -225,6 +225,7 @@ def _whereabouts(server: embedded.Server | None, *, ends: bool, sdk: bool) -> st
     return f"""
 Ledger Mirror is running. Ctrl-C stops it; {kept}.
 
+  Look      {url} shows what it holds, and {url}/docs/ how to use it
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request

@@ -37,6 +37,7 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.get("/health/readiness") == (200, b'{"status":"ok"}')
     assert node.get("/static/admin/css/base.css")[0] == 200
     for told in (
+        f"http://127.0.0.1:{node.port} shows what it holds",
         f"http://127.0.0.1:{node.port}/api/v1/blocks",
         f"http://127.0.0.1:{node.port}/admin",
         str(node.folder / "admin-password"),
