@@ -23,7 +23,7 @@ from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
-from mirror.db import budget, turns
+from mirror.db import budget, statements, turns
 from mirror.db.partitions import months
 from mirror.db.prepared import PreparedStatements
 
@@ -174,6 +174,19 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
 
 
 def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
+    noted = statements.local.noted
+    if noted is None:
+        return _read(wrapper, statement, values, timeout)
+    began, count = time.monotonic(), None
+    try:
+        rows = _read(wrapper, statement, values, timeout)
+        count = len(rows)
+        return rows
+    finally:
+        noted.append((statement, values, time.monotonic() - began, count))
+
+
+def _read(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
     cursor = _cursor(wrapper, timeout)
     turn = wrapper.turn
     if turn is None:
@@ -216,24 +229,30 @@ def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     milliseconds = str(max(round(seconds * 1000), 1))
     if cursor is None or cursor.connection is not connection:
         wrapper.prepared = None
-        cursor = psycopg.Cursor(connection)
-        cursor.format = psycopg.pq.Format.BINARY
-        cursor.adapters.register_dumper(int, Int8Dumper)
-        set_json_loads(orjson.loads, cursor)
         connection.prepare_threshold = _PREPARE_AFTER
-        # Compiling a plan to machine code takes longer than our statements may run. With PostgreSQL's own
-        # page costs, all rows of a query would be read and sorted where a page has few on average.
-        cursor.execute(
-            """
-            select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
-                set_config('plan_cache_mode', 'force_generic_plan', false),
-                set_config('random_page_cost', '1.1', false)
-            """,
-            (milliseconds,),
-        )
+        cursor = new_cursor(connection, milliseconds)
     else:
         _limit(wrapper, cursor, milliseconds)
     wrapper.reading = cursor, seconds
+    return cursor
+
+
+def new_cursor(connection: psycopg.Connection[Row], milliseconds: str) -> psycopg.Cursor[Row]:
+    """Return a cursor for reading, whose statements may take so long."""
+    cursor = psycopg.Cursor(connection)
+    cursor.format = psycopg.pq.Format.BINARY
+    cursor.adapters.register_dumper(int, Int8Dumper)
+    set_json_loads(orjson.loads, cursor)
+    # Compiling a plan to machine code takes longer than our statements may run. With PostgreSQL's own page
+    # costs, all rows of a query would be read and sorted where a page has few on average.
+    cursor.execute(
+        """
+        select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
+            set_config('plan_cache_mode', 'force_generic_plan', false),
+            set_config('random_page_cost', '1.1', false)
+        """,
+        (milliseconds,),
+    )
     return cursor
 
 

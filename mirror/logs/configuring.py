@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -24,6 +24,7 @@ from mirror import config
 from mirror.config.setting import InvalidSetting
 from mirror.config.settings import SETTINGS
 from mirror.logs import REQUEST_ID, logger, text
+from mirror.logs.text import Event
 
 log = logger("mirror")
 
@@ -36,8 +37,6 @@ _HIDDEN = "***"
 _PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):[^\s/@]+(?=@)")
 # A secret that is shorter may be a part of any word.
 _SHORTEST_SECRET = 4
-
-Event = MutableMapping[str, Any]
 
 
 def configure(_: object = None) -> None:

@@ -91,7 +91,7 @@ class Pool:
 
     def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
-        message = pickle.dumps(request)
+        message = pickle.dumps((request, logs.REQUEST_ID.get()))
         while time.monotonic() < deadline:
             worker = self._acquire(deadline)
             answered = False

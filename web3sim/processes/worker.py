@@ -220,7 +220,9 @@ class _Worker:
                     if os.getpriority(os.PRIO_PROCESS, 0) != priority:
                         self._received = message
                         return
-                    if not self._answer_call(pickle.loads(message), memory, most_calls):
+                    request, request_id = pickle.loads(message)
+                    logs.REQUEST_ID.set(request_id)
+                    if not self._answer_call(request, memory, most_calls):
                         return
                 except OSError:
                     return

@@ -10,4 +10,8 @@ SETTINGS = (
     Setting("logging.levels", (),
             "Levels of single loggers, which each line names, and of those below them: "
             "mirror.web=debug,ledger.ingest=info."),
+    Setting("logging.access", False, "The log has a line for each request, at any level."),
+    Setting("logging.slowRequest", "1s",
+            "A request that takes longer, without the time it waits for its turn, has a line in the log with "
+            "its statements and a plan; 0 turns that off.", unit="duration", low=0, high=3600),
 )  # fmt: skip

@@ -3,7 +3,7 @@ from typing import Any
 import psycopg
 from django.db.backends.postgresql import base
 
-from mirror.db import timeouts
+from mirror.db import statements, timeouts
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
 from mirror.db.prepared import PreparedStatements
@@ -19,6 +19,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     prepared: PreparedStatements | None = None
     #: The turn that the connection belongs to at present.
     turn: Turn | None = None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.execute_wrappers.append(statements.noted_by_django)
 
     def init_connection_state(self) -> None:
         super().init_connection_state()

@@ -16,7 +16,7 @@ from typing import Any, cast
 from granian.server import mp
 
 from mirror import config, logs
-from mirror.db import turns
+from mirror.db import statements, turns
 from mirror.db.slots import Slot
 from mirror.db.turn import Work
 from mirror.db.turns import Turns
@@ -24,7 +24,7 @@ from mirror.metrics import http
 from mirror.node.web import gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
-from mirror.node.web.observing import REQUEST_ID, Observer
+from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
 from mirror.node.web.rate_limits import Limiter
 
 log = logs.logger("mirror.web")
@@ -126,7 +126,7 @@ class Gateway:
         if is_short and self._at_once is not None and (kept := self._at_once(environment)):
             headers, body = kept
             protocol.response_bytes(200, [*headers.items(), *common], body)
-            self.observer.end(environment, 200, arrived)
+            self.observer.end(environment, 200, arrived, len(body))
             return
         is_watched = environment["PATH_INFO"].startswith(_ABOUT_THE_NODE)
         if self.turns.waiting >= self._most_waiting and not is_watched:
@@ -152,7 +152,7 @@ class Gateway:
     ) -> None:
         status, headers, body = refusal
         protocol.response_bytes(status, [*headers, *common], body)
-        self.observer.end(environment, status, arrived)
+        self.observer.end(environment, status, arrived, len(body))
 
     def _ended(self, work: Work, seconds: float) -> None:
         if (names := cast(Exchange, work).names) is not None:
@@ -162,7 +162,7 @@ class Gateway:
 class Exchange:
     """A request, and granian's object that takes its answer. Calling it answers."""
 
-    __slots__ = ("_common", "_gateway", "_protocol", "_status", "arrived", "environment", "names")
+    __slots__ = ("_common", "_gateway", "_protocol", "_size", "_status", "arrived", "environment", "names")
 
     def __init__(
         self, gateway: Gateway, protocol: Any, environment: dict[str, Any], common: refusals.Headers
@@ -171,6 +171,8 @@ class Exchange:
         # The headers that every answer has.
         self._common = common
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
+        # Of the body; None once it comes in pieces.
+        self._size: int | None = 0
         #: The time of `time.monotonic` at which the request, with its body, has arrived.
         self.arrived = time.monotonic()
         path: str = environment["PATH_INFO"]
@@ -178,6 +180,9 @@ class Exchange:
         self.names = names(path, environment.get("QUERY_STRING", "")) if path.startswith(_API) else None
 
     def __call__(self) -> None:
+        began = time.monotonic()
+        logs.REQUEST_ID.set(self.environment[ENVIRONMENT_ID])
+        statements.begin()
         try:
             self._answer()
         except Exception:
@@ -185,7 +190,10 @@ class Exchange:
             self._status = (500, [])
             # Unless the answer has begun already.
             self._protocol.response_bytes(500, [], b"")
-        self._gateway.observer.end(self.environment, self._status[0], self.arrived)
+        self._gateway.observer.end(
+            self.environment, self._status[0], self.arrived, self._size, began=began, noted=statements.end()
+        )
+        logs.REQUEST_ID.set(None)
 
     def _answer(self) -> None:
         gateway, environment = self._gateway, self.environment
@@ -193,12 +201,13 @@ class Exchange:
         response: Any = gateway.application(environment, self._start)
         if isinstance(response, list):
             # An answer of the API.
-            self._protocol.response_bytes(*self._status, b"".join(response))
+            self._send(b"".join(response))
             return
         if getattr(response, "streaming", False):
             # Its pieces are passed on as fast as the client takes them.
             turns.end()
-            self._protocol.response_iter(*self._status, _Pieces(response))
+            self._size = None
+            self._protocol.response_iter(*self._status, _Pieces(response, self._sent))
             return
         try:
             body = b"".join(response)
@@ -207,7 +216,15 @@ class Exchange:
         if seconds := getattr(response, "pause", 0.0):
             turns.end()
             gateway.pauses.make(seconds)
+        self._send(body)
+
+    def _send(self, body: bytes) -> None:
+        self._size = len(body)
         self._protocol.response_bytes(*self._status, body)
+
+    def _sent(self, size: int) -> None:
+        """Tell of a body whose last piece is sent."""
+        self._gateway.observer.sent(self.environment, self._status[0], self.arrived, size)
 
     def _start(self, status: str, headers: list[tuple[str, str]], *_: Any) -> None:
         self._status = int(status[:3]), [*headers, *self._common]
@@ -216,12 +233,15 @@ class Exchange:
 class _Pieces:
     """The pieces of a streaming response, which granian closes after the last one."""
 
-    def __init__(self, response: Any) -> None:
-        self._response = response
+    def __init__(self, response: Any, sent: Callable[[int], None]) -> None:
+        self._response, self._sent, self._size = response, sent, 0
         self._pieces: Iterator[bytes] = iter(response)
 
     def __next__(self) -> bytes:
-        return next(self._pieces)
+        piece = next(self._pieces)
+        self._size += len(piece)
+        return piece
 
     def close(self) -> None:
         self._response.close()
+        self._sent(self._size)

@@ -1,18 +1,24 @@
-"""What is counted of each request, and the id by which an answer and the log name it.
+"""What is counted and logged of each request, and the id by which an answer and the log name it.
 
 A client or proxy may give the id as X-Request-Id; else the node makes one. The answer has it in either case.
 """
 
 import itertools
+import math
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.urls import Resolver404, get_resolver
 
+from mirror import config
+from mirror.config import proxies
+from mirror.db.statements import Noted
+from mirror.logs import access
 from mirror.metrics import http
+from mirror.node.web.slow_requests import SlowRequest, SlowRequests
 from mirror.rest.routes import PREFIX, Routes
 
 REQUEST_ID = "x-request-id"
@@ -38,6 +44,9 @@ class Observer:
         # Path -> the documented path.
         self._names: dict[str, str] = {}
         self._prefix, self._numbers = secrets.token_hex(6), itertools.count(1)
+        self._log_access = access.log()
+        self._slow_after: float = config.value("logging.slowRequest") or math.inf
+        self._slow = SlowRequests()
 
     def begin(self, environment: dict[str, Any]) -> str:
         """Return the id of a request, and note it in its environment."""
@@ -49,14 +58,64 @@ class Observer:
         environment[ENVIRONMENT_ID] = name
         return name
 
-    def end(self, environment: Mapping[str, Any], status: int, arrived: float) -> None:
-        """Count an answer to a request that arrived at a time of `time.monotonic`."""
-        method = environment["REQUEST_METHOD"]
+    def end(
+        self,
+        environment: Mapping[str, Any],
+        status: int,
+        arrived: float,
+        size: int | None = 0,
+        *,
+        began: float | None = None,
+        noted: Sequence[Noted] = (),
+    ) -> None:
+        """Count an answer to a request that arrived at a time of `time.monotonic`, and log it.
+
+        `size` is that of its body, None if that follows; `began` is the time at which its turn began.
+        """
+        now, method = time.monotonic(), environment["REQUEST_METHOD"]
         http.REQUESTS.observe(
-            time.monotonic() - arrived,
+            now - arrived,
             self.route(environment["PATH_INFO"]),
             method if method in _METHODS else "other",
             str(status),
+        )
+        if self._log_access is not None and size is not None:
+            self.sent(environment, status, arrived, size, noted)
+        if began is not None and now - began >= self._slow_after:
+            self._slow.tell(
+                SlowRequest(
+                    environment[ENVIRONMENT_ID],
+                    method,
+                    _asked(environment),
+                    proxies.client(environment),
+                    status,
+                    size or 0,
+                    now - arrived,
+                    began - arrived,
+                    noted,
+                )
+            )
+
+    def sent(
+        self,
+        environment: Mapping[str, Any],
+        status: int,
+        arrived: float,
+        size: int,
+        noted: Sequence[Noted] = (),
+    ) -> None:
+        """Log an answer whose body of so many bytes has been given to the client."""
+        if self._log_access is None:
+            return
+        self._log_access(
+            environment["REQUEST_METHOD"],
+            _asked(environment),
+            status,
+            round((time.monotonic() - arrived) * 1000, 2),
+            sum(rows or 0 for *_, rows in noted),
+            size,
+            proxies.client(environment),
+            environment[ENVIRONMENT_ID],
         )
 
     def route(self, path: str) -> str:
@@ -78,3 +137,10 @@ class Observer:
             return path
         first = path[1:].partition("/")[0]
         return f"/{first}" if first in _PAGES else UNKNOWN
+
+
+def _asked(environment: Mapping[str, Any]) -> str:
+    """Return what was asked for: the path, and the query if there is one."""
+    path: str = environment["PATH_INFO"]
+    query: str = environment.get("QUERY_STRING", "")
+    return f"{path}?{query}" if query else path

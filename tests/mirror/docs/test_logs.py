@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from mirror.logs import access
 from mirror.logs.configuring import LEVELS
 
 PAGE = Path(settings.BASE_DIR, "mirror", "docs", "logs.md").read_text()
@@ -42,6 +43,7 @@ def written() -> dict[str, tuple[set[str], set[str]]]:
         keys |= {str(keyword.arg) for keyword in call.keywords}
         if method == "exception":
             keys.add("exc_info")
+    found[access.EVENT] = {access.LEVEL}, {*access.KEYS} - {"request_id"}
     return found
 
 

@@ -70,7 +70,7 @@ def test_only_lines_on_a_terminal_have_colours(line: Any) -> None:
     [
         ("a b", '"a b"'),
         ('a"b', r'"a\"b"'),
-        ("a=b", '"a=b"'),
+        ("a=b", "a=b"),
         ("a\nb", r'"a\nb"'),
         ("a\033[2Jb", r'"a\u001b[2Jb"'),
         ("a\u2028\u202eb", r'"a\u2028\u202eb"'),
@@ -106,6 +106,28 @@ def test_a_traceback_follows_its_line_for_people_and_is_a_member_for_programs(li
     assert (others[0], others[-1]) == ("Traceback (most recent call last):", "ZeroDivisionError: so")
     assert "\n" not in line("json")
     assert json.loads(line("json"))["exception"].splitlines() == others
+
+
+def test_statements_and_plans_stand_below_their_line_for_people(line: Any) -> None:
+    statements = [{"ms": 1.5, "parameters": "'a\nb'", "sql": "select\n  1\033"}]
+    log.warning("slow_request", ms=2, statements=statements, plan="Result\n  Filter")
+
+    assert line().splitlines() == [
+        "warning  slow_request             ms=2 logger=mirror.test",
+        r"    statement: ms=1.5 parameters='a\nb'",
+        "        select",
+        r"          1\u001b",
+        "    plan:",
+        "        Result",
+        "          Filter",
+    ]
+    assert json.loads(line("json"))["statements"] == statements
+
+
+def test_a_line_without_a_plan_has_nothing_below_it(line: Any) -> None:
+    log.warning("slow_request", statements=[], plan=None)
+
+    assert line() == "warning  slow_request             logger=mirror.test"
 
 
 def test_no_line_has_a_secret(line: Any, settings_of: Any) -> None:

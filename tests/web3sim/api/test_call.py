@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.urls import resolve
 
+from mirror import logs
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.logs import events
@@ -234,13 +235,19 @@ def test_a_problem_that_nobody_expects_is_logged_and_not_told(client, settings_o
     assert "unexpected_error" in caplog.text
 
 
-def test_a_call_that_fails_as_nobody_expects_is_logged_in_part(client, settings_of, caplog):
+def test_a_call_that_fails_as_nobody_expects_is_logged_in_part_and_by_its_process(
+    client, settings_of, caplog, capfd
+):
     settings_of({"web3.evm.evmVersions": "nonsense", "web3.maxPayloadLogSize": 20})
     pool.stop()
+    logs.REQUEST_ID.set("mine")
     answer = post(client, {"to": hex_address(CALLER), "block": "7"})
+    logs.REQUEST_ID.set(None)
     pool.stop()
     assert (answer.status, problems(answer)) == (500, [("Internal Server Error", "", "")])
     assert {"event": "call_failed", "request": "block=7 data=null es…"} in events(caplog)
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if " unexpected_error " in line]
+    assert " request_id=mine " in line
 
 
 def test_the_examples_of_the_description_are_requests(client):
