@@ -14,7 +14,7 @@ WITHOUT_DATABASE = {
     "version",
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
-OF_STORED_DATA = {"backup", "password", "replay", "status", "verify"}
+OF_STORED_DATA = {"backup", "password", "prune", "replay", "status", "verify"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 

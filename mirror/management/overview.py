@@ -20,6 +20,7 @@ _ORDER = (
     "upgrade",
     "backup",
     "restore",
+    "prune",
     "drop",
     "password",
     "demo",

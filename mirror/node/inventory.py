@@ -19,6 +19,7 @@ from django.db import connection
 from mirror import config
 from mirror.models import LoaderState
 from mirror.node import health
+from mirror.node.retention import plan
 from mirror.node.status import Status, process_of
 from mirror.processes.deaths import Death, recent
 from mirror.values import entity_id, timestamp
@@ -125,6 +126,7 @@ class Inventory:
     reasons: Sequence[str] = ()
     deaths: Sequence[Death] = ()
     accounts: Mapping[int, int] = field(default_factory=dict)
+    retention: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         """Yield pairs of a heading and its text."""
@@ -141,6 +143,8 @@ class Inventory:
         yield "Rows", self._rows
         yield "Database", self.database.text
         yield "Disk", self.disk.text
+        if self.retention:
+            yield "Retention", self.retention
         yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
 
     @property
@@ -169,6 +173,7 @@ class Inventory:
                 "total_bytes": self.disk.total,
                 "short": self.disk.short,
             },
+            "retention": self.retention or None,
             "deaths": [asdict(death) for death in self.deaths],
             "versions": dict(self.versions),
         }
@@ -245,6 +250,7 @@ def read(status: Status) -> Inventory:
         reasons=health.reasons(status),
         deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
         accounts=accounts,
+        retention=plan.sentence(),
     )
 
 

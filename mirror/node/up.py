@@ -88,6 +88,8 @@ def up(say: Say, *, live: bool = False, sdk: bool = False) -> None:
             reader.check()
             access.make_admin(settings.DATA_DIR)
             parts = {}
+            if config.value("importer.retention.enabled"):
+                parts["retention"] = partial(_retention_process, say)
             if remaining.names():
                 parts["upgrade"] = partial(_upgrade_process, say)
             if follows():
@@ -175,6 +177,14 @@ def _upgrade_process(say: Say) -> None:
         runner.run(lines(say), signals.stop_event())
     except OperatorError as error:
         say(str(error))
+
+
+def _retention_process(say: Say) -> None:
+    # Only this process needs it.
+    from mirror.node.retention import pruning
+
+    signals.end_with_parent()
+    pruning.keep_pruning(say, signals.stop_event())
 
 
 def _wait_for_tables(say: Say) -> None:

@@ -65,6 +65,19 @@ SETTINGS = (
             "Do not store transactions that match one of these filters, whatever is included."),
     Setting("importer.parser.haltOnError", False,
             "Stop at a problem with one transaction instead of logging it and going on."),
+    Setting("importer.retention.enabled", False,
+            "Let `up` and `ingest --follow` drop old rows of the tables that are divided by month (see "
+            "db.partitions). Whole months go, once all of them is older than the period."),
+    Setting("importer.retention.period", "90d",
+            "How long rows are kept, counted back from the last block.",
+            unit="duration", low=86400),
+    Setting("importer.retention.frequency", "1d", "Pause between looks for old rows.",
+            unit="duration", low=1),
+    Setting("importer.retention.include", (),
+            "Tables that lose old rows; all that can, when empty."),
+    Setting("importer.retention.exclude", (), "Tables that keep all their rows."),
+    Setting("importer.retention.tables", (),
+            "Periods of single tables, such as contract_action=30d,topic_message=365d."),
     Setting("importer.parser.passOver", (),
             "Consensus timestamps, such as 1700000000.000000001, of transactions that stop the stream "
             "because of a defect of this node. Only the transaction and its hbar transfers are stored, and "

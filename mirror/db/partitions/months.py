@@ -132,12 +132,24 @@ def _of_rows(rows: list[_Row]) -> _Seen:
         for row in rows
         if row.table == first and any(row.lower < other.upper and other.lower < row.upper for other in filled)
     )
+    of_first = [row for row in rows if row.table == first]
+    found = (*_earlier(rows, min((row.lower for row in of_first), default=0)), *found)
     if not found:
         return _Seen(database, until, ())
-    of_first = [row for row in rows if row.table == first]
     later = tuple(row.partition for row in rows if row.lower >= found[-1].upper)
     partitions = tuple(row.partition for row in of_first)
     return _Seen(database, until, found, of_first[0].parent, partitions, later)
+
+
+def _earlier(rows: list[_Row], start: int) -> list[Month]:
+    """Return the months with rows before a time, from which the first table no longer has any."""
+    merged: list[Month] = []
+    for lower, upper in sorted((row.lower, row.upper) for row in rows if row.has_rows and row.upper <= start):
+        if merged and lower < merged[-1].upper:
+            merged[-1] = Month(merged[-1].lower, max(upper, merged[-1].upper))
+        else:
+            merged.append(Month(lower, upper))
+    return merged
 
 
 def _session() -> "psycopg.Connection[tuple[Any, ...]]":

@@ -11,6 +11,7 @@ from mirror.db.partitions import dropping
 from mirror.db.partitions.catalogue import TIME, divided_tables
 from mirror.management.command import NodeCommand
 from mirror.node import database
+from mirror.node.retention import pruning
 from mirror.node.tables import check_current
 from mirror.values.readable import byte_size
 from mirror.values.timestamp import month_start, of_instant
@@ -48,7 +49,7 @@ class Command(NodeCommand):
                     self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
                 self.stdout.write(f"{len(old)} partitions of {size} would be dropped.")
                 return
-            dropping.drop(old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
+            pruning.drop(old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
         self.stdout.write(
             f"Dropped {len(old)} partitions of {size}."
             if old

@@ -22,6 +22,7 @@ from mirror.management.command import NodeCommand
 from mirror.metrics import files as counts
 from mirror.node import database, following
 from mirror.node.importing import import_files
+from mirror.node.retention import pruning
 from mirror.node.tables import make_tables
 from mirror.node.upgrading import remaining
 from mirror.processes import signals
@@ -185,14 +186,15 @@ class Command(NodeCommand):
             counts.begin("loader")
             make_tables(self.stdout.write)
             remaining.say_pending(self.stdout.write)
-            done = following.follow(
-                self.stdout.write,
-                signals.stop_event(),
-                location,
-                start=options["start"],
-                until=options["until"],
-                server=server,
-            )
+            with pruning.beside(self.stdout.write):
+                done = following.follow(
+                    self.stdout.write,
+                    signals.stop_event(),
+                    location,
+                    start=options["start"],
+                    until=options["until"],
+                    server=server,
+                )
         total = done.files + done.skipped
         self.stdout.write(
             _summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."

@@ -1,0 +1,78 @@
+"""`manage.py prune`: drop what is older than the tables keep."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from mirror import config
+from mirror.management.command import NodeCommand
+from mirror.node.retention import plan, pruning
+from mirror.node.tables import check_current
+from mirror.values.readable import byte_size
+
+
+class Command(NodeCommand):
+    help = (
+        "Drop transactions that are older than the settings of retention keep, for good. The node answers "
+        "and loads meanwhile. Only tables that are divided by month lose rows (see "
+        "SVC_MIRROR_DB_PARTITIONS), and only whole months go. Entities, tokens, balances, blocks and the "
+        "state of contracts stay."
+    )
+    when = (
+        "Use it to make room on the disk. With SVC_MIRROR_IMPORTER_RETENTION_ENABLED=true `manage.py up` and "
+        "`manage.py ingest --follow` do it by themselves."
+    )
+    examples = (
+        ("prune --estimate", "Says what the settings would drop."),
+        ("prune --period 365d", "Drops what is older than a year."),
+        ("prune --table contract_action=30d", "Drops old rows of that table alone."),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--period",
+            metavar="PERIOD",
+            help="how long rows are kept, counted back from the last block; by default as "
+            "importer.retention.period says, and importer.retention.tables for single tables",
+        )
+        parser.add_argument(
+            "--table",
+            action="append",
+            default=[],
+            metavar="TABLE[=PERIOD]",
+            help="prune this table and no others; may be given several times",
+        )
+        parser.add_argument(
+            "--estimate", action="store_true", help="say what would be dropped, and drop nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        check_current()
+        planned = plan.plan(self._periods(options))
+        if planned.whole:
+            self.stdout.write(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
+        size = byte_size(planned.bytes)
+        if options["estimate"]:
+            for each in planned.old:
+                self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
+            self.stdout.write(f"{len(planned.old)} partitions of {size} would be dropped.")
+            return
+        pruning.drop(planned.old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
+        self.stdout.write(
+            f"Dropped {len(planned.old)} partitions of {size}."
+            if planned.old
+            else "No partition is that old: nothing to drop."
+        )
+
+    def _periods(self, options: dict[str, Any]) -> dict[str, float]:
+        """Return how long the tables of the options, or of the settings, are kept."""
+        kept = plan.periods()
+        period = options["period"] and plan.period_of("--period", options["period"])
+        if not options["table"]:
+            return dict.fromkeys(kept, period) if period else kept
+        named = dict(text.partition("=")[::2] for text in options["table"])
+        plan.check_names("--table", list(named))
+        default = period or config.value("importer.retention.period")
+        return {
+            table: plan.period_of("--table", text) if text else (period or kept.get(table, default))
+            for table, text in named.items()
+        }

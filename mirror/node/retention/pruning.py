@@ -1,0 +1,79 @@
+"""Dropping old partitions: one process at a time, never beside a backup, safe to kill."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import connection, connections
+
+from mirror import config, logs
+from mirror.config.errors import OperatorError
+from mirror.db import outage
+from mirror.db.partitions import dropping
+from mirror.db.partitions.dropping import Old
+from mirror.node.backup.work import alone, session
+from mirror.node.retention.plan import periods, plan
+from mirror.values.readable import byte_size
+
+log = logs.logger(__name__)
+
+Say = Callable[[str], None]
+
+# After something was in the way, such as a backup.
+_RETRY_SECONDS = 600.0
+_SECONDS_OF_A_THREAD = 30.0
+
+
+def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> None:
+    """Drop partitions. Errors: OperatorError while a backup, a restore or another pruning is at work."""
+    with session() as own, alone(own):
+        dropping.drop(old, show)
+
+
+def keep_pruning(say: Say, stopping: threading.Event) -> None:
+    """Drop what is too old by the settings, again and again, until `stopping` is set."""
+    while not stopping.is_set():
+        pause = config.value("importer.retention.frequency")
+        try:
+            outage.outlast(lambda: _prune(say), stopping)
+        except OperatorError as error:
+            say(f"Retention: {error}")
+            pause = min(pause, _RETRY_SECONDS)
+        # The database may close a connection that rests for so long.
+        connection.close()
+        stopping.wait(pause)
+
+
+def _prune(say: Say) -> None:
+    planned = plan(periods())
+
+    def show(each: Old) -> None:
+        log.info("pruned", partition=each.partition.name, bytes=each.bytes)
+
+    # An interrupted one left something behind only if it had something to drop.
+    drop(planned.old, show)
+    if planned.old:
+        say(f"Retention: dropped {len(planned.old)} partitions of {byte_size(planned.bytes)}.")
+
+
+@contextmanager
+def beside(say: Say) -> Iterator[None]:
+    """Prune in a thread for the length of the block, if the settings ask for it."""
+    if not config.value("importer.retention.enabled"):
+        yield
+        return
+    over = threading.Event()
+
+    def run() -> None:
+        try:
+            keep_pruning(say, over)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run, name="retention", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(_SECONDS_OF_A_THREAD)
