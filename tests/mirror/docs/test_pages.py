@@ -19,7 +19,25 @@ CALLS = sorted(set(re.findall(r"(?:^    (?:\S+=\S+ )*|`)manage\.py ([^`\n]+)", A
 OURS = {name for name, app in get_commands().items() if app == "mirror"}
 # Those of Django and of other programs that the pages show.
 OTHERS = {"check": "django.core", "migrate": "django.core"}
-OPTIONS_OF_OTHERS = {"--data-binary"}
+OPTIONS_OF_OTHERS = {
+    *(
+        "--data-binary",
+        "--detach",
+        "--home-dir",
+        "--init",
+        "--mode",
+        "--now",
+        "--pipe",
+        "--profile",
+        "--property",
+        "--setenv",
+        "--shell",
+        "--system",
+        "--uid",
+        "--wait",
+        "--working-directory",
+    ),
+}
 VARIABLES_OF_OTHERS = {"DATABASE_URL", "REDIS_URL", "PORT", "SVC_MIRROR_DATA"}
 # A message with fewer words that are always the same says nothing by them.
 FEWEST_WORDS = 3

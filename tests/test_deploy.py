@@ -1,0 +1,126 @@
+"""What a node is deployed with names only files, commands, variables, ports and pages that there are."""
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import get_commands
+from django.urls import resolve
+
+from mirror.config import load
+from mirror.config.setting import variable_of
+
+ROOT = Path(__file__).resolve().parents[1]
+UNITS = sorted(ROOT.glob("deploy/systemd/*.service"))
+PROXIES = [ROOT / "deploy/nginx/ledger-mirror.conf", ROOT / "deploy/caddy/Caddyfile"]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+PORT = load({})["web.port"]
+APPS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
+
+
+def variables_of_image() -> dict[str, str]:
+    """Return the environment that the image gives the node."""
+    (block,) = re.findall(r"^ENV ((?:.*\\\n)*.*)$", DOCKERFILE, re.M)
+    return dict(pair.split("=", 1) for pair in block.replace("\\\n", " ").split())
+
+
+def commands(text: str) -> list[str]:
+    """Return what follows manage.py wherever it is started."""
+    return re.findall(r'manage\.py"?,? "?([a-z]+)', text)
+
+
+def test_the_image_has_all_that_a_node_needs_and_nothing_else():
+    taken = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+
+    assert taken == {"LICENSE", "README.md", "manage.py", "pyproject.toml", "requirements.txt", *APPS}
+    assert all((ROOT / name).exists() for name in taken)
+    (compiled,) = re.findall(r"compileall -q (.*) \.venv/lib", DOCKERFILE)
+    assert set(compiled.split()) == set(APPS)
+
+
+def test_the_image_serves_on_the_port_that_it_names_as_a_user_without_rights():
+    variables = variables_of_image()
+    values = load(variables)
+
+    assert {int(port) for port in re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.M)} == {values["web.port"]}
+    assert values["web.port"] == PORT
+    assert values["web.host"] == "0.0.0.0"
+    assert re.findall(r"^VOLUME (.*)$", DOCKERFILE, re.M) == [values["data"]]
+    *_, user = re.findall(r"^(?:USER|FROM) (.*)$", DOCKERFILE, re.M)
+    assert f"--mode 0700 {values['data']}" in DOCKERFILE
+    assert f" {user} \\" in DOCKERFILE
+
+
+def test_the_image_starts_a_command_and_is_watched_by_a_page_that_there_is():
+    (started,) = re.findall(r"^CMD (.*)$", DOCKERFILE, re.M)
+    (path,) = re.findall(r"127\.0\.0\.1:\{os\.environ\[\\\"PORT\\\"\]\}(/[\w/]+)", DOCKERFILE)
+
+    assert json.loads(started) == ["python", "manage.py", "up"]
+    assert resolve(path)
+    (python,) = re.findall(r"^ARG PYTHON=(.*)$", DOCKERFILE, re.M)
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert required == f">={python}"
+
+
+def test_the_services_of_compose_fit_the_image_and_each_other():
+    content: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    services = content["services"]
+    node, mirror = services["node"], services["mirror"]
+
+    for each in (node, mirror):
+        assert each["ports"] == [f"127.0.0.1:${{PORT:-{PORT}}}:{PORT}"]
+        (volume,) = each["volumes"]
+        assert volume.partition(":")[2] == variables_of_image()["SVC_MIRROR_DATA"]
+        assert each["read_only"] and each["init"] and each["cap_drop"] == ["ALL"]
+    defaults = {
+        name: re.sub(r"\$\{\w+:-(\w+)\}", r"\1", text) for name, text in mirror["environment"].items()
+    }
+    assert load(defaults)["db.url"] == "postgresql://mirror_node:mirror_node@database:5432/mirror_node"
+    assert load(defaults)["rest.redis.uri"] == "redis://redis:6379/0"
+    assert mirror["depends_on"].keys() == {"database", "redis"} < services.keys()
+    assert all(
+        "healthcheck" in services[name] and "ports" not in services[name] for name in mirror["depends_on"]
+    )
+    named = {volume.partition(":")[0] for each in services.values() for volume in each.get("volumes", ())}
+    assert named == content["volumes"].keys()
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_a_unit_of_systemd_starts_one_of_our_commands(unit: Path):
+    text = unit.read_text()
+    lines = dict(line.split("=", 1) for line in text.splitlines() if re.match(r"\w+=", line))
+
+    assert get_commands()[commands(lines["ExecStart"])[0]] == "mirror"
+    name, _, folder = lines["Environment"].partition("=")
+    assert (name, folder) == (variable_of("data"), f"/var/lib/{lines['StateDirectory']}")
+    assert lines["Documentation"].removeprefix("file:///opt/ledger-mirror/") == "mirror/docs/deploy.md"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_understands_the_units():
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *UNITS], capture_output=True, text=True, check=False
+    )
+    found = [line for line in done.stderr.splitlines() if "ledger-mirror" in line]
+
+    # The node is not installed where the units want it.
+    assert [line for line in found if "is not executable" not in line] == []
+
+
+@pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
+def test_a_proxy_passes_requests_on_to_the_port_and_says_who_asks(path: Path):
+    text = path.read_text()
+
+    assert set(re.findall(r"(?:server|reverse_proxy) (127\.0\.0\.1:\d+)", text)) == {f"127.0.0.1:{PORT}"}
+    for header in ("-For", "-Proto", "-Host"):
+        assert header in text
+    settings = dict(pair.split("=", 1) for pair in re.findall(r"SVC_MIRROR_\S+=\S+", text))
+    assert load(settings)
+    limits = [int(seconds) for seconds in re.findall(r"_timeout (\d+)s", text)]
+    assert limits and min(limits) > load({})["web3.opcode.tracer.timeout"]
