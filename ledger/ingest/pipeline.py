@@ -6,12 +6,14 @@ the disk: a crash loses no block that a client has seen.
 """
 
 import gc
+import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from django.db import connection, transaction
 
@@ -34,6 +36,7 @@ from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config, logs
+from mirror.config import clock
 from mirror.metrics import ingest
 
 log = logs.logger(__name__)
@@ -59,6 +62,17 @@ class Progress:
     last: Position | None = None
     # The time of the last balance snapshot, or what stands for it (ns).
     snapshot: int | None = None
+
+
+class _Added(NamedTuple):
+    """What the log says of a file once it is committed; `ms` is the time that its rows took to make."""
+
+    name: str
+    block: int
+    items: int
+    rows: int
+    ms: int
+    consensus_end: int
 
 
 class Pipeline:
@@ -101,6 +115,8 @@ class Pipeline:
         self._stopping = stopping or threading.Event()
         # Set when the file read last changes the nodes or their stakes.
         self._nodes_change = False
+        # Those of the batch at hand.
+        self._added: list[_Added] = []
 
     def stop(self) -> None:
         """Finish after the batch at hand; safe to call from a signal handler."""
@@ -192,6 +208,7 @@ class Pipeline:
         return None if self._touched.since(asked.committed, read.questions) else read
 
     def _new_batch(self) -> Batch:
+        self._added = []
         return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: StreamFile, read: ReadFile | None) -> int | None:
@@ -206,6 +223,8 @@ class Pipeline:
             self.progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
+        # Counting the rows takes a while, and only the log asks for it.
+        rows_before = len(batch) if log.isEnabledFor(logging.INFO) else None
         if self._trust and not read:
             with ingest.stage("verify"):
                 source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
@@ -234,6 +253,9 @@ class Pipeline:
         batch.end_file()
         count, signed_by = (read.count, read.signed_by) if read else (file.count, source.signed_by)
         self.progress.last = Position.after(file, index)
+        if rows_before is not None:
+            rows, ms = len(batch) - rows_before, time.time_ns() // 1_000_000 - load_start
+            self._added.append(_Added(source.name, index, count, rows, ms, file.consensus_end))
         self.progress.files += 1
         self.progress.transactions += count
         self.progress.bytes += file.size
@@ -252,7 +274,7 @@ class Pipeline:
         self._touched.submit()
         if len(batch) and self._writer:
             self._submitted = replace(self.progress)
-            self._writing = self._writer.submit(_write, batch)
+            self._writing = self._writer.submit(_write, batch, self._added)
 
     def _finish_writing(self) -> None:
         if self._writing:
@@ -272,12 +294,25 @@ def _start() -> None:
             work(cursor)
 
 
-def _write(batch: Batch) -> None:
+def _write(batch: Batch, added: Sequence[_Added]) -> None:
     began = time.monotonic()
     with ingest.stage("commit"), transaction.atomic(), connection.cursor() as cursor, ingest.stage("copy"):
         batch.write(cursor)
     ingest.PROBLEMS.add(by=batch.recoverable_errors)
-    log.info("batch_written", rows=len(batch), ms=round((time.monotonic() - began) * 1000))
+    if not added:
+        return
+    log.info("batch_written", files=len(added), rows=len(batch), ms=round((time.monotonic() - began) * 1000))
+    now = clock.now_ns()
+    for each in added:
+        log.info(
+            "file_loaded",
+            file=each.name,
+            block=each.block,
+            items=each.items,
+            rows=each.rows,
+            ms=each.ms,
+            lag_ms=(now - each.consensus_end) // 1_000_000,
+        )
 
 
 def _close_connection() -> None:

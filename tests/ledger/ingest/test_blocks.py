@@ -18,6 +18,7 @@ from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.record.formats import record_v5
+from tests.logs import events
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -174,3 +175,32 @@ def test_what_is_kept_by_default() -> None:
     assert kept("entityTransactionExclusion") == ("98", "800", "801", "802")
     assert kept("transactionHashExclusion") == ("CONSENSUSSUBMITMESSAGE",)
     assert kept("transactionSignatures") == ("SCHEDULECREATE", "SCHEDULESIGN")
+
+
+def test_the_log_has_a_line_for_each_file_that_is_stored(caplog: Any) -> None:
+    caplog.set_level("INFO", "ledger.ingest.pipeline")
+    stream = Stream()
+    stream.send({1001: -1, 1002: 1})
+    first = stream.block()
+    stream.send({1001: -1, 1002: 1})
+    stream.send({1001: -1, 1002: 1})
+    with settings(clock__now=stream.consensus_timestamp / 10**9 + 60):
+        load(first, stream.block())
+
+    batch, *files = [event for event in events(caplog) if event["event"] in ("batch_written", "file_loaded")]
+    assert (batch["event"], batch["files"]) == ("batch_written", 2)
+    assert sum(file["rows"] for file in files) <= batch["rows"]
+    names = [name for (name,) in stored("record_file", "name")]
+    assert [(file["file"], file["block"], file["items"], file["rows"] > 0) for file in files] == [
+        (names[0], 0, 1, True),
+        (names[1], 1, 2, True),
+    ]
+    assert all(59_000 < file["lag_ms"] < 70_000 for file in files)
+
+
+def test_the_log_has_no_lines_of_files_unless_a_level_wants_them(caplog: Any) -> None:
+    stream = Stream()
+    stream.send({1001: -1, 1002: 1})
+    load(stream.block())
+
+    assert events(caplog) == []
