@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.context import ForkProcess as Process
 
 from mirror.config.errors import OperatorError
@@ -140,6 +141,9 @@ class Database(_Watched):
         with self._server.place.log.open("rb") as log:
             log.seek(self._read)
             text = log.read(size - self._read).decode(errors="replace")
+        with suppress(OSError):
+            # A disk that is full has no room for a copy.
+            size = 0 if self._server.bound_log() else size
         self._read = size
         for kind, pid, number in _KILLED.findall(text):
             process = f"PostgreSQL's {kind} (process {pid})"

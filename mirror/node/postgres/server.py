@@ -10,6 +10,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -286,6 +287,20 @@ class Server:
         except FileNotFoundError:
             return None
         return lines if lines and lines[0].isdigit() else None
+
+    def bound_log(self) -> bool:
+        """Move the lines of a long log to `.log.1`, in place of those before; return whether that was done.
+
+        The server goes on with its file, to which it appends. Lines that it writes meanwhile may be lost.
+        """
+        log = self.place.log
+        if self._log_size() <= _LOG_BYTES:
+            return False
+        shutil.copyfile(log, log.with_suffix(".log.1"))
+        log.with_suffix(".log.1").chmod(0o600)
+        os.truncate(log, 0)
+        self._log_start = 0
+        return True
 
     def _log_size(self) -> int:
         return self.place.log.stat().st_size if self.place.log.exists() else 0

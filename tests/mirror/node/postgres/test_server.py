@@ -293,3 +293,21 @@ def test_a_full_disk_is_reported(data_folder):
     assert cluster.explain(at, printed, "stopped while starting") == (
         f"The disk that holds {at.home} is full: free some space and start again."
     )
+
+
+def test_a_long_log_is_moved_while_the_server_goes_on_writing(tmp_path: Path) -> None:
+    server = Server(place(tmp_path))
+    log = server.place.log
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as writing:
+        writing.write(b"first\n")
+        writing.flush()
+        assert not server.bound_log()
+        writing.write(b"x" * 10_000_000)
+        writing.flush()
+        assert server.bound_log()
+        writing.write(b"last\n")
+
+    assert log.read_bytes() == b"last\n"
+    moved = log.with_suffix(".log.1")
+    assert moved.read_bytes().startswith(b"first\nxx") and moved.stat().st_mode & 0o777 == 0o600
