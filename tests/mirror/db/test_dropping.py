@@ -15,20 +15,25 @@ from mirror.values.timestamp import of_instant
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import contents
-from tests.partitions import own_database, query
+from tests.partitions import own_database, query, template
 
 JULY = of_instant("2024-07-01")
 KEPT_WHOLE = {"entity", "record_file", "transaction_hash"}
 
 
-@pytest.fixture(autouse=True)
-def two_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """Transactions of June and July 2024, in tables divided by month."""
+@pytest.fixture(scope="module")
+def with_two_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[str]:
     stream = Stream(start=JULY - 3)
     for _ in range(6):
         stream.happen("uncheckedSubmit")
-    with django_db_blocker.unblock(), own_database(divided=True):
-        load(stream.block())
+    with django_db_blocker.unblock(), template(lambda: load(stream.block())) as name:
+        yield name
+
+
+@pytest.fixture(autouse=True)
+def two_months(with_two_months: str, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """Transactions of June and July 2024, in tables divided by month."""
+    with django_db_blocker.unblock(), own_database(divided=True, template=with_two_months):
         yield
 
 

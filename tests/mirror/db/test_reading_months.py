@@ -22,7 +22,7 @@ from tests.build import SECOND, START
 from tests.contract.filled import fill
 from tests.contract.requests import REQUESTS
 from tests.ledger.ingest.load import settings
-from tests.partitions import cut, own_database, query
+from tests.partitions import cut, own_database, query, template
 
 HOUR = 3600 * SECOND
 # fill() makes rows of 20,000 seconds.
@@ -75,15 +75,24 @@ def add(*times: int) -> None:
         )
 
 
-@pytest.fixture
-def five_months() -> Iterator[list[months.Month]]:
-    """Transactions in five of six months of an hour."""
-    edges = [START + hour * HOUR for hour in range(8)]
-    with own_database(divided=True):
-        cut(edges)
+EDGES = [START + hour * HOUR for hour in range(8)]
+
+
+@pytest.fixture(scope="module")
+def with_five_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[str]:
+    def fill() -> None:
+        cut(EDGES)
         add(*(START + hour * HOUR + SECOND for hour in (0, 1, 3, 4, 5)))
-        months.forget()
-        yield [months.Month(edges[hour], edges[hour + 1]) for hour in (0, 1, 3, 4, 5)]
+
+    with django_db_blocker.unblock(), template(fill) as name:
+        yield name
+
+
+@pytest.fixture
+def five_months(with_five_months: str) -> Iterator[list[months.Month]]:
+    """Transactions in five of six months of an hour."""
+    with own_database(divided=True, template=with_five_months):
+        yield [months.Month(EDGES[hour], EDGES[hour + 1]) for hour in (0, 1, 3, 4, 5)]
 
 
 def test_months_without_rows_are_left_out(five_months: list[months.Month]) -> None:

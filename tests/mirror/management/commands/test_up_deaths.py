@@ -44,7 +44,7 @@ def test_a_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) 
         node.goes_on()
 
     assert node.unbroken()
-    assert "Traceback" not in node.said
+    assert "Traceback" not in node.said, node.said
     for told in died:
         assert told.lower() in node.said.lower()
     status = node.run("status").stdout

@@ -43,7 +43,7 @@ def _sessions(condition: str) -> int:
         cursor.execute("select pg_stat_clear_snapshot()")
         cursor.execute(
             "select count(*) from pg_stat_activity where datname = current_database()"
-            f" and pid <> pg_backend_pid() and {condition}"
+            f" and backend_type = 'client backend' and pid <> pg_backend_pid() and {condition}"
         )
         (count,) = cursor.fetchone()
     return int(count)
