@@ -32,7 +32,6 @@ INSTALLED_APPS = [
     "django_filters",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "mirror",
     "ledger",
     "contracts",
@@ -43,7 +42,7 @@ INSTALLED_APPS = [
 
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.rest.schema.description.EndpointSchema"}
 
-# The page and the document of the API's description.
+# The document of the API's description.
 SPECTACULAR_SETTINGS = {
     "TITLE": "Ledger Mirror",
     "DESCRIPTION": "The REST API of a mirror node for Hiero and Hedera networks.",
@@ -51,10 +50,6 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "DEFAULT_GENERATOR_CLASS": "mirror.rest.schema.description.Generator",
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    # Without the badge that a validator elsewhere would draw.
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": "none"},
 }
 
 LOGGING_CONFIG, LOGGING = "mirror.logs.configuring.configure", {"version": 1}

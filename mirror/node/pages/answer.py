@@ -4,6 +4,7 @@ A page loads only files of this node: granian serves those below /static/ itself
 Whitenoise would serve the same files by Python, and the pages' own HTML is made here in any case.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from mirror.node import inventory
 
@@ -43,6 +46,11 @@ def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
     """Return the answer with a page, which browsers may keep for `max_age` seconds."""
     kept = f"public, max-age={max_age}" if max_age else "no-store"
     return HttpResponse(text, status=status, headers={**_HEADERS, "Cache-Control": kept})
+
+
+def marked(text: str) -> SafeString:
+    """Return text as HTML; what is between backticks is a command or a name."""
+    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
 
 
 def robots(request: HttpRequest) -> HttpResponse:

@@ -5,15 +5,12 @@ for itself again every two seconds, so that its script says nothing that is not 
 process get the same page for a second, so that the database does not notice how many look at it.
 """
 
-import re
 import time
 from typing import Any, NamedTuple
 
 from django.db import Error as DatabaseError
 from django.db import ProgrammingError, connection, transaction
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from mirror import config, logs
@@ -65,20 +62,20 @@ def _read() -> tuple[int, dict[str, Any]]:
             now = status.read()
             context = {
                 "well": not now.needs_help,
-                "sentence": _marked(now.sentence),
+                "sentence": answer.marked(now.sentence),
                 "first": _first_block(),
                 "last": now.block,
                 "age": duration(now.behind or 0),
                 "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
             }
     except ProgrammingError:
-        return 503, {"well": False, "sentence": _marked(_NO_TABLES)}
+        return 503, {"well": False, "sentence": answer.marked(_NO_TABLES)}
     except DatabaseError as error:
         if outage.is_outage(error):
             outage.report(error, request=True)
-            return 503, {"well": False, "sentence": _marked(_AWAY)}
+            return 503, {"well": False, "sentence": answer.marked(_AWAY)}
         log.error("unexpected_error", path="/", exc_info=True)
-        return 503, {"well": False, "sentence": _marked(_FAILED)}
+        return 503, {"well": False, "sentence": answer.marked(_FAILED)}
     return 200, context
 
 
@@ -87,8 +84,3 @@ def _first_block() -> status.Block | None:
         cursor.execute(_FIRST_BLOCK)
         row = cursor.fetchone()
     return status.Block(*row) if row else None
-
-
-def _marked(text: str) -> SafeString:
-    """Return text as HTML; what is between backticks is a command."""
-    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))

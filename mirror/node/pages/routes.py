@@ -4,6 +4,7 @@ from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
 from mirror.node.pages import answer
+from mirror.node.pages.api import api
 from mirror.node.pages.documentation import documentation
 from mirror.node.pages.home import home
 
@@ -16,6 +17,8 @@ def routes() -> list[URLPattern]:
         path("docs/<slug:name>", documentation),
         # Links as they are written in the pages.
         re_path(r"^docs/(?P<name>[\w-]+)(?:\.md|/)\Z", RedirectView.as_view(url="/docs/%(name)s")),
+        path("api/v1/docs", RedirectView.as_view(url="/api/v1/docs/", permanent=True)),
+        path("api/v1/docs/", api),
         path("robots.txt", answer.robots),
         path("favicon.ico", answer.icon),
         path("favicon.svg", answer.icon),

@@ -1,16 +1,13 @@
-"""/api/v1/docs/: the description of the API, as a page (Swagger UI) and as a document in JSON or YAML.
+"""Below /api/v1/docs/: the description of the API as a document in JSON or YAML.
 
-The document is made at the first request for it, and kept. All that the page loads comes from here.
+It is made at the first request for it, and kept. `mirror.node.pages.api` shows it as a page.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.urls import URLPattern, re_path
-from django.views.generic import RedirectView
 from rest_framework.response import Response
 
 from mirror.rest.answers.errors import Failure, WrongMethod, classic_envelope
@@ -18,8 +15,6 @@ from mirror.rest.answers.rendering import JsonRenderer
 from mirror.rest.answers.response import ApiResponse
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.parameter_set import NoParameters
-
-_FOLDER = "/api/v1/docs/"
 
 
 class _Bytes(JsonRenderer):
@@ -73,22 +68,8 @@ def _document(form: str) -> bytes:
     return document
 
 
-def page(request: HttpRequest) -> HttpResponseBase:
-    """Serve Swagger UI."""
-    return _swagger()(request)
-
-
-@cache
-def _swagger() -> Callable[[HttpRequest], HttpResponseBase]:
-    from drf_spectacular.views import SpectacularSwaggerView
-
-    return SpectacularSwaggerView.as_view(url="openapi.json")
-
-
 def routes() -> list[URLPattern]:
     return [
-        re_path(r"^api/v1/docs\Z", RedirectView.as_view(url=_FOLDER, permanent=True)),
-        re_path(r"^api/v1/docs/\Z", page),
         re_path(r"^api/v1/docs/openapi\.json\Z", Document.as_view({"get": "answer"})),
         re_path(r"^api/v1/docs/openapi\.ya?ml\Z", YamlDocument.as_view({"get": "answer"})),
     ]
