@@ -2,6 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from django.contrib import admin
 from django.db import models
@@ -25,8 +26,8 @@ from ledger.models import (
 )
 from mirror.admin import columns
 from mirror.admin.addresses import api_link, list_address
-from mirror.admin.filters import conditions
-from mirror.admin.kinds.base import linked
+from mirror.admin.filters import ColumnFilter, conditions
+from mirror.admin.kinds.base import Unreadable, linked
 from mirror.admin.readonly import CompositeKeyAdmin, ReadOnlyAdmin
 from mirror.admin.related import Related, Section, same
 from mirror.values import (
@@ -37,6 +38,29 @@ from mirror.values import (
     transaction_id,
     transaction_types,
 )
+
+# As the indexes of failed transactions state it.
+_FAILED = ~Q(result__in=sorted(result_codes.SUCCESS))
+
+
+class ResultFilter(ColumnFilter):
+    """The filter by the result of a transaction, or by whether it failed."""
+
+    offered = ("FAILED", "SUCCEEDED")
+
+    def condition(self, text: str) -> Q:
+        if text.upper() == "SUCCEEDED":
+            return ~_FAILED
+        if text.upper() == "FAILED":
+            return _FAILED
+        return _of_result(text)
+
+
+def _of_result(text: str) -> Q:
+    """Return the condition that finds transactions of a result. Errors: Unreadable."""
+    result = columns.of(Transaction, "result").lookup(text)["exact"]
+    # Index: transaction__failed (consensus_timestamp), or transaction__failed_type with a type.
+    return Q(result=result) if result in result_codes.SUCCESS else Q(result=result) & _FAILED
 
 
 @admin.register(Transaction)
@@ -53,6 +77,8 @@ class TransactionAdmin(ReadOnlyAdmin):
     )
     search_fields = ("consensus_timestamp", "payer_account_id", "type")
     summary_columns = ("valid_start_ns",)
+    inputs = ("payer_account_id", "consensus_timestamp")
+    filters_also = {"result": ResultFilter}
     search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
     related = (
         Related(CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
@@ -76,6 +102,8 @@ class TransactionAdmin(ReadOnlyAdmin):
     def search(self, text: str) -> Iterable[Q]:
         yield from self._of_id_or_hash(text)
         yield from super().search(text)
+        with suppress(Unreadable):
+            yield _of_result(text)
 
     def _of_id_or_hash(self, text: str) -> Iterable[Q]:
         try:

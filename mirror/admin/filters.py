@@ -26,6 +26,8 @@ class ColumnFilter(admin.FieldListFilter):
     """
 
     template = "mirror/admin/filter.html"
+    offered: Iterable[str] = ()
+    """The values that people choose from, if there are only a few."""
 
     def __init__(
         self,
@@ -41,10 +43,15 @@ class ColumnFilter(admin.FieldListFilter):
         self._kind = columns.kind(field)
         values: Any = self.used_parameters.get(self.field_path, [])
         self._values: list[str] = values[-1:]
-        self.offered = self._offered() if self.field_path in columns.leading(model) else ()
+        if self.field_path in columns.leading(model):
+            self.offered = self._offered()
+        #: Whether people type a value into a field, which shows this example.
+        self.is_input = self.field_path in others[0].inputs
+        self.example = self._kind.example
+        self.value = next(iter(self._values), "")
 
     def has_output(self) -> bool:
-        return bool(self._values or self.offered)
+        return bool(self._values or self.offered or self.is_input)
 
     def expected_parameters(self) -> list[str | None]:
         return [self.field_path]
@@ -67,15 +74,18 @@ class ColumnFilter(admin.FieldListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         for text in self._values:
             try:
-                queryset = queryset.filter(matching(self.field_path, self._kind, text))
+                queryset = queryset.filter(self.condition(text))
             except Unreadable:
                 example = f": write it like {self._kind.example}" if self._kind.example else ""
                 messages.error(request, f"“{text}” is no {str(self.title).lower()}{example}.")
                 return queryset.none()
         return queryset
 
+    def condition(self, text: str) -> Q:
+        """Return the condition that the text stands for. Errors: Unreadable."""
+        return matching(self.field_path, self._kind, text)
+
     def _offered(self) -> Iterable[str]:
-        """Return the values that people choose from, if there are only a few."""
         if isinstance(self._kind, Choice):
             return self._kind.choices
         if isinstance(self._kind, Named):

@@ -6,7 +6,7 @@ only what is particular to its table.
 """
 
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, update_wrapper
 from typing import Any, ClassVar
 
@@ -15,12 +15,13 @@ from django.contrib import admin, messages
 from django.db import models
 from django.db.models import Field, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
-from mirror.admin import columns
+from mirror.admin import columns, export
 from mirror.admin.addresses import NoSuchKey, key_condition, list_address
 from mirror.admin.cells import Cell, KeyCell, RowCell
 from mirror.admin.filters import ColumnFilter, conditions
@@ -50,6 +51,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Columns that the search of all tables compares."""
     summary_columns: Sequence[str] = ()
     """Columns that its results show beside those of the list."""
+    inputs: Sequence[str] = ()
+    """Columns that have a field of their own beside the search field."""
+    filters_also: Mapping[str, type[ColumnFilter]] = {}
+    """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
     of_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
@@ -66,7 +71,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
         self.singular = self.singular or capfirst(str(self.opts.verbose_name))
         self.list_display = self.list_display or self._first_columns()
-        self.list_filter = [(name, ColumnFilter) for name in columns.indexed(model)]  # type: ignore[misc]
+        indexed = dict.fromkeys(columns.indexed(model), ColumnFilter)
+        filters = dict.fromkeys(self.inputs, ColumnFilter) | dict(self.filters_also) | indexed
+        self.list_filter = list(filters.items())  # type: ignore[misc]
         self.ordering = columns.order(model)  # type: ignore[misc]
         if self.search_fields is None:
             self.search_fields = columns.leading(model)  # type: ignore[misc]
@@ -112,6 +119,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         return super().changelist_view(request, {"description": self.description, "crumbs": self.crumbs})
+
+    def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
+        """Send the rows of the list, in its order and with its filters, as a file."""
+        if form not in export.FORMS:
+            raise Http404("There is no such form of export.")
+        rows = self.get_changelist_instance(request).queryset
+        try:
+            return export.response(rows, self.read_columns, form)
+        except export.TooManyExports:
+            text = "Other exports run: try again when they are done."
+            headers = {"Retry-After": "10"}
+            return HttpResponse(text, status=503, content_type="text/plain", headers=headers)
 
     # SEARCH
 
@@ -242,6 +261,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
         return [
             path("", page(self.changelist_view), name=f"{name}_changelist"),
+            path("export.<str:form>", page(self.export_view), name=f"{name}_export"),
             path("<path:object_id>/", page(self.change_view), name=f"{name}_change"),
         ]
 

@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from mirror.admin import columns
+from mirror.admin import columns, estimates, export
 
 # Skipping rows costs as much as reading them.
 LAST_PAGE = 200
@@ -29,11 +29,13 @@ class RowList(ChangeList):
     def get_filters_params(self, params: Any = None) -> Any:
         """Keep only the parameters that name a column with an index and have a value."""
         values = super().get_filters_params(params)
-        return {name: values[name] for name in columns.indexed(self.model) if any(values.get(name, ()))}
+        names = (*columns.indexed(self.model), *self.model_admin.filters_also)
+        return {name: values[name] for name in names if any(values.get(name, ()))}
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         rows = super().get_queryset(request, exclude_parameters)
-        filters, leading = self.get_filters_params(), columns.leading(self.model)
+        filters = self.get_filters_params()
+        leading = (*columns.leading(self.model), *self.model_admin.filters_also)
         if filters and not set(filters) & set(leading):
             by = " or ".join(leading)
             messages.error(request, f"{self.model_admin.label} can be narrowed by {by} only.")
@@ -52,13 +54,31 @@ class RowList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         self.page_num = min(max(self.page_num, 1), LAST_PAGE)
         first = (self.page_num - 1) * self.list_per_page
-        rows = list(self.queryset[first : first + self.list_per_page + 1])
+        page = self.queryset[first : first + self.list_per_page + 1]
+        rows = list(page)
         self.has_next = len(rows) > self.list_per_page
+        self.total = self._total(page, len(rows))
         self.at_last_page = self.page_num == LAST_PAGE
         self.result_list = rows[: self.list_per_page]
         self.result_count = self.full_result_count = len(self.result_list)
         self.show_full_result_count = self.show_admin_actions = False
         self.can_show_all = self.multi_page = False
+
+    def _total(self, page: QuerySet[Any], read: int) -> str:
+        """Return how many rows there are, in words: exactly if the first page has all of them."""
+        if not self.has_next:
+            return "" if self.page_num > 1 or not read else f"{read:,} {'row' if read == 1 else 'rows'}"
+        narrowed = bool(self.query or self.has_active_filters)
+        estimate = (estimates.of_rows(page) if narrowed else estimates.of_table(self.model)) or 0
+        shown = (self.page_num - 1) * self.list_per_page + read - 1
+        return f"about {estimate:,} rows" if estimate > shown else f"more than {shown:,} rows"
+
+    def export_address(self, form: str) -> str:
+        return f"export.{form}{self.get_query_string(remove=[PAGE_VAR])}"
+
+    @property
+    def exports(self) -> list[tuple[str, str]]:
+        return [(form.upper(), self.export_address(form)) for form in export.FORMS]
 
     @property
     def headings(self) -> list[dict[str, str]]:

@@ -30,6 +30,10 @@ class Kind:
     def text(self, value: Any) -> str:
         return str(value)
 
+    def plain(self, value: Any) -> Any:
+        """Return the value as JSON has it, whole, for an export."""
+        return self.text(value)
+
     def html(self, value: Any, full: bool) -> str:
         """Return the value for the page of its row if `full`, else cut to a few words for a list."""
         return cut(self.text(value), LONG if full else 60)
@@ -63,11 +67,17 @@ class Choice(Kind):
 
 
 class Boolean(Kind):
+    def plain(self, value: bool) -> bool:
+        return value
+
     def html(self, value: bool, full: bool) -> str:
         return "yes" if value else "no"
 
 
 class Json(Kind):
+    def plain(self, value: Any) -> Any:
+        return value
+
     def html(self, value: Any, full: bool) -> str:
         if not full:
             return cut(json.dumps(value), 60)
@@ -79,6 +89,9 @@ class Several(Kind):
 
     def __init__(self, item: Kind) -> None:
         self._item = item
+
+    def plain(self, value: Iterable[Any]) -> list[Any]:
+        return [None if item is None else self._item.plain(item) for item in value]
 
     def html(self, value: Iterable[Any], full: bool) -> str:
         return format_html_join(", ", "{}", ((linked(self._item, item, full),) for item in value))

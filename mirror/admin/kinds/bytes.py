@@ -19,6 +19,9 @@ class Hex(Kind):
     def text(self, value: bytes) -> str:
         return bytes(value).hex()
 
+    def plain(self, value: bytes) -> str:
+        return f"0x{bytes(value).hex()}"
+
     def html(self, value: bytes, full: bool) -> str:
         shown = _cut_bytes(value, full, lambda part: f"0x{part.hex()}")
         return format_html("<code>{}</code>{}", shown, _size(value) if full and len(value) > 64 else "")
@@ -69,12 +72,13 @@ class Hash(Hex):
 class TextBytes(Hex):
     """Bytes that should be text: shown as text if they are."""
 
+    def plain(self, value: bytes) -> str:
+        text = _readable(value)
+        return super().plain(value) if text is None else text
+
     def html(self, value: bytes, full: bool) -> str:
-        try:
-            text = bytes(value).decode()
-        except UnicodeDecodeError:
-            return super().html(value, full)
-        if not _PRINTABLE.fullmatch(text):
+        text = _readable(value)
+        if text is None:
             return super().html(value, full)
         return format_html('<span class="text">{}</span>', cut(text, LONG if full else 60))
 
@@ -106,6 +110,14 @@ class Key(Hex):
             return "an empty key list" if value else ""
         shown = cut(key["key"], LONG if full else SHORT)
         return format_html('<span class="nowrap">{}</span> <code>{}</code>', key["_type"], shown)
+
+
+def _readable(value: bytes) -> str | None:
+    try:
+        text = bytes(value).decode()
+    except UnicodeDecodeError:
+        return None
+    return text if _PRINTABLE.fullmatch(text) else None
 
 
 def _cut_bytes(value: bytes, full: bool, text: Callable[[bytes], str]) -> str:

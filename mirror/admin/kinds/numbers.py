@@ -18,6 +18,9 @@ _TINYBARS = 100_000_000
 class Number(Kind):
     example = "1234"
 
+    def plain(self, value: int) -> int:
+        return value
+
     def html(self, value: int, full: bool) -> str:
         return f"{value:,}"
 
@@ -110,8 +113,11 @@ class Result(Named):
 class InnerTransactions(Kind):
     """Flat pairs of payer and valid start, one for each transaction of a batch."""
 
+    def plain(self, value: list[int]) -> list[str]:
+        return [transaction_id.text(*pair) for pair in zip(value[::2], value[1::2], strict=False)]
+
     def html(self, value: list[int], full: bool) -> str:
-        ids = [transaction_id.text(*pair) for pair in zip(value[::2], value[1::2], strict=False)]
+        ids = self.plain(value)
         transactions = reverse("admin:ledger_transaction_changelist")
         return format_html_join(
             SafeString("<br>"), '<a href="{}?q={}">{}</a>', ((transactions, text, text) for text in ids)

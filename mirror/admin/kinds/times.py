@@ -38,10 +38,14 @@ class Time(Kind):
         return page_address(self._page, self.text(value)) if self._page and value >= 0 else None
 
     def lookup(self, text: str) -> Lookup:
-        """Read one time, a whole second, minute, hour or day, or everything between two times (`a..b`)."""
-        first, dots, last = text.partition("..")
-        if dots:
-            return {"gte": self._ends(first)[0], "lte": self._ends(last)[1]}
+        """Read one time, a whole second, minute, hour or day, or what is between two times.
+
+        `a..b` is everything from a to b, `a..` what came from then on, `..b` what came until then.
+        """
+        first, dots, last = (part.strip() for part in text.partition(".."))
+        if dots and (first or last):
+            ends = {"gte": self._ends(first)[0]} if first else {}
+            return ends | ({"lte": self._ends(last)[1]} if last else {})
         low, high = self._ends(text)
         return {"exact": low} if low == high else {"gte": low, "lte": high}
 
@@ -68,6 +72,9 @@ class Time(Kind):
 
 
 class Milliseconds(Kind):
+    def plain(self, value: int) -> int:
+        return value
+
     def html(self, value: int, full: bool) -> str:
         return format_html('<span class="nowrap">{} UTC</span>', utc(value * 1_000_000)[:23])
 
@@ -96,6 +103,9 @@ class Moment(Kind):
     def text(self, value: datetime) -> str:
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
+    def plain(self, value: datetime) -> str:
+        return value.astimezone(UTC).isoformat()
+
     def html(self, value: datetime, full: bool) -> str:
         return format_html('<span class="nowrap">{} UTC</span>', self.text(value))
 
@@ -117,6 +127,10 @@ class Between(Kind):
 
     def text(self, value: Range[int]) -> str:
         return f"{'' if value.lower is None else value.lower}..{'' if value.upper is None else value.upper}"
+
+    def plain(self, value: Range[int]) -> str:
+        lower, upper = ("" if end is None else self._ends.plain(end) for end in (value.lower, value.upper))
+        return f"{lower}..{upper}"
 
     def html(self, value: Range[int], full: bool) -> str:
         if value.isempty:

@@ -69,6 +69,8 @@ SETTINGS = (
             "A request that takes longer is slow, also after a tenth of that in processor time. One that is "
             "expected to take a third of the latter waits for other slow ones from the beginning.",
             unit="duration", low=0.01, high=3600),
+    Setting("web.exportRows", 100_000,
+            "Most rows of an export from the admin.", low=1, high=10_000_000),
     Setting("web.maxWaiting", 150,
             "Requests that wait for their turn in each web server process. Further ones are answered with "
             "503 and Retry-After at once, so that those that wait are answered soon.", low=1, high=100_000),
