@@ -15,6 +15,7 @@ from django.db import ProgrammingError, connection
 
 from mirror import config
 from mirror.db import asking, outage
+from mirror.models import LoaderState
 from mirror.node import status
 from mirror.node.status import Block, Status
 from mirror.values.readable import duration
@@ -85,7 +86,7 @@ def reasons(now: Status) -> list[str]:
     reasons = []
     if not has_book:
         reasons.append("The network's address book is not loaded yet.")
-    if not (now.loader and now.loader["following"]):
+    if not _follows(now):
         return reasons
     if now.needs_help:
         reasons.append(now.sentence)
@@ -93,6 +94,15 @@ def reasons(now: Status) -> list[str]:
     if longest and (now.block is None or (now.behind or 0) > longest):
         reasons.append(_late(now, longest))
     return reasons
+
+
+def _follows(now: Status) -> bool:
+    """Return whether the node follows a stream, or should: a demo network that was stopped ends there."""
+    loader = now.loader
+    if not (loader and loader["following"]):
+        return False
+    is_stopped: bool = loader["activity"] == LoaderState.Activity.STOPPED
+    return not is_stopped or config.value("network") != status.DEMO
 
 
 def _late(now: Status, longest: float) -> str:

@@ -1,8 +1,11 @@
 """Kill every kind of process of a live node, again and again: seconds until it answers and loads, and losses.
 
     python -m tests.benchmarks.crashes FOLDER --times 5
+    python -m tests.benchmarks.crashes FOLDER --outside
 
-The folder is made anew; the node's log stays there as `output`.
+The folder is made anew; the node's log stays there as `output`. With `--outside`, health checks, metrics and
+`manage.py status` are watched meanwhile, and each fault is struck once: a second table says how soon each of
+them told of it, and of its end. Processes that are stopped for a while are among the faults then.
 """
 
 import os
@@ -10,11 +13,20 @@ import signal
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.node import BLOCKS, LiveNode
+from tests.benchmarks.outside import Outside
+from tests.node import BLOCKS, LiveNode, children
 
 PATIENCE_SECONDS = 240
+_MOST_LAG_SECONDS = 20
+# Processes are stopped for so long that the node falls behind.
+_STOPPED_SECONDS = 40.0
+# So long after a fault has ended, nobody may say anything else.
+_CALM_SECONDS = 5.0
+_STOPPED = ", stopped"
 
 
 def main() -> None:
@@ -22,6 +34,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--only", default="", help="the faults whose names begin so")
+    parser.add_argument("--outside", action="store_true", help="watch the node from outside")
     options = parser.parse_args()
     options.folder.mkdir(parents=True)
     options.folder.chmod(0o755)
@@ -36,25 +49,40 @@ def main() -> None:
         "simulation starter": node.starter,
         "simulation worker": node.simulator,
     }
+    if options.outside:
+        faults |= {f"PostgreSQL{_STOPPED}": node.server.pid, f"loader{_STOPPED}": node.loader}
     try:
-        node.start("up", "--live")
+        node.start("up", "--live", SVC_MIRROR_HEALTH_MAXLAG=f"{_MOST_LAG_SECONDS}s")
         node.wait_for(lambda: node.last() > BLOCKS + 1 and node.calls() and node.simulator())
+        if options.outside:
+            show_outside(node, {name: faults[name] for name in faults if name.startswith(options.only)})
+            node.stop(signal.SIGTERM)
+            return
         print("| what died | answers again (s) | loads again (s) | lost |\n|---|---|---|---|")
         for name, victim in faults.items():
             if not name.startswith(options.only):
                 continue
             rows = [strike(node, name, victim) for _ in range(options.times)]
-            answers = ", ".join(f"{answered:.1f}" for answered, _, _ in rows)
-            loads = ", ".join(f"{loaded:.1f}" for _, loaded, _ in rows)
-            lost = ", ".join(sorted({loss for *_, loss in rows}))
+            answers = ", ".join(f"{row.answered:.1f}" for row in rows)
+            loads = ", ".join(f"{row.loaded:.1f}" for row in rows)
+            lost = ", ".join(sorted({row.lost for row in rows}))
             print(f"| {name} | {answers} | {loads} | {lost} |", flush=True)
         node.stop(signal.SIGTERM)
     finally:
         node.kill()
 
 
-def strike(node: LiveNode, name: str, victim: Callable[[], int | None]) -> tuple[float, float, str]:
-    """Return the seconds until the node answers and calls, until it has the next block, and what was lost."""
+class Struck(NamedTuple):
+    """When a process was killed, the seconds until the node answered and loaded, and what was lost."""
+
+    began: float
+    answered: float
+    loaded: float
+    lost: str
+
+
+def strike(node: LiveNode, name: str, victim: Callable[[], int | None]) -> Struck:
+    """Kill a process, and wait until the node has recovered."""
     pid = 0
 
     def is_there() -> bool:
@@ -75,10 +103,61 @@ def strike(node: LiveNode, name: str, victim: Callable[[], int | None]) -> tuple
             # It answers at the next attempt at the earliest.
             answered = now
         elif last > before + 1:
-            return answered, now, "nothing" if node.unbroken() else "BROKEN CHAIN"
+            return Struck(began, answered, now, "nothing" if node.unbroken() else "BROKEN CHAIN")
         if time.monotonic() > deadline:
             raise TimeoutError(name)
         time.sleep(0.05)
+
+
+def show_outside(node: LiveNode, faults: dict[str, Callable[[], int | None]]) -> None:
+    """Strike each fault once, and print what was seen from outside."""
+    print(
+        "| fault | over after (s) | asked | told of the death after (s) | not ready after (s) "
+        "| ready again, after the end (s) |\n|---|---|---|---|---|---|"
+    )
+    for name, victim in faults.items():
+        with Outside(node) as outside:
+            _wait_until(name, outside.all_ready)
+            began = time.monotonic()
+            if name.endswith(_STOPPED):
+                stop_for_a_while(name, victim)
+                ended = _STOPPED_SECONDS
+            else:
+                struck = strike(node, name, victim)
+                began, ended = struck.began, struck.answered
+            calm = time.monotonic() + _CALM_SECONDS
+            _wait_until(name, partial(outside.ready_since, calm))
+        for told in outside.told(began):
+            again = "-" if told.first_no is None else f"{max(told.ready_again - ended, 0):.1f}"
+            print(
+                f"| {name} | {ended:.1f} | {told.name} | {_seconds(told.death)} | {_seconds(told.first_no)} "
+                f"| {again} |",
+                flush=True,
+            )
+
+
+def stop_for_a_while(name: str, victim: Callable[[], int | None]) -> None:
+    """Stop a process, and those that it has started, for a while."""
+    pid = victim() or 0
+    assert pid, name
+    pids = [pid, *children(pid)]
+    for each in pids:
+        os.kill(each, signal.SIGSTOP)
+    time.sleep(_STOPPED_SECONDS)
+    for each in pids:
+        os.kill(each, signal.SIGCONT)
+
+
+def _wait_until(name: str, happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        if time.monotonic() > deadline:
+            raise TimeoutError(name)
+        time.sleep(0.1)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f}"
 
 
 if __name__ == "__main__":

@@ -45,6 +45,18 @@ def test_a_node_that_follows_nothing_is_ready_however_old_its_last_block_is():
     assert health.of_database().lag_seconds == 86_400
 
 
+@pytest.mark.usefixtures("book")
+def test_a_demo_network_that_was_stopped_is_followed_no_more_but_another_network_is(
+    settings_of: Callable[..., None],
+):
+    _block(86_400)
+    loader("stopped")
+    assert _reasons() == ()
+
+    settings_of({"network": "testnet"})
+    assert _reasons() == ("The last block is 1 day old, and health.maxLag allows 5 minutes.",)
+
+
 @pytest.mark.usefixtures("book", "lock")
 def test_a_node_that_follows_a_stream_is_ready_while_its_last_block_is_new_enough(
     settings_of: Callable[..., None],
