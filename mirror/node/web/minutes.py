@@ -7,20 +7,20 @@ The rows of minutes during which the database was away are written later.
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from django.db import connection
 
 from mirror.config import clock
-from mirror.db import outage
+from mirror.db import asking, outage
 from mirror.metrics import files, http, ingest
 from mirror.metrics.kinds import Histogram
 from mirror.values.timestamp import NANOS_PER_SECOND
 
 _SECONDS, _KEPT_DAYS = 60, 14
+_PATIENCE_SECONDS = 10.0
 # An outage of up to an hour leaves no gap.
 _MOST_UNWRITTEN = 60
 _API = "/api/"
@@ -92,7 +92,8 @@ class Row(NamedTuple):
 class Minutes:
     """The minutes of a web server process."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Callable[[Callable[[], None], float], None] = asking.ask) -> None:
+        self._ask = ask
         self._counts = Counts.read()
         self._unwritten: deque[Row] = deque(maxlen=_MOST_UNWRITTEN)
 
@@ -103,8 +104,6 @@ class Minutes:
             ends = now - now % _SECONDS + _SECONDS
             time.sleep(ends - now)
             self.end(datetime.fromtimestamp(ends - _SECONDS, UTC))
-            with suppress(*outage.ERRORS):
-                connection.close()
 
     def end(self, minute: datetime) -> None:
         """Write the row of a minute that has ended, and those that could not be written before."""
@@ -112,29 +111,29 @@ class Minutes:
         passed, self._counts = counts.since(self._counts), counts
         p50, p99 = (_milliseconds(http.REQUESTS.quantile(share, passed.requests)) for share in (0.5, 0.99))
         requests = round(sum(passed.requests[1:]))
-        row = Row(
-            minute, requests, passed.failures, passed.refused, p50, p99, _lag_seconds(), passed.transactions
+        self._unwritten.append(
+            Row(minute, requests, passed.failures, passed.refused, p50, p99, None, passed.transactions)
         )
-        self._unwritten.append(row)
         try:
-            with connection.cursor() as cursor:
-                cursor.executemany(_WRITE, self._unwritten)
-                cursor.execute(_FORGET, [minute, _KEPT_DAYS])
-            self._unwritten.clear()
-        except outage.ERRORS as error:
-            if not outage.is_outage(error):
-                # The database may be one in which this process only reads.
-                self._unwritten.clear()
+            self._ask(self._write, _PATIENCE_SECONDS)
+        except (asking.NoAnswer, *outage.ERRORS) as error:
+            if isinstance(error, asking.NoAnswer) or outage.is_outage(error):
+                return
+            # The database may be one in which this process only reads.
+        self._unwritten.clear()
+
+    def _write(self) -> None:
+        self._unwritten[-1] = self._unwritten[-1]._replace(lag_seconds=_lag_seconds())
+        with connection.cursor() as cursor:
+            cursor.executemany(_WRITE, list(self._unwritten))
+            cursor.execute(_FORGET, [self._unwritten[-1].minute, _KEPT_DAYS])
 
 
 def _lag_seconds() -> float | None:
-    """Return the seconds from the last block to now; None without any, or if nobody knows."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(_LAST_BLOCK)
-            row = cursor.fetchone()
-    except outage.ERRORS:
-        return None
+    """Return the seconds from the last block to now; None without any."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST_BLOCK)
+        row = cursor.fetchone()
     return None if row is None else max(clock.now_ns() - row[0], 0) / NANOS_PER_SECOND
 
 

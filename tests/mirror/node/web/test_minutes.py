@@ -1,14 +1,17 @@
 """Rows of node_minute, from the counts of all processes."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from mirror.db import asking
 from mirror.metrics import files, http, ingest
 from mirror.metrics.kinds import METRICS
 from mirror.models import NodeMinute
 from mirror.node.web.minutes import Minutes
+from tests.build import SECOND, START
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +28,11 @@ def counting(settings, tmp_path, db):
     return files.Writer("web worker")
 
 
+def at_once(question: Callable[[], None], seconds: float) -> None:
+    """Ask by the connection of the test."""
+    question()
+
+
 def rows() -> list[Any]:
     return list(NodeMinute.objects.order_by("minute").values())
 
@@ -32,7 +40,7 @@ def rows() -> list[Any]:
 def test_a_minute_has_its_requests_of_the_api_their_times_and_what_was_loaded(counting, build):
     http.REQUESTS.observe(5.0, BLOCKS, "GET", "500")
     counting.write()
-    minutes = Minutes()
+    minutes = Minutes(at_once)
     for _ in range(98):
         http.REQUESTS.observe(0.002, BLOCKS, "GET", "200")
     http.REQUESTS.observe(0.002, BLOCKS, "GET", "500")
@@ -61,10 +69,10 @@ def test_a_minute_has_its_requests_of_the_api_their_times_and_what_was_loaded(co
 
 
 def test_of_several_processes_the_one_that_has_counted_most_writes_the_minute(counting):
-    whole = Minutes()
+    whole = Minutes(at_once)
     http.REQUESTS.observe(0.1, BLOCKS, "GET", "200")
     counting.write()
-    since_then = Minutes()
+    since_then = Minutes(at_once)
 
     since_then.end(MINUTE)
     whole.end(MINUTE)
@@ -74,8 +82,38 @@ def test_of_several_processes_the_one_that_has_counted_most_writes_the_minute(co
 
 
 def test_minutes_are_kept_for_two_weeks(counting):
-    minutes = Minutes()
+    minutes = Minutes(at_once)
     for days in (15, 13, 0):
         minutes.end(MINUTE - timedelta(days=days))
 
     assert [row["minute"] for row in rows()] == [MINUTE - timedelta(days=13), MINUTE]
+
+
+def test_minutes_during_which_the_database_was_away_are_written_later(counting):
+    is_away = True
+
+    def ask(question: Callable[[], None], seconds: float) -> None:
+        if is_away:
+            raise asking.NoAnswer
+        question()
+
+    minutes = Minutes(ask)
+    http.REQUESTS.observe(0.1, BLOCKS, "GET", "503")
+    counting.write()
+    minutes.end(MINUTE)
+    is_away = False
+    minutes.end(MINUTE + timedelta(minutes=1))
+
+    assert [(row["minute"], row["refused"]) for row in rows()] == [
+        (MINUTE, 1),
+        (MINUTE + timedelta(minutes=1), 0),
+    ]
+
+
+def test_a_minute_has_the_age_of_its_last_block(counting, build, settings_of):
+    build.block(7, end=START)
+    settings_of({"clock.now": START / SECOND + 2.5})
+
+    Minutes(at_once).end(MINUTE)
+
+    assert [row["lag_seconds"] for row in rows()] == [2.5]
