@@ -42,8 +42,8 @@ def problems() -> Iterator[str]:
     hosts = config.value("web.allowedHosts")
     if not hosts or "*" in hosts:
         yield (
-            f"{_variable('web.allowedHosts')} lets the node answer to any name: list the names by which it "
-            "is reached, such as mirror.example.org."
+            f"{_variable('web.allowedHosts')} lets the admin answer to any name: list the names by which "
+            "it is reached, such as mirror.example.org."
         )
     for origin in config.value("web.adminOrigins"):
         if not origin.startswith("https://"):
@@ -51,6 +51,12 @@ def problems() -> Iterator[str]:
                 f"{_variable('web.adminOrigins')} names {origin}: passwords would travel in plain text, so "
                 "name an address that begins with https://."
             )
+    if config.value("web.adminOrigins") and not config.value(proxies.SETTING):
+        yield (
+            f"{_variable(proxies.SETTING)} is empty: behind the proxy that {_variable('web.adminOrigins')} "
+            "names, all clients would have its address, for limits, for failed sign-ins and for "
+            "/metrics. List the addresses of your proxies."
+        )
     for text in config.value(proxies.SETTING):
         if ip_network(text).prefixlen == 0:
             yield (

@@ -80,7 +80,7 @@ SETTINGS = (
     Setting("web.stalledTimeout", "30s",
             "How long a client may stop reading its answer before its connection is closed.",
             unit="duration", low=1, high=3600),
-    Setting("web.allowedHosts", ("*",), "Host names that the node answers to; * is any."),
+    Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
     Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and kept "
             "in the data folder.", secret=True),
     Setting("web.trustedProxies", (),

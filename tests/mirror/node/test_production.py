@@ -18,6 +18,7 @@ VARIABLES = {
     "SVC_MIRROR_PROFILE": "production",
     "SVC_MIRROR_WEB_ALLOWEDHOSTS": "mirror.example.org",
     "SVC_MIRROR_WEB_ADMINORIGINS": "https://mirror.example.org",
+    "SVC_MIRROR_WEB_TRUSTEDPROXIES": "127.0.0.1",
 }
 
 
@@ -36,13 +37,19 @@ def test_a_node_whose_settings_are_safe_may_start():
     [
         (
             {"web.allowedHosts": ("*",)},
-            "SVC_MIRROR_WEB_ALLOWEDHOSTS lets the node answer to any name: list the names by which it is "
+            "SVC_MIRROR_WEB_ALLOWEDHOSTS lets the admin answer to any name: list the names by which it is "
             "reached, such as mirror.example.org.",
         ),
         (
             {"web.adminOrigins": ("http://mirror.example.org",)},
             "SVC_MIRROR_WEB_ADMINORIGINS names http://mirror.example.org: passwords would travel in plain "
             "text, so name an address that begins with https://.",
+        ),
+        (
+            {"web.trustedProxies": ()},
+            "SVC_MIRROR_WEB_TRUSTEDPROXIES is empty: behind the proxy that SVC_MIRROR_WEB_ADMINORIGINS "
+            "names, all clients would have its address, for limits, for failed sign-ins and for "
+            "/metrics. List the addresses of your proxies.",
         ),
         (
             {"web.trustedProxies": ("10.0.0.0/8", "0.0.0.0/0")},
