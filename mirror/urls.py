@@ -92,7 +92,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Imported with the first request for a page of it.
     URLResolver(RoutePattern("admin/"), "mirror.node.admin_urls", app_name="admin", namespace="admin"),
-    path(f"static/{assets.FOLDER}/<path:path>", assets.asset),
+    *(path(f"static/{name}/<path:path>", assets.asset, {"folder": name}) for name in assets.FOLDERS),
     path("health/liveness", health.liveness),
     path("health/readiness", health.readiness),
     path("health/lag", health.lag),

@@ -47,7 +47,7 @@ class ColumnFilter(admin.FieldListFilter):
             self.offered = self._offered()
         #: Whether people type a value into a field, which shows this example.
         self.is_input = self.field_path in others[0].inputs
-        self.example = self._kind.example
+        self.example = self._kind.typed or self._kind.example
         self.value = next(iter(self._values), "")
 
     def has_output(self) -> bool:

@@ -42,6 +42,8 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps in the order of `app_order`, their tables by name."""
+        if app_label is None and (kept := getattr(request, "admin_tables", None)) is not None:
+            return list(kept)
         apps = self._build_app_dict(request, app_label)
         labels = [*self.app_order, *apps]
         app_list = sorted(apps.values(), key=lambda app: labels.index(app["app_label"]))
@@ -51,6 +53,9 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
                 table["name"] = getattr(page, "label", table["name"])
                 table["description"] = getattr(page, "description", "")
             app["models"].sort(key=lambda table: table["name"].lower())
+        if app_label is None:
+            # The frame of a page shows it, and so may the page.
+            request.admin_tables = app_list  # type: ignore[attr-defined]
         return app_list
 
     def get_sidebar_list(self, request: HttpRequest) -> list[Any]:

@@ -73,7 +73,7 @@ class Chart:
 
     @property
     def options(self) -> str:
-        grey = {"color": "#808896", "maxRotation": 0}
+        grey = {"color": "#808896", "maxRotation": 0, "font": {"family": "system-ui, sans-serif", "size": 11}}
         named = {
             "grid": {"display": False},
             "ticks": grey | {"maxTicksLimit": 7, "autoSkip": not self.is_bars},
@@ -84,7 +84,6 @@ class Chart:
                 "indexAxis": "y" if self.is_bars else "x",
                 "animation": False,
                 "maintainAspectRatio": False,
-                "font": {"family": "system-ui, sans-serif"},
                 "interaction": {"mode": "index", "intersect": False},
                 "plugins": {"legend": {"display": len(self.lines) > 1, "labels": grey | {"boxWidth": 12}}},
                 "scales": {"x": counted, "y": named} if self.is_bars else {"x": named, "y": counted},

@@ -26,6 +26,8 @@ class Kind:
     """A kind that is shown as it is. `example` shows what to type; without one it can't be searched for."""
 
     example = ""
+    typed = ""
+    """A shorter example, for a field of its own."""
 
     def text(self, value: Any) -> str:
         return str(value)

@@ -20,6 +20,7 @@ class Time(Kind):
     """Nanoseconds since the epoch; leads to the row with this key in the table of `page`."""
 
     example = "1700000000.000000001, 2023-11-14 22:13"
+    typed = "2023-11-14 22:13 .. 2023-11-15"
 
     def __init__(self, page: str | None = None) -> None:
         self._page = page

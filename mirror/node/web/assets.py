@@ -1,4 +1,4 @@
-"""GET /static/unfold/...: the scripts and styles of django-unfold, compressed.
+"""GET /static/unfold/..., /static/admin/...: scripts and styles of the admin's pages, compressed.
 
 Granian would send these files as they are, which makes the admin's first page several times as large.
 """
@@ -16,12 +16,13 @@ from django.views.decorators.http import require_safe
 
 from mirror.rest.answers import compression
 
-FOLDER = "unfold"
+FOLDERS = ("admin", "unfold")
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".woff2": "font/woff2",
+    ".svg": "image/svg+xml",
 }
 _COMPRESSIBLE = (".css", ".js")
 _MAX_AGE = 3600
@@ -29,8 +30,8 @@ _MOST_FILES = 32
 
 
 @require_safe
-def asset(request: HttpRequest, path: str) -> HttpResponseBase:
-    name = f"{FOLDER}/{path}"
+def asset(request: HttpRequest, folder: str, path: str) -> HttpResponseBase:
+    name = f"{folder}/{path}"
     content_type = _TYPES.get(Path(path).suffix)
     found = finders.find(name) if content_type and ".." not in path else None
     if found is None:

@@ -155,6 +155,6 @@ def _static_folders() -> dict[str, Path]:
     folders: dict[str, Path] = {}
     for storage in AppDirectoriesFinder().storages.values():
         for folder in sorted(Path(storage.location).iterdir()):
-            if folder.is_dir() and folder.name != assets.FOLDER:
+            if folder.is_dir() and folder.name not in assets.FOLDERS:
                 folders[f"/static/{folder.name}"] = folder
     return folders

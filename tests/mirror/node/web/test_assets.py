@@ -1,4 +1,4 @@
-"""The files of django-unfold, compressed."""
+"""The files of the admin, compressed."""
 
 import brotli
 import pytest
