@@ -6,6 +6,7 @@ process get the same page for a second, so that the database does not notice how
 """
 
 import time
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.db import Error as DatabaseError
@@ -18,12 +19,16 @@ from mirror.db import outage
 from mirror.node import inventory, status
 from mirror.node.pages import answer
 from mirror.values.readable import duration
+from mirror.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger("mirror.web")
 
 _KEPT_SECONDS = 1.0
 # Index: the primary key (consensus_end).
 _FIRST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end limit 1"
+
+# Later than the first block if old months were dropped. Index: the primary keys (consensus_timestamp).
+_FIRST_TRANSACTION = "select min(consensus_timestamp) from transaction"
 
 _AWAY = "The database is away. This page shows its data as soon as it answers again."
 _NO_TABLES = (
@@ -60,10 +65,12 @@ def _read() -> tuple[int, dict[str, Any]]:
                 milliseconds = round(config.value("rest.db.statementTimeout") * 1000)
                 cursor.execute("select set_config('statement_timeout', %s, true)", [str(milliseconds)])
             now = status.read()
+            first = _first_block()
             context = {
                 "well": not now.needs_help,
                 "sentence": answer.marked(now.sentence),
-                "first": _first_block(),
+                "first": first,
+                "kept_from": _kept_from(first) if first else "",
                 "last": now.block,
                 "age": duration(now.behind or 0),
                 "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
@@ -77,6 +84,16 @@ def _read() -> tuple[int, dict[str, Any]]:
         log.error("unexpected_error", path="/", exc_info=True)
         return 503, {"well": False, "sentence": answer.marked(_FAILED)}
     return 200, context
+
+
+def _kept_from(first: status.Block) -> str:
+    """Return the time of the first transaction, if the first block is older."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST_TRANSACTION)
+        (began,) = cursor.fetchone()
+    if began is None or began <= first.consensus_end:
+        return ""
+    return f"{datetime.fromtimestamp(began // NANOS_PER_SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _first_block() -> status.Block | None:

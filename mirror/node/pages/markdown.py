@@ -23,6 +23,8 @@ _OPEN = {
     "table_close": "</table></div>",
 }
 _INDEX = "README"
+# The places in a name at which a line may end.
+_BREAKS = re.compile(r"(?<=[A-Za-z0-9}][./_])(?=[A-Za-z{])")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def _markdown() -> MarkdownIt:
         markdown.add_render_rule(kind, _constant(html))
     markdown.add_render_rule("code_block", _code)
     markdown.add_render_rule("fence", _code)
+    markdown.add_render_rule("code_inline", _name)
     return markdown
 
 
@@ -100,6 +103,11 @@ def _constant(html: str) -> Any:
 
 def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     return f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>\n'
+
+
+def _name(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Let a line end within a long name, after a dot, a slash or an underscore."""
+    return f"<code>{_BREAKS.sub('<wbr>', escape(tokens[index].content))}</code>"
 
 
 def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:

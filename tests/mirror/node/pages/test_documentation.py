@@ -62,6 +62,8 @@ def test_markdown_becomes_html_without_any_html_of_its_own() -> None:
     assert '<pre tabindex="0"><code>curl &lt;this&gt;\n</code></pre>' in page.html
     assert '<div class="table" tabindex="0"><table>' in page.html
     assert "<td>1<br>2</td>" in page.html
+    # A line may end in a long name.
+    assert "<code>web.<wbr>sdkPorts</code>" in markdown.render("# A\n`web.sdkPorts`\n").html
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.db import connection, connections
 
-from ledger.models import RecordFile
+from ledger.models import RecordFile, Transaction
 from mirror.db import outage
 from mirror.models import LoaderState
 from mirror.node.pages import home
@@ -47,6 +47,18 @@ def test_a_node_says_its_network_its_last_block_and_how_far_its_history_reaches(
     first, last = RecordFile.objects.order_by("consensus_end").values_list("consensus_end", flat=True)
     assert last - first == 7197 * SECOND
     assert re.search(r"From block 7 of [\d: -]+ UTC to block 8 of [\d: -]+ UTC", page)
+
+
+def test_a_node_that_has_dropped_old_transactions_says_when_the_kept_ones_begin(client, build: Build) -> None:
+    build.block(7, end=START - 9 * SECOND)
+    build.block(8, end=START)
+    build.transaction(consensus_timestamp=START - 9 * SECOND)
+    assert "are kept from" not in shown(client)
+    Transaction.objects.all().delete()
+    build.transaction(consensus_timestamp=START - 4 * SECOND)
+    home._kept = home._Kept(0.0, 200, "")
+    began = datetime.fromtimestamp(START // SECOND - 4, UTC)
+    assert f"Transactions are kept from {began:%Y-%m-%d %H:%M:%S} UTC on." in text(shown(client))
 
 
 def test_an_empty_node_says_how_to_begin(client) -> None:
