@@ -1,10 +1,16 @@
 """The access log: a line for each answer, if `logging.access` is on.
 
-Other lines take longer to make than a short answer does. So these have the same form, and are made here.
+Making one of the other lines takes longer than a short answer does, and writing it lets other threads go
+first. So these have the same form, and are made and written here, a few times a second.
 """
 
+import atexit
 import os
-from collections.abc import Callable
+import select
+import threading
+import time
+from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,38 +23,71 @@ EVENT, LEVEL, LOGGER = "request", "info", "mirror.access"
 KEYS = ("method", "path", "status", "ms", "rows", "bytes", "client", "request_id")
 
 _STANDARD_ERROR = 2
+_SECONDS_BETWEEN_WRITES, _MOST_LINES = 0.25, 100_000
 _VALUES = " ".join(f"{key}=%s" for key in (*KEYS, "logger"))
 _TEXT = f"%s {LEVEL:{LEVEL_WIDTH}} {EVENT:{EVENT_WIDTH}} {_VALUES}\n"
 
 
-def log() -> Callable[..., None] | None:
-    """Return what writes a line with the values of KEYS; None if there is no access log."""
-    if not config.value("logging.access"):
-        return None
-    make = _object if config.value("logging.format") == "json" else _text
+class AccessLog:
+    """The lines of a process."""
 
-    def write(*values: Any) -> None:
-        try:
-            os.write(_STANDARD_ERROR, make(_now(), values))
-        except OSError:
-            # Nobody reads, or the disk is full: the node goes on.
-            return
+    def __init__(self) -> None:
+        self._make = _object if config.value("logging.format") == "json" else _text
+        # If they can't be written, the oldest make room.
+        self._waiting: deque[tuple[float, tuple[Any, ...]]] = deque(maxlen=_MOST_LINES)
+        self._lock = threading.Lock()
+        self._is_written = False
 
-    return write
+    def __call__(self, *values: Any) -> None:
+        """Add a line with the values of KEYS."""
+        self._waiting.append((time.time(), values))
+        if not self._is_written:
+            self._is_written = True
+            atexit.register(self.write)
+            threading.Thread(target=self._write_on, name="access log", daemon=True).start()
+
+    def _write_on(self) -> None:
+        while True:
+            time.sleep(_SECONDS_BETWEEN_WRITES)
+            self.write()
+
+    def write(self) -> None:
+        """Write the lines so far, in pieces that those of other processes don't get into."""
+        with self._lock:
+            piece = b""
+            while self._waiting:
+                answered, values = self._waiting.popleft()
+                line = self._make(_text_of(answered), values)
+                if len(piece) + len(line) > select.PIPE_BUF:
+                    _write(piece)
+                    piece = b""
+                piece += line
+            _write(piece)
 
 
-def _now() -> str:
-    return f"{datetime.now(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+def log() -> AccessLog | None:
+    """Return the access log of this process; None if there is none."""
+    return AccessLog() if config.value("logging.access") else None
 
 
-def _text(now: str, values: tuple[Any, ...]) -> bytes:
+def _write(piece: bytes) -> None:
+    # If nobody reads, or the disk is full, the node goes on.
+    with suppress(OSError):
+        os.write(_STANDARD_ERROR, piece)
+
+
+def _text_of(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+
+
+def _text(answered: str, values: tuple[Any, ...]) -> bytes:
     shown = [value(each) if isinstance(each, str) else each for each in values]
-    return (_TEXT % (now, *shown, LOGGER)).encode(errors="backslashreplace")
+    return (_TEXT % (answered, *shown, LOGGER)).encode(errors="backslashreplace")
 
 
-def _object(now: str, values: tuple[Any, ...]) -> bytes:
+def _object(answered: str, values: tuple[Any, ...]) -> bytes:
     line = {
-        "time": now,
+        "time": answered,
         "level": LEVEL,
         "event": EVENT,
         **dict(zip(KEYS, values, strict=True)),

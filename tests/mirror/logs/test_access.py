@@ -18,7 +18,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What has been written to standard error."""
     reading, writing = os.pipe()
     monkeypatch.setattr(access, "_STANDARD_ERROR", writing)
-    yield lambda: os.read(reading, 10_000).decode()
+    yield lambda: os.read(reading, 100_000).decode()
     os.close(reading)
     os.close(writing)
 
@@ -42,10 +42,11 @@ def test_a_line_has_the_form_of_all_others(
     expected = formatter(format).format(caplog.records[-1])
     REQUEST_ID.reset(token)
 
-    write = access.log()
+    access_log = access.log()
 
-    assert write is not None
-    write(*values)
+    assert access_log is not None
+    access_log(*values)
+    access_log.write()
     assert without_time(written()) == without_time(expected) + "\n"
 
 
@@ -59,8 +60,25 @@ def test_a_log_that_nobody_reads_stops_nobody(settings_of: Any, monkeypatch: pyt
     os.close(reading)
     monkeypatch.setattr(access, "_STANDARD_ERROR", writing)
 
-    write = access.log()
+    access_log = access.log()
 
-    assert write is not None
-    write(*VALUES)
+    assert access_log is not None
+    access_log(*VALUES)
+    access_log.write()
     os.close(writing)
+
+
+def test_lines_come_in_pieces_that_a_pipe_takes_whole(settings_of: Any, written: Any) -> None:
+    settings_of({"logging.access": True})
+    access_log = access.log()
+    assert access_log is not None
+
+    for number in range(100):
+        access_log(*VALUES[:-1], str(number))
+    access_log.write()
+
+    pieces: list[str] = []
+    while not pieces or sum(piece.count("\n") for piece in pieces) < 100:
+        pieces.append(written())
+    lines = "".join(pieces).splitlines()
+    assert [f" request_id={number} " in line for number, line in enumerate(lines)] == [True] * 100

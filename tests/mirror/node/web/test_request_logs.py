@@ -76,7 +76,10 @@ def access(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.usefixtures("ledger_tables")
-def test_each_request_is_worked_on_with_its_id_and_has_a_line_in_the_access_log(access, caplog) -> None:
+def test_each_request_is_worked_on_with_its_id_and_has_a_line_in_the_access_log(
+    access, caplog, settings_of
+) -> None:
+    settings_of({"web.threads": 1})
     gateway = Gateway(_application, [])
     try:
         assert _ask(gateway, query="limit=2", HTTP_X_REQUEST_ID="mine") == b"mine"
