@@ -1,12 +1,11 @@
 """The price of observing requests: what metrics, request ids, noted statements and the access log cost.
 
-    SVC_MIRROR_DATA=data python -m tests.benchmarks.request_logs [--rounds 40] [--requests 200] 2>/tmp/access.log
+    SVC_MIRROR_DATA=data python -m tests.benchmarks.request_logs [--rounds 40] 2>/tmp/access.log
 
 answers requests of the API by the gateway of a web server process in this one, from the database of a running
 node with a history. Rounds without any observation, with what is on by default, and with the access log as
-well take turns; the processor time of this process per request is compared, of the best round and of
-rounds that follow each other. PostgreSQL's
-own is left out, so a node pays a smaller share than this says.
+well take turns. The processor time of this process per request is compared, of the best rounds and of rounds
+that follow each other. That of PostgreSQL and of granian is left out: a node pays a smaller share.
 """
 
 import argparse
