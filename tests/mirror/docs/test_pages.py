@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
 from mirror.config.settings import SETTINGS
+from mirror.metrics.kinds import METRICS
 from tests.mirror.docs.messages import messages
 
 FOLDER = Path(settings.BASE_DIR, "mirror", "docs")
@@ -83,6 +84,15 @@ def test_every_setting_and_variable_named_exists() -> None:
 
     assert names <= {setting.name for setting in SETTINGS}
     assert variables <= {setting.variable for setting in SETTINGS}
+
+
+def test_every_metric_named_exists() -> None:
+    roles = {"mirror_node", "mirror_reader"}
+    parts = re.compile(r"_(?:bucket|count|sum)$")
+    named = {parts.sub("", name) for name in re.findall(r"`(mirror_[a-z_]+)`", ALL)} - roles
+
+    assert named
+    assert named <= METRICS.keys()
 
 
 def explained() -> set[str]:
