@@ -52,7 +52,7 @@ class _Asking(Generic[Answer]):
                 cursor.execute("select set_config('statement_timeout', %s, false)", [self._milliseconds])
             self._answer = self._question()
         except BaseException as error:
-            self._error = error
+            self._error = _without_frames(error)
         finally:
             # Whoever shuts the connection has done so.
             with self._lock, suppress(Exception):
@@ -81,3 +81,15 @@ class _Asking(Generic[Answer]):
             socket.socket(fileno=os.dup(self._wrapper.connection.fileno())) as shut,
         ):
             shut.shutdown(socket.SHUT_RDWR)
+
+
+def _without_frames(error: BaseException) -> BaseException:
+    """Return an error that keeps nothing alive.
+
+    Its frames have the connection that could not be made: as long as they live, so does its session.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        cause.__traceback__ = None
+        cause = cause.__cause__ or cause.__context__
+    return error
