@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.db import connection
 
+from mirror import config
 from mirror.processes import running
 from tests.build import Build
 from tests.node import Node, stat
@@ -34,7 +35,9 @@ class ServingNode(Node):
         names = ("user", "password", "host", "port")
         others = urlencode({name: str(parameters[name]) for name in names if parameters.get(name)})
         url = f"postgresql:///{parameters['dbname']}?{others}"
-        super().begin("serve", DATABASE_URL=url, SVC_MIRROR_DB_READER=make_reader(), **environment)
+        # The role has no password, which a server of another machine would ask for.
+        role = "" if config.value("db.url") else make_reader()
+        super().begin("serve", DATABASE_URL=url, SVC_MIRROR_DB_READER=role, **environment)
 
     def ask(self, path: str, body: object = None) -> int:
         """Return the status of the answer."""

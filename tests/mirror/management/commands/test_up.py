@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,9 +55,12 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
 
     # The port of another node that is not started.
     other = Node(node.folder)
-    node.start(
-        "up", "--sdk-ports", SVC_MIRROR_DB_READER="mirror_reader", SVC_MIRROR_WEB_SDKPORTS=str(other.port)
-    )
+    settings = {
+        "SVC_MIRROR_DB_READER": "mirror_reader",
+        "SVC_MIRROR_REST_RATELIMIT_REQUESTSPERSECOND": "1000000",
+        "SVC_MIRROR_WEB_SDKPORTS": str(other.port),
+    }
+    node.start("up", "--sdk-ports", **settings)
     assert "Making a demo network" not in node.said
     assert f"the same at the ports {other.port}, where SDKs for local networks look" in node.said
     node.wait_for(other.answers)
@@ -64,6 +68,8 @@ def test_up_makes_a_node_that_keeps_its_data_and_leaves_nothing_running(node):
     assert node.blocks() == blocks
     assert (node.folder / "admin-password").read_text() == password
     assert sessions_beside(node, role="mirror_reader") >= {"mirror_reader"}
+    with urllib.request.urlopen(f"http://127.0.0.1:{node.port}/api/v1/blocks") as answer:
+        assert answer.headers["ratelimit-policy"] == '"client";q=1000000;w=1'
     assert node.stop(signal.SIGINT) == 0
     assert node.processes() == []
 
