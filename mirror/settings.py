@@ -103,6 +103,8 @@ SILENCED_SYSTEM_CHECKS = [
     *([] if IS_PRODUCTION else ["security.W010"]),
 ]
 LOGIN_URL = "/admin/login/"
+# For those who come to that page by its address.
+LOGIN_REDIRECT_URL = "/admin/"
 
 # django-axes refuses to check passwords after so many failures within a minute; see mirror.admin.login. The
 # counts are in files that all web server processes share, so that its tables are not needed.

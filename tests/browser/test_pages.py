@@ -1,0 +1,190 @@
+"""Every page of a node as a person meets it, in a real browser: one node serves all of it.
+
+`pytest -s` prints how long each kind of page took.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.site import NARROW, OVERFLOW, WIDE, Faults, Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Response
+
+MOST_BYTES = 200_000
+#: Pages of each kind, for what takes long to look at.
+KINDS = (
+    "/",
+    "/docs",
+    "/docs/operate",
+    "/api/v1/docs/",
+    "/admin/",
+    "/admin/ledger/transaction/",
+    "/admin/search/?s=1001",
+)
+# Focus is visible if the element looks different with it.
+_FOCUS = """() => {
+    const element = document.activeElement;
+    if (!element || element === document.body) return null;
+    const look = () => {
+        const style = getComputedStyle(element);
+        const parts = [style.outlineStyle, style.outlineWidth, style.boxShadow, style.borderColor,
+            style.backgroundColor, style.color, style.textDecorationLine];
+        return parts.join(" ");
+    };
+    const focused = look();
+    element.blur();
+    const blurred = look();
+    element.focus();
+    const all = window.reachable = window.reachable || [];
+    const known = all.includes(element);
+    if (!known) all.push(element);
+    return {known, visible: focused !== blurred, name: element.outerHTML.slice(0, 120)};
+}"""
+_REACHABLE = """() => {
+    const seen = {visibilityProperty: true, opacityProperty: true};
+    const all = "a[href], button, input:not([type=hidden]), select, summary";
+    return [...document.querySelectorAll(all)].filter(
+        element => element.checkVisibility(seen) && !element.disabled && element.tabIndex >= 0).length;
+}"""
+# What comes later in a page is reached in the same way.
+_MOST_STOPS = 30
+
+
+def open_every_page(site: Site, faults: Faults) -> None:
+    """No page scrolls sideways: each table's list with a record of it, each page of the documentation."""
+    with site.opened() as page:
+        to_do, done = list(KINDS), list[str]()
+        while to_do:
+            path = to_do.pop(0)
+            done.append(path)
+            found = site.visit(page, path)
+            page.set_viewport_size(NARROW)
+            narrow = page.evaluate(OVERFLOW)
+            if narrow > 0:
+                # Charts are drawn again only a moment after the window has another width.
+                page.reload()
+                narrow = page.evaluate(OVERFLOW)
+            page.set_viewport_size(WIDE)
+            for width, overflow in ((WIDE["width"], found["overflow"]), (NARROW["width"], narrow)):
+                if overflow > 0:
+                    faults.add(path, "scrolls sideways by", overflow, "of", width)
+            more = []
+            if path == "/docs":
+                more = site.paths("/docs/")
+            elif path == "/admin/":
+                # Tables of history look like those whose history they are.
+                lists = [link for link in site.paths("/admin/") if link.count("/") == 4 and "?" not in link]
+                more = [link for link in lists if not link.endswith("history/")]
+            elif path.startswith("/admin/") and path.count("/") == 4:
+                more = [link for link in site.paths(path) if link.count("/") == 5 and "?" not in link][:1]
+            to_do += [link for link in more if link not in (*done, *to_do)]
+    assert len(done) > 90
+
+
+def look_at_it_in_the_dark(site: Site, faults: Faults) -> None:
+    """The colours are those that the system asks for, on a phone and on a desk."""
+    for scheme, viewport in (("light", WIDE), ("dark", NARROW)):
+        with site.opened(color_scheme=scheme, viewport=viewport) as page:
+            for path in KINDS:
+                found = site.visit(page, path)
+                paper, ink = found["paper"], found["ink"]
+                if not (paper > 0.8 > 0.5 > ink if scheme == "light" else paper < 0.3 < 0.6 < ink):
+                    faults.add(path, f"is not {scheme}: ink of {ink:.2f} on paper of {paper:.2f}")
+
+
+def follow_every_link(site: Site, faults: Faults) -> None:
+    """Each address answers, and each place within a page exists."""
+    with site.opened() as page:
+        for address in site.some_addresses():
+            status = page.request.get(address, max_redirects=0).status
+            if status not in (200, 301, 302):
+                faults.add(address, "answers", status)
+    for path, links in site.links.items():
+        for link in links:
+            address, _, anchor = link.removeprefix(site.base).partition("#")
+            if anchor and anchor not in site.anchors.get(address, {anchor}):
+                faults.add(path, "links to", link, "which is not there")
+
+
+def open_each_kind_for_the_first_time(site: Site, faults: Faults) -> None:
+    """A page with all that it needs is small. Its time is printed only: machines differ."""
+    for path in KINDS:
+        with site.opened() as page:
+            answers: list[Response] = []
+
+            def note(answer: "Response", answers: list["Response"] = answers) -> None:
+                answers.append(answer)
+
+            page.on("response", note)
+            found = site.visit(page, path)
+            page.wait_for_load_state("networkidle")
+            size = sum(answer.request.sizes()["responseBodySize"] for answer in answers)
+            print(f"{path}: {size / 1000:.0f} kB, loaded in {found['loaded']:.0f} ms")
+            if size > MOST_BYTES:
+                faults.add(path, "transfers", size, "bytes")
+
+
+def reach_everything_by_keyboard(site: Site, faults: Faults) -> None:
+    """Tab reaches all that a mouse can press, and shows where it is."""
+    for path in KINDS:
+        with site.opened() as page:
+            site.visit(page, path)
+            stops = min(page.evaluate(_REACHABLE), _MOST_STOPS)
+            for number in range(stops):
+                page.keyboard.press("Tab")
+                focus = page.evaluate(_FOCUS)
+                if not focus or focus["known"]:
+                    faults.add(path, "lets Tab reach", number, "of", stops)
+                    break
+                if not focus["visible"]:
+                    faults.add(path, "does not show the focus of", focus["name"])
+
+
+def open_a_link_by_enter(site: Site, faults: Faults) -> None:
+    with site.opened() as page:
+        site.visit(page, "/")
+        page.get_by_role("link", name="Documentation").first.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{site.base}/docs/")
+
+
+def search_by_keyboard(site: Site, faults: Faults) -> None:
+    """The search opens by its key, closes by Escape, and leads to what is typed, by arrow and Enter."""
+    with site.opened() as page:
+        site.visit(page, "/admin/")
+        dialog = page.get_by_role("dialog", name="Search everything")
+        box = dialog.locator("input:focus")
+        page.keyboard.press("Control+k")
+        box.wait_for()
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="hidden")
+        page.keyboard.press("Control+k")
+        box.wait_for()
+        page.keyboard.type("0.0.1001")
+        dialog.get_by_role("link").first.wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{site.base}/admin/ledger/entity/0.0.1001/")
+
+
+PARTS: tuple[Callable[[Site, Faults], None], ...] = (
+    open_every_page,
+    look_at_it_in_the_dark,
+    follow_every_link,
+    open_each_kind_for_the_first_time,
+    reach_everything_by_keyboard,
+    open_a_link_by_enter,
+    search_by_keyboard,
+)
+
+
+def test_a_person_can_use_every_page(site: Site, subtests: pytest.Subtests) -> None:
+    for part in PARTS:
+        with subtests.test(part.__name__.replace("_", " ")):
+            faults = Faults()
+            part(site, faults)
+            assert faults.lines == []
+    assert site.complaints.lines == []
