@@ -152,10 +152,12 @@ def test_slow_work_that_has_waited_for_too_long_ends_at_its_first_statement(file
     assert _done(turns, slow=True)
 
 
-def test_work_that_computes_is_slow_long_before_work_that_waits(files, settings_of):
-    # Its statement would end by itself before it had its turn for so long.
-    settings_of({"rest.db.statementTimeout": 1.9})
-    turns = _process(1, files, slow_after=2.0)
+def test_work_that_computes_is_slow_long_before_work_that_waits(files, monkeypatch, settings_of):
+    # Its statement would end by itself before it had its turn for so long. On a busy machine it takes a while
+    # until it has had a part of that as processor time.
+    settings_of({"rest.db.statementTimeout": 5.7})
+    monkeypatch.setattr("mirror.db.turns.PROCESSOR_PART", 0.03)
+    turns = _process(1, files, slow_after=6.0)
     threading.Thread(target=turns.watch, daemon=True).start()
     held = _Held()
     turns.submit(held, slow=True)
