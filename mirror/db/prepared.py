@@ -101,6 +101,9 @@ class PreparedStatements:
                 self._cursor.execute(b"deallocate " + oldest.name, prepare=False)
 
     def _error(self, result: PGresult) -> psycopg.Error:
-        if self._connection.status == pq.ConnStatus.BAD:
-            return psycopg.OperationalError(result.get_error_message())
-        return psycopg.errors.error_from_result(result)
+        if result.error_field(pq.DiagnosticField.SQLSTATE) is not None:
+            return psycopg.errors.error_from_result(result)
+        # The server told nothing: libpq lost it. While writing, it does not yet take its connection for lost.
+        message = result.get_error_message()
+        self._connection.finish()
+        return psycopg.OperationalError(message)

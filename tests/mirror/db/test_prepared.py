@@ -1,7 +1,10 @@
 """Statements of web requests: the same rows as by psycopg's cursor, whatever happens to the connection."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -9,6 +12,7 @@ import pytest
 from django.db import connection, transaction
 
 from mirror.db import prepared
+from mirror.db.outage import is_outage
 from mirror.db.sql import fetch
 from mirror.db.turns import Turns
 
@@ -121,6 +125,59 @@ def test_a_connection_that_was_closed_by_the_server_is_replaced(in_turn):
         other.execute("select pg_terminate_backend(%s, 5000)", (before,))
     (after,) = in_turn(lambda: _thrice("select pg_backend_pid()", ()))[-1][0]
     assert before != after
+
+
+def test_a_server_that_dies_with_a_warning_has_lost_its_connection(ledger_tables, tmp_path):
+    with psycopg.connect(**_address()) as known:
+        host, port = known.info.host, known.info.port
+    if not host.startswith("/"):
+        pytest.skip("the server has no socket in a folder")
+    # What PostgreSQL says when another of its processes has crashed.
+    text = b"SWARNING\0C57P02\0Mterminating connection\0\0"
+    warning = b"N" + (4 + len(text)).to_bytes(4, "big") + text
+    with _between(f"{host}/.s.PGSQL.{port}", tmp_path / f".s.PGSQL.{port}") as die:
+        client = psycopg.connect(**_address() | {"host": str(tmp_path)}, autocommit=True)
+        statements = prepared.PreparedStatements(client.cursor())
+        assert [statements.rows("select 7", ()) for _ in range(3)] == [None, [(7,)], [(7,)]]
+        die(warning)
+
+        with pytest.raises(psycopg.OperationalError) as raised:
+            statements.rows("select 7", ())
+
+    assert is_outage(raised.value)
+    assert client.closed
+
+
+@contextmanager
+def _between(server: str, path: Path) -> Iterator[Callable[[bytes], None]]:
+    """Pass on what one client at `path` and the server say, until the server "dies" with last words."""
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as there:
+        listening.bind(str(path))
+        listening.listen()
+        there.connect(server)
+        here: list[socket.socket] = []
+
+        def pass_on(source: socket.socket, target: socket.socket) -> None:
+            with suppress(OSError):
+                while data := source.recv(65536):
+                    target.sendall(data)
+
+        def answer() -> None:
+            here.append(listening.accept()[0])
+            threading.Thread(target=pass_on, args=(here[0], there), daemon=True).start()
+            pass_on(there, here[0])
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+
+        def die(last_words: bytes) -> None:
+            here[0].sendall(last_words)
+            there.shutdown(socket.SHUT_RDWR)
+            here[0].shutdown(socket.SHUT_RDWR)
+            here[0].close()
+            thread.join()
+
+        yield die
 
 
 def test_a_table_that_is_changed_between_two_requests_gives_the_new_columns(in_turn):
