@@ -1,6 +1,8 @@
-// The colours that were chosen in the menu, before the page is drawn in others; Alpine keeps them up to date.
+// The colours that were chosen in the menu, before the page is drawn in others. Alpine takes over from here.
 (() => {
   const chosen = (localStorage.getItem("adminTheme") || "").replaceAll('"', "");
   const dark = chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.classList.add(dark ? "dark" : "light");
+  const name = dark ? "dark" : "light";
+  document.documentElement.classList.add(name);
+  document.addEventListener("alpine:init", () => document.documentElement.classList.remove(name));
 })();

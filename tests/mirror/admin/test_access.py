@@ -1,5 +1,7 @@
 """Who may see the admin, that it changes nothing, and that the API knows nothing of it."""
 
+import re
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth import get_user_model
@@ -83,6 +85,39 @@ def test_signing_in_needs_the_token_of_the_form():
     for name in ("ledger_mirror_session", "ledger_mirror_csrf"):
         cookie = client.cookies[name]
         assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/admin")
+
+
+def test_whoever_opens_the_form_by_its_address_gets_to_the_overview():
+    get_user_model().objects.create_superuser("ada", password="secret")
+    answer = Client().post("/admin/login/", {"username": "ada", "password": "secret"})
+
+    assert (answer.status_code, answer.headers["location"]) == (302, "/admin/")
+
+
+def test_people_change_their_own_password():
+    ada = get_user_model().objects.create_user("ada", password="secret", is_staff=True)
+    client = Client()
+    client.force_login(ada)
+    assert client.get("/admin/password_change/").status_code == 200
+
+    new = "a-longer-secret"
+    form = {"old_password": "secret", "new_password1": new, "new_password2": new}
+    answer = client.post("/admin/password_change/", form)
+
+    assert (answer.status_code, answer.headers["location"]) == (302, "/admin/password_change/done/")
+    assert client.get("/admin/password_change/done/").status_code == 200
+    ada.refresh_from_db()
+    assert ada.check_password(new)
+
+
+def test_pages_run_only_scripts_of_the_node(pages: Client):
+    answer = pages.get("/admin/")
+
+    assert "script-src 'self' 'unsafe-eval';" in answer.headers["Content-Security-Policy"]
+    page = answer.content.decode()
+    assert set(re.findall(r"<script[^>]*>(.*?)</script>", page)) == {""}
+    assert all(source.startswith("/static/") for source in re.findall(r'<script src="([^"]*)"', page))
+    assert not re.search(r"\son(click|load|error|submit)=", page)
 
 
 def test_pages_forbid_frames_sniffing_and_foreign_content(pages: Client):

@@ -134,6 +134,34 @@ def test_a_list_is_narrowed_by_its_address(build: Build, pages: Client) -> None:
     assert len(search(pages, Transaction, consensus_timestamp=f"{START // SECOND}.0..{at // SECOND}.5")) == 1
 
 
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"result": "FAILED"}, [1, 2]),
+        ({"result": "SUCCEEDED"}, [0, 3]),
+        ({"result": "INVALID_SIGNATURE"}, [1]),
+        ({"result": "SUCCESS"}, [0, 3]),
+        ({"q": "invalid_signature"}, [1]),
+        ({"result": "FAILED", "payer_account_id": "0.0.1005"}, [2]),
+        ({"consensus_timestamp": "1700000001 .. 1700000002"}, [1, 2]),
+        ({"consensus_timestamp": "2023-11-14 22:13:22.."}, [2, 3]),
+        ({"consensus_timestamp": "..1700000000"}, [0]),
+        ({"result": "NO_SUCH_RESULT"}, []),
+        ({"consensus_timestamp": ".."}, []),
+    ],
+    ids=str,
+)
+def test_transactions_are_narrowed_by_result_payer_and_time(
+    query: dict[str, str], found: list[int], build: Build, pages: Client
+) -> None:
+    at = [
+        build.transaction(START + number * SECOND, result=result, payer=payer)
+        for number, (result, payer) in enumerate([(22, 1001), (7, 1001), (10, 1005), (22, 1005)])
+    ]
+
+    assert search(pages, Transaction, **query) == [at[number] for number in reversed(found)]
+
+
 NONSENSE = ("'; drop table entity", "0.0.", "9" * 50, "0x123", "2023-13-45", "é", "5..2", "\x00")
 
 
