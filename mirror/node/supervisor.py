@@ -12,11 +12,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.context import ForkProcess as Process
 
+from mirror import logs
 from mirror.config.errors import OperatorError
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
 from mirror.processes import deaths, signals
 from mirror.processes.pauses import Pauses
+
+log = logs.logger("mirror.node")
 
 Say = Callable[[str], None]
 
@@ -93,6 +96,9 @@ def _run(work: Callable[[], None]) -> None:
     except OperatorError as error:
         print(error, file=sys.stderr, flush=True)
         sys.exit(error.exit_code)
+    except Exception as error:
+        log.critical("process_failed", process=multiprocessing.current_process().name, exc_info=error)
+        sys.exit(1)
 
 
 class Database(_Watched):

@@ -65,3 +65,17 @@ def test_a_part_does_not_outlive_a_supervisor_that_is_stopped_while_it_starts_it
         assert [pid for pid in running.pids() if stat(pid)[3:4] == [str(process.pid)]] == []
     finally:
         process.kill()
+
+
+def _fails() -> None:
+    raise ZeroDivisionError("so")
+
+
+def test_a_part_that_fails_as_nobody_expects_says_why_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    process = begun(supervisor._run, _fails)
+    process.join()
+
+    first, *trace = capfd.readouterr().err.splitlines()
+    assert process.exitcode == 1
+    assert " critical process_failed " in first
+    assert trace[-1] == "ZeroDivisionError: so"
