@@ -8,7 +8,6 @@ from django.views.decorators.http import require_safe
 
 from mirror import config
 from mirror.config import proxies
-from mirror.metrics import exposition
 from mirror.node.readings import Readings
 
 ALLOWED = "metrics.allowed"
@@ -25,6 +24,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
             status=403,
             content_type="text/plain; charset=utf-8",
         )
+    # Most nodes are never asked, and it takes 3 MB of each web worker.
+    from mirror.metrics import exposition
+
     return HttpResponse(
         exposition.text([_readings.read]),
         content_type=exposition.CONTENT_TYPE,
