@@ -107,7 +107,8 @@ def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
 
 def _name(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Let a line end within a long name, after a dot, a slash or an underscore."""
-    return f"<code>{_BREAKS.sub('<wbr>', escape(tokens[index].content))}</code>"
+    text = escape(tokens[index].content)
+    return f"<code>{text if ' ' in text else _BREAKS.sub('<wbr>', text)}</code>"
 
 
 def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:

@@ -17,8 +17,12 @@ async function refresh() {
     const now = page.getElementById("now");
     const old = document.getElementById("now");
     if (!now) show("The node answers, but not with this page.");
-    // Whoever has chosen a link here keeps it.
-    else if (now.innerHTML !== old.innerHTML && !old.contains(document.activeElement)) old.replaceWith(now);
+    else if (now.innerHTML !== old.innerHTML) {
+      // Whoever has reached a link by the keyboard stays there.
+      const chosen = [...old.querySelectorAll("a")].indexOf(document.activeElement);
+      old.replaceWith(now);
+      if (chosen >= 0) now.querySelectorAll("a")[chosen]?.focus({ preventScroll: true });
+    }
   } catch {
     show("The node does not answer. This page asks again and again.");
   }

@@ -64,6 +64,7 @@ def test_markdown_becomes_html_without_any_html_of_its_own() -> None:
     assert "<td>1<br>2</td>" in page.html
     # A line may end in a long name.
     assert "<code>web.<wbr>sdkPorts</code>" in markdown.render("# A\n`web.sdkPorts`\n").html
+    assert "<code>manage.py up</code>" in markdown.render("# A\n`manage.py up`\n").html
 
 
 @pytest.mark.parametrize(
