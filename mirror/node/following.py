@@ -42,6 +42,12 @@ SECONDS_BETWEEN_LINES = 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
+class InvalidTime(OperatorError):
+    """A time to begin or to end at is none."""
+
+    exit_code = 2
+
+
 def follow(
     say: Say,
     stopping: threading.Event,
@@ -193,7 +199,7 @@ def _time(text: str) -> int | None:
     try:
         return timestamp.of_instant(text) if text else None
     except timestamp.InvalidTimestamp as error:
-        raise OperatorError(f"{error}.") from None
+        raise InvalidTime(f"{error}.") from None
 
 
 def _demo_address_book(location: str) -> bytes | None:

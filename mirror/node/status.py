@@ -31,6 +31,7 @@ ENDING_SECONDS = 5
 UP_TO_DATE_SECONDS = 60
 
 _PASSED_OVER_NAMED = 3
+_FASTEST = 100_000
 
 _RUNNING = """
     select exists (
@@ -267,7 +268,9 @@ class Status:
     @property
     def _rate(self) -> str:
         stream = self._value("stream_rate")
-        faster = f", {stream:,.0f} times as fast as they happened" if stream and stream >= 2 else ""
+        # A stream with a long pause in it has no speed worth telling.
+        tells = stream and 2 <= stream < _FASTEST
+        faster = f", {stream:,.0f} times as fast as they happened" if tells else ""
         return f"{self._transactions}{faster}" if self._transactions else ""
 
     @property
@@ -285,7 +288,7 @@ class Status:
     @property
     def _time_left(self) -> str:
         seconds = self._seconds_left
-        return f", about {duration(seconds)} to go" if seconds is not None else ""
+        return f", about {duration(seconds)} to go" if seconds else ""
 
     @property
     def _seconds_left(self) -> int | None:

@@ -98,6 +98,14 @@ def test_catching_up_shows_the_rate_and_the_time_left() -> None:
 
 
 @pytest.mark.usefixtures("lock")
+def test_a_pause_in_the_stream_does_not_make_it_look_fast() -> None:
+    last = block(3600)
+    loader("loading", transaction_rate=6.0, stream_rate=7.2e6)
+
+    assert status.read().sentence == f"Catching up with s3://streams, 6 transactions per second. {last}."
+
+
+@pytest.mark.usefixtures("lock")
 @pytest.mark.parametrize("activity", ["loading", "waiting"])
 def test_a_stream_that_is_followed_as_it_appears_is_up_to_date(activity: str) -> None:
     last = block(4)

@@ -193,3 +193,10 @@ def test_a_full_disk_ends_a_command_with_one_sentence(node: Node, size: str) -> 
     assert "Traceback" not in done.stderr + done.stdout
     assert done.stderr.count("\n") == 1
     assert " is full: " in done.stderr or "No space left on device" in done.stderr
+
+
+def test_a_time_that_is_none_is_wrong_use(tables: None, data_folder: Path) -> None:
+    done = manage("ingest", "--follow", data_folder, "--from", "yesterday", SVC_MIRROR_DATA=str(data_folder))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == '"yesterday" is not a time of the form 2024-06-01T12:30:00Z.\n'
