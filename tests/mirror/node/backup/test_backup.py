@@ -41,14 +41,18 @@ def blocks() -> list[Block]:
 
 
 class StopsAt(threading.Event):
-    """An event that is set when it has been asked so many times."""
+    """An event that is set when the threads at work have asked it so many times.
+
+    The thread that waits for them asks the more often, the busier the machine is.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self._left = number
 
     def is_set(self) -> bool:
-        self._left -= 1
+        if threading.current_thread() is not threading.main_thread():
+            self._left -= 1
         return self._left < 0
 
 
