@@ -81,7 +81,7 @@ def test_a_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder:
     assert loaded.returncode == 0, loaded.stderr
     assert "Only transactions that account 0.0.1001 takes part in are kept" in loaded.stdout
     assert status.returncode == 0, status.stderr
-    assert f"the loader of {stream} stopped " in status.stdout
+    assert f"the loader of {stream} ended " in status.stdout
     assert "The last block is number 2 of " in status.stdout
     assert "3 files, 9 transactions" in status.stdout
     assert verified.returncode == 0, verified.stdout
