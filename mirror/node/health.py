@@ -117,7 +117,8 @@ def _late(now: Status, longest: float) -> str:
 class Judge:
     """Judges for many who ask at the same time: one of them asks the database."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = _PATIENCE_SECONDS) -> None:
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._last: Health | None = None
         self._until = 0.0
@@ -125,6 +126,6 @@ class Judge:
     def judge(self) -> Health:
         with self._lock:
             if self._last is None or time.monotonic() > self._until:
-                self._last = judge()
+                self._last = judge(self._seconds)
                 self._until = time.monotonic() + _HOLDS_SECONDS
             return self._last

@@ -66,7 +66,10 @@ class _Answers:
 class Readings:
     """The readings of a process that serves metrics."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, seconds: float = _PATIENCE_SECONDS, sizes_seconds: float = _FIRST_SIZES_SECONDS
+    ) -> None:
+        self._seconds, self._sizes_seconds = seconds, sizes_seconds
         self._sizes: list[Reading] = []
         self._sizes_read = -_SIZES_HOLD_SECONDS
         self._lock = threading.Lock()
@@ -83,7 +86,7 @@ class Readings:
                 (answers.most,) = cursor.fetchone()
             return judged
 
-        judged = health.judge(_PATIENCE_SECONDS, of_database)
+        judged = health.judge(self._seconds, of_database)
         yield from _of_health(judged)
         if judged.database:
             yield database.MOST_CONNECTIONS, (), answers.most
@@ -106,7 +109,7 @@ class Readings:
         reading = threading.Thread(target=self._keep_sizes, name="sizes", daemon=True)
         reading.start()
         if not self._sizes:
-            reading.join(_FIRST_SIZES_SECONDS)
+            reading.join(self._sizes_seconds)
 
     def _keep_sizes(self) -> None:
         with suppress(asking.NoAnswer, *outage.ERRORS):

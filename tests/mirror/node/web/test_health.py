@@ -25,7 +25,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Forget the judgement of a moment ago."""
 
     def forget() -> None:
-        monkeypatch.setattr(health, "_judge", Judge())
+        monkeypatch.setattr(health, "_judge", Judge(PATIENCE_SECONDS))
 
     forget()
     return forget
@@ -74,7 +74,9 @@ def test_the_lag_is_that_of_the_last_block(client, fresh, settings_of):
     }
 
 
-def test_a_database_that_never_answers_makes_the_node_not_ready(client, silent):
+def test_a_database_that_never_answers_makes_the_node_not_ready(client, silent, monkeypatch):
+    monkeypatch.setattr(health, "_judge", Judge())
+
     answer = client.get(READINESS)
 
     assert answer.status_code == 503

@@ -16,6 +16,7 @@ from network.models import AddressBook
 from tests.build import SECOND, START, Build
 from tests.mirror.node.test_status import PROBLEM, loader
 from tests.mirror.node.web.test_health import silent
+from tests.waiting import PATIENCE_SECONDS
 
 __all__ = ["silent"]
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 def read(client: Client, settings, tmp_path, monkeypatch):
     """Return a function that returns the metrics: name and labels -> value."""
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(metrics, "_readings", Readings())
+    monkeypatch.setattr(metrics, "_readings", Readings(PATIENCE_SECONDS, PATIENCE_SECONDS))
 
     def read() -> dict[str, float]:
         answer = client.get("/metrics")
@@ -73,7 +74,9 @@ def test_a_node_that_is_stuck(read):
     assert read()["mirror_stuck"] == 0
 
 
-def test_without_a_database_that_answers_there_are_all_other_metrics(read, silent):
+def test_without_a_database_that_answers_there_are_all_other_metrics(read, silent, monkeypatch):
+    monkeypatch.setattr(metrics, "_readings", Readings())
+
     said = read()
 
     assert (said["mirror_ready"], said["mirror_database_up"]) == (0, 0)
