@@ -14,6 +14,8 @@ PATIENCE_SECONDS = 300.0
 #: Settings of limits that a slow machine would exceed. Tests of a limit set it themselves.
 PATIENT_SETTINGS: dict[str, Any] = {
     "importer.downloader.timeout": PATIENCE_SECONDS,
+    "rest.db.idleInTransactionTimeout": PATIENCE_SECONDS,
+    "rest.db.lockTimeout": PATIENCE_SECONDS,
     "rest.db.statementTimeout": PATIENCE_SECONDS,
     "rest.query.timeBudget": PATIENCE_SECONDS,
     "rest.redis.connectTimeout": 60.0,
