@@ -22,6 +22,7 @@ KINDS = (
     "/api/v1/docs/",
     "/admin/",
     "/admin/ledger/transaction/",
+    "/admin/ledger/entity/0.0.1001/",
     "/admin/search/?s=1001",
 )
 # Focus is visible if the element looks different with it.
