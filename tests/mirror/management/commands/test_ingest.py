@@ -83,7 +83,7 @@ def test_a_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder:
     assert status.returncode == 0, status.stderr
     assert f"the loader of {stream} ended " in status.stdout
     assert "The last block is number 2 of " in status.stdout
-    assert "3 files, 9 transactions" in status.stdout
+    assert "3 files with 9 transactions" in status.stdout
     assert verified.returncode == 0, verified.stdout
     assert "Nothing wrong with 3 files" in verified.stdout
     assert without_filter.returncode == 1
