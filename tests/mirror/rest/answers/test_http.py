@@ -26,7 +26,6 @@ BLOCKS = "/api/v1/blocks"
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/api",
         "/api/v1",
         "/api/v1/",
