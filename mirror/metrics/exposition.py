@@ -44,7 +44,9 @@ class _Node(Collector):
             for metric, labels, value in read():
                 values.setdefault(metric.name, {})[labels] = value
         for name, metric in sorted(METRICS.items()):
-            yield _family(metric, values.get(name, {}))
+            # What has never happened is a number as well: without it, nobody sees the first time.
+            begun = {(): 0} if isinstance(metric, Counter) and not metric.labels else {}
+            yield _family(metric, begun | values.get(name, {}))
 
 
 def _family(metric: Metric, values: dict[Labels, Any]) -> Family:

@@ -48,6 +48,8 @@ class _Watched:
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
         deaths.record(process, why)
+        # The sentence is for people who look on, the line for what reads the log.
+        log.error("process_died", process=process, reason=why, pause_s=round(pause))
         self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
 
 
@@ -155,6 +157,7 @@ class Database(_Watched):
             process = f"PostgreSQL's {kind} (process {pid})"
             why = deaths.reason(-int(number))
             deaths.record(process, why)
+            log.error("process_died", process=process, reason=why)
             self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
 
     def _log_size(self) -> int:

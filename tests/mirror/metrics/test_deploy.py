@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,17 @@ def test_every_alert_says_what_happened_and_where_to_read_what_to_do() -> None:
         assert all((DOCS / f"{page}.md").exists() for page in pages)
         labels = set().union(*(series()[name] for name, _ in NAMED.findall(rule["expr"])))
         assert set(re.findall(r"\$labels\.(\w+)", text)) <= labels | ADDED
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool: apt-get install prometheus")
+def test_prometheus_itself_can_read_the_alerts_and_the_example() -> None:
+    for kind, file in (("rules", ALERTS), ("config", SCRAPE)):
+        subprocess.run(["promtool", "check", kind, file], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("query", sorted(set(QUERIES)))
+def test_no_query_matches_a_number_by_labels(query: str) -> None:
+    assert not re.search(r"\d *[-+*/<>=]+ *(on|ignoring) *\(", query)
 
 
 def test_the_example_of_prometheus_reads_the_alerts_and_the_metrics() -> None:

@@ -122,6 +122,13 @@ def test_they_are_written_as_prometheus_reads_them(metrics):
     )
 
 
+def test_what_has_never_happened_is_a_number_too(metrics):
+    METRICS.pop("test_eaten_total")
+    Counter("test_eaten_total", "Eaten.")
+
+    assert b"\ntest_eaten_total 0.0\n" in exposition.text()
+
+
 def test_whoever_was_stopped_while_it_moved_counts_keeps_nobody_from_reading(metrics, eater, tmp_path: Path):
     counter, _, _ = metrics
     counter.add("apples")
