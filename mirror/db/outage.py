@@ -28,8 +28,9 @@ Result = TypeVar("Result")
 
 ERRORS = (DjangoError, psycopg.Error)
 
-# Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left.
-_STATES = ("08", "57P01", "57P02", "57P03", "53300")
+# Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left, has
+# ended a session that rested for too long, outside or within a transaction.
+_STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
 _LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
 # A loader that waits goes on at most so long after the database is back.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0

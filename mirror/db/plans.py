@@ -9,6 +9,7 @@ from psycopg import pq, sql
 from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 
+from mirror.db import asking
 from mirror.db.sql import new_cursor
 
 if TYPE_CHECKING:
@@ -20,26 +21,25 @@ _NAME = "explained"
 def plan(text: str, values: "Values", *, seconds: float) -> str:
     """Return the plan of a statement, asked for by a connection of its own within so many seconds.
 
-    It is that of the prepared statement, which does not depend on the values. Errors: psycopg.Error, and
-    Django's if there is no connection.
+    It is that of the prepared statement, which does not depend on the values. Errors: NoAnswer,
+    psycopg.Error, and Django's if there is no connection.
     """
-    wrapper = connections.create_connection(DEFAULT_DB_ALIAS)
-    try:
-        wrapper.ensure_connection()
-        connection = wrapper.connection
-        cursor = new_cursor(connection, str(round(seconds * 1000)))
-        query = PostgresQuery(Transformer(cursor))
-        query.convert(text, values)
-        result = connection.pgconn.prepare(_NAME.encode(), query.query, query.types)
-        if result.status != pq.ExecStatus.COMMAND_OK:
-            raise psycopg.errors.error_from_result(result)
-        ordered = [values[name] for name in query._order or ()] if isinstance(values, Mapping) else values
-        call = sql.SQL("({})" if ordered else "").format(sql.SQL(", ").join(map(sql.Literal, ordered)))
-        cursor.format = pq.Format.TEXT
-        cursor.execute(sql.SQL("explain execute {name}{call}").format(name=sql.Identifier(_NAME), call=call))
-        return "\n".join(line for (line,) in cursor.fetchall())
-    finally:
-        wrapper.close()
+    return asking.ask(lambda: _plan(text, values, str(round(seconds * 1000))), seconds)
+
+
+def _plan(text: str, values: "Values", milliseconds: str) -> str:
+    connection = connections[DEFAULT_DB_ALIAS].connection
+    cursor = new_cursor(connection, milliseconds)
+    query = PostgresQuery(Transformer(cursor))
+    query.convert(text, values)
+    result = connection.pgconn.prepare(_NAME.encode(), query.query, query.types)
+    if result.status != pq.ExecStatus.COMMAND_OK:
+        raise psycopg.errors.error_from_result(result)
+    ordered = [values[name] for name in query._order or ()] if isinstance(values, Mapping) else values
+    call = sql.SQL("({})" if ordered else "").format(sql.SQL(", ").join(map(sql.Literal, ordered)))
+    cursor.format = pq.Format.TEXT
+    cursor.execute(sql.SQL("explain execute {name}{call}").format(name=sql.Identifier(_NAME), call=call))
+    return "\n".join(line for (line,) in cursor.fetchall())
 
 
 def literals(values: "Values") -> list[str]:

@@ -4,7 +4,6 @@ Making one of the other lines takes longer than a short answer does, and writing
 first. So these have the same form, and are made and written here, a few times a second.
 """
 
-import atexit
 import os
 import select
 import threading
@@ -12,6 +11,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from datetime import UTC, datetime
+from multiprocessing.util import Finalize
 from typing import Any
 
 import orjson
@@ -23,6 +23,8 @@ EVENT, LEVEL, LOGGER = "request", "info", "mirror.access"
 KEYS = ("method", "path", "status", "ms", "rows", "bytes", "client", "request_id")
 
 _STANDARD_ERROR = 2
+# Of the tasks at the end of a process.
+_LAST = -100
 _SECONDS_BETWEEN_WRITES, _MOST_LINES = 0.25, 100_000
 _VALUES = " ".join(f"{key}=%s" for key in (*KEYS, "logger"))
 _TEXT = f"%s {LEVEL:{LEVEL_WIDTH}} {EVENT:{EVENT_WIDTH}} {_VALUES}\n"
@@ -43,7 +45,8 @@ class AccessLog:
         self._waiting.append((time.time(), values))
         if not self._is_written:
             self._is_written = True
-            atexit.register(self.write)
+            # At the end of whatever process: one that a fork has made does not know of `atexit`.
+            Finalize(None, self.write, exitpriority=_LAST)
             threading.Thread(target=self._write_on, name="access log", daemon=True).start()
 
     def _write_on(self) -> None:

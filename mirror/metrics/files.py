@@ -67,11 +67,11 @@ def read() -> Counts:
             pid, _, started = path.stem.partition("-")
             if _started(int(pid)) == started:
                 processes.append(Process(content.get("role", ""), int(pid)))
-            elif may_move:
-                _end(folder, path, content)
-                continue
             else:
-                content = _without_gauges(content)
+                # It may have written once more after it was read.
+                content = _without_gauges(_content(path))
+                if may_move and _end(folder, path, content):
+                    continue
             _add(added, content)
         _add(added, _content(folder / _ENDED))
     return Counts(
@@ -114,14 +114,15 @@ class Writer:
 
 def _add(added: dict[str, dict[Labels, list[Any]]], content: Mapping[str, Any]) -> None:
     for name, values in content.get("values", {}).items():
-        # A process of an older release may count what this one does not know.
-        if name in METRICS:
+        # A process of another release may count what this one does not know, or in another way.
+        if metric := METRICS.get(name):
             for labels, value in values:
-                added[name][tuple(labels)].append(value)
+                if metric.has(labels, value):
+                    added[name][tuple(labels)].append(value)
 
 
-def _end(folder: Path, path: Path, content: Mapping[str, Any]) -> None:
-    """Move the counts of a process that has ended."""
+def _end(folder: Path, path: Path, content: Mapping[str, Any]) -> bool:
+    """Move the counts of a process that has ended; return whether they could be."""
     added: dict[str, dict[Labels, list[Any]]] = defaultdict(lambda: defaultdict(list))
     _add(added, _content(folder / _ENDED))
     _add(added, content)
@@ -130,9 +131,11 @@ def _end(folder: Path, path: Path, content: Mapping[str, Any]) -> None:
         for name, of_labels in added.items()
         if not isinstance(METRICS[name], Gauge)
     }
-    if _write(folder / _ENDED, orjson.dumps({"values": values})):
-        with suppress(OSError):
-            path.unlink()
+    if not _write(folder / _ENDED, orjson.dumps({"values": values})):
+        return False
+    with suppress(OSError):
+        path.unlink()
+    return True
 
 
 def _folder() -> Path:

@@ -43,6 +43,10 @@ class Metric:
         self._lock = threading.Lock()
         self._values = {}
 
+    def has(self, labels: Sequence[str], value: Any) -> bool:
+        """Return whether labels and a value have the form of this metric's."""
+        return len(labels) == len(self.labels) and isinstance(value, int | float)
+
     @staticmethod
     def sum(values: Iterable[Any]) -> Any:
         """Return one value for several processes."""
@@ -124,6 +128,10 @@ class Histogram(Metric):
                 return lower + (upper - lower) * wanted / count
             wanted, lower = wanted - count, upper
         return lower
+
+    def has(self, labels: Sequence[str], value: Any) -> bool:
+        is_ours = isinstance(value, list) and len(value) == len(self.bounds) + 2
+        return is_ours and len(labels) == len(self.labels)
 
     @staticmethod
     def sum(values: Iterable[Any]) -> Any:

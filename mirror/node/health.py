@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import ProgrammingError, connection
+from psycopg.errors import InsufficientPrivilege
 
 from mirror import config
 from mirror.db import asking, outage
@@ -21,10 +22,12 @@ from mirror.node.status import Block, Status
 from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 
-# A health check has its answer within two seconds.
-_PATIENCE_SECONDS = 1.5
+#: A health check has its answer within two seconds.
+PATIENCE_SECONDS = 1.5
 # A judgement holds for so long, since many may ask for it.
 _HOLDS_SECONDS = 1.0
+
+_OLD_TABLES = "The database lacks tables of this release: `manage.py migrate` makes them."
 
 # Index: the primary key.
 _BOOK = "select exists (select from address_book)"
@@ -57,7 +60,7 @@ class Health:
         return max(self.status.now - self.block.consensus_end, 0) / NANOS_PER_SECOND
 
 
-def judge(seconds: float = _PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
+def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
     """Return the health now, after `seconds` at the latest."""
     try:
         return asking.ask(read or of_database, seconds)
@@ -65,11 +68,16 @@ def judge(seconds: float = _PATIENCE_SECONDS, read: Callable[[], Health] | None 
         reason = str(error)
     except outage.ERRORS as error:
         if isinstance(error, ProgrammingError):
-            return Health(
-                ("The database lacks tables of this release: `manage.py migrate` makes them.",), True
-            )
+            return Health((_without_right(error) or _OLD_TABLES,), True)
         reason = str(error).strip().partition("\n")[0]
     return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
+
+
+def _without_right(error: ProgrammingError) -> str | None:
+    if not isinstance(error.__cause__, InsufficientPrivilege):
+        return None
+    reason = outage.reason(error).rstrip(".")
+    return f"The role of the database may not read it ({reason}): `manage.py grant` lets it."
 
 
 def of_database() -> Health:
@@ -117,7 +125,7 @@ def _late(now: Status, longest: float) -> str:
 class Judge:
     """Judges for many who ask at the same time: one of them asks the database."""
 
-    def __init__(self, seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, seconds: float = PATIENCE_SECONDS) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._last: Health | None = None

@@ -34,7 +34,6 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 Reading = tuple[Gauge, Labels, float]
 
-_PATIENCE_SECONDS = 0.7
 _SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS, _FIRST_SIZES_SECONDS = 60.0, 20.0, 0.5
 _HOUR = 3600
 
@@ -67,7 +66,7 @@ class Readings:
     """The readings of a process that serves metrics."""
 
     def __init__(
-        self, seconds: float = _PATIENCE_SECONDS, sizes_seconds: float = _FIRST_SIZES_SECONDS
+        self, seconds: float = health.PATIENCE_SECONDS, sizes_seconds: float = _FIRST_SIZES_SECONDS
     ) -> None:
         self._seconds, self._sizes_seconds = seconds, sizes_seconds
         self._sizes: list[Reading] = []

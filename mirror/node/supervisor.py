@@ -146,9 +146,9 @@ class Database(_Watched):
             self._read = 0
         if size == self._read:
             return
-        with self._server.place.log.open("rb") as log:
-            log.seek(self._read)
-            text = log.read(size - self._read).decode(errors="replace")
+        with self._server.place.log.open("rb") as file:
+            file.seek(self._read)
+            text = file.read(size - self._read).decode(errors="replace")
         with suppress(OSError):
             # A disk that is full has no room for a copy.
             size = 0 if self._server.bound_log() else size

@@ -184,6 +184,7 @@ def _retention_process(say: Say) -> None:
     from mirror.node.retention import pruning
 
     signals.end_with_parent()
+    files.begin("retention")
     pruning.keep_pruning(say, signals.stop_event())
 
 

@@ -129,7 +129,9 @@ class Gateway:
             self.observer.end(environment, 200, arrived, len(body))
             return
         is_watched = environment["PATH_INFO"].startswith(_ABOUT_THE_NODE)
-        if self.turns.waiting >= self._most_waiting and not is_watched:
+        # Whether a page may read an answer at all (OPTIONS) is told without the database.
+        is_free = is_watched or environment["REQUEST_METHOD"] == "OPTIONS"
+        if self.turns.waiting >= self._most_waiting and not is_free:
             refusal = refusals.busy(environment["PATH_INFO"])
             self._refuse(protocol, environment, refusal, common, arrived)
             return
@@ -162,7 +164,17 @@ class Gateway:
 class Exchange:
     """A request, and granian's object that takes its answer. Calling it answers."""
 
-    __slots__ = ("_common", "_gateway", "_protocol", "_size", "_status", "arrived", "environment", "names")
+    __slots__ = (
+        "_common",
+        "_gateway",
+        "_protocol",
+        "_ready",
+        "_size",
+        "_status",
+        "arrived",
+        "environment",
+        "names",
+    )
 
     def __init__(
         self, gateway: Gateway, protocol: Any, environment: dict[str, Any], common: refusals.Headers
@@ -173,6 +185,8 @@ class Exchange:
         self._status: tuple[int, list[tuple[str, str]]] = (500, [])
         # Of the body; None once it comes in pieces.
         self._size: int | None = 0
+        # When the answer was ready, if its client did not get it at once.
+        self._ready: float | None = None
         #: The time of `time.monotonic` at which the request, with its body, has arrived.
         self.arrived = time.monotonic()
         path: str = environment["PATH_INFO"]
@@ -191,7 +205,13 @@ class Exchange:
             # Unless the answer has begun already.
             self._protocol.response_bytes(500, [], b"")
         self._gateway.observer.end(
-            self.environment, self._status[0], self.arrived, self._size, began=began, noted=statements.end()
+            self.environment,
+            self._status[0],
+            self.arrived,
+            self._size,
+            began=began,
+            ready=self._ready,
+            noted=statements.end(),
         )
         logs.REQUEST_ID.set(None)
 
@@ -206,7 +226,7 @@ class Exchange:
         if getattr(response, "streaming", False):
             # Its pieces are passed on as fast as the client takes them.
             turns.end()
-            self._size = None
+            self._size, self._ready = None, time.monotonic()
             self._protocol.response_iter(*self._status, _Pieces(response, self._sent))
             return
         try:
@@ -215,6 +235,7 @@ class Exchange:
             response.close()
         if seconds := getattr(response, "pause", 0.0):
             turns.end()
+            self._ready = time.monotonic()
             gateway.pauses.make(seconds)
         self._send(body)
 

@@ -12,12 +12,16 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from django.db import connection
+from psycopg.errors import ReadOnlySqlTransaction
 
+from mirror import logs
 from mirror.config import clock
 from mirror.db import asking, outage
 from mirror.metrics import files, http, ingest
 from mirror.metrics.kinds import Histogram
 from mirror.values.timestamp import NANOS_PER_SECOND
+
+log = logs.logger("mirror.web")
 
 _SECONDS, _KEPT_DAYS = 60, 14
 _PATIENCE_SECONDS = 10.0
@@ -119,7 +123,9 @@ class Minutes:
         except (asking.NoAnswer, *outage.ERRORS) as error:
             if isinstance(error, asking.NoAnswer) or outage.is_outage(error):
                 return
-            # The database may be one in which this process only reads.
+            # The database may be a copy, in which nobody writes.
+            if not isinstance(error.__cause__, ReadOnlySqlTransaction):
+                log.warning("minute_not_written", reason=outage.reason(error))
         self._unwritten.clear()
 
     def _write(self) -> None:

@@ -66,13 +66,15 @@ class Observer:
         size: int | None = 0,
         *,
         began: float | None = None,
+        ready: float | None = None,
         noted: Sequence[Noted] = (),
     ) -> None:
         """Count an answer to a request that arrived at a time of `time.monotonic`, and log it.
 
-        `size` is that of its body, None if that follows; `began` is the time at which its turn began.
+        `size` is that of its body, None if that follows; `began` is the time at which its turn began, `ready`
+        that at which the answer was ready, if it was not now.
         """
-        now, method = time.monotonic(), environment["REQUEST_METHOD"]
+        now, method = ready or time.monotonic(), environment["REQUEST_METHOD"]
         http.REQUESTS.observe(
             now - arrived,
             self.route(environment["PATH_INFO"]),

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from mirror import config
 from mirror.config.errors import OperatorError
-from mirror.node.web import server
+from mirror.node.web import server, stalled_clients
 from mirror.processes import signals
 
 _PIECE_BYTES = 1 << 16
@@ -41,9 +41,14 @@ def serve() -> None:
 async def _serve() -> None:
     host, _ = server.address()
     try:
-        listening = [await asyncio.start_server(_pass_on, host, port) for port in ports()]
+        listening = [
+            await asyncio.start_server(_pass_on, host, port, start_serving=False) for port in ports()
+        ]
     except OSError as error:
         raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
+    for each in listening:
+        for bound in each.sockets:
+            stalled_clients.limit_answers(bound)
     await asyncio.gather(*(each.serve_forever() for each in listening))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mirror import logs
-from mirror.db import outage, plans
+from mirror.db import asking, outage, plans
 from mirror.db.statements import Noted, Statement
 
 log = logs.logger("mirror.web")
@@ -99,6 +99,8 @@ class SlowRequests:
         self._planned.append(now)
         try:
             return plans.plan(statement.text, statement.values, seconds=_PLAN_SECONDS)[:_MOST_CHARACTERS]
+        except asking.NoAnswer as error:
+            return f"not known: {error}"
         except outage.ERRORS as error:
             return f"not known: {outage.reason(error)}"
 

@@ -122,6 +122,31 @@ def test_they_are_written_as_prometheus_reads_them(metrics):
     )
 
 
+def test_counts_that_can_not_be_moved_are_read_where_they_are(metrics, eater, tmp_path: Path):
+    eater.kill()
+    eater.wait()
+    # As on a full disk, nothing can be written in its place.
+    (tmp_path / "metrics" / "ended.json").mkdir()
+
+    for _ in range(2):
+        assert files.read().values == {
+            "test_eaten_total": {("apples",): 2, ("pears",): 1},
+            "test_bites": {(): [6.0, 1, 0, 1]},
+        }
+
+
+def test_what_another_release_has_counted_in_another_way_is_left_out(metrics, tmp_path: Path):
+    counter, _, _ = metrics
+    counter.add("apples")
+    files.Writer("other").write()
+    (tmp_path / "metrics" / "ended.json").write_text(
+        '{"values": {"test_eaten_total": [[["apples", "red"], 5], [["apples"], [1, 2]], [["pears"], 3]],'
+        ' "test_bites": [[[], [1.0, 1]], [[], 4]], "gone_total": [[[], 1]]}}'
+    )
+
+    assert files.read().values == {"test_eaten_total": {("apples",): 1, ("pears",): 3}}
+
+
 def test_what_has_never_happened_is_a_number_too(metrics):
     METRICS.pop("test_eaten_total")
     Counter("test_eaten_total", "Eaten.")

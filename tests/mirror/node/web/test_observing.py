@@ -30,6 +30,14 @@ def test_requests_are_counted_by_their_documented_path(path, route):
     assert [now - then for now, then in zip(*counts, strict=True)] == [0] * 15 + [2]
 
 
+def test_the_time_that_a_client_takes_for_its_answer_does_not_count():
+    before = http.REQUESTS.values().get(("/metrics", "GET", "200"), [0] * 17)
+    Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": "/metrics"}, 200, 5.0, None, ready=5.25)
+
+    counts = zip(http.REQUESTS.values()["/metrics", "GET", "200"], before, strict=True)
+    assert [now - then for now, then in counts][0] == 0.25
+
+
 def test_a_request_has_an_id_of_its_own_unless_its_client_gives_a_usable_one():
     observer = Observer()
     ids = [
