@@ -12,13 +12,13 @@ from mirror.node.tables import check_current
 
 class Command(NodeCommand):
     help = (
-        "Give an account of the admin a new password. It is written into the file of the first one, or "
-        "printed. Whoever is signed in with the old one has to sign in again."
+        "Give an account of the admin a new password. That of the account admin is written into the file of "
+        "the first one; others are printed. Whoever is signed in with the old one has to sign in again."
     )
     when = "Use it when a password of the admin is lost, or known to others."
     examples = (
         ("password", "A new password of the account admin, in the file admin-password of the data folder."),
-        ("password --user ada --print", "A new password of the account ada, on the screen."),
+        ("password --user ada", "A new password of the account ada, on the screen."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,6 +28,8 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["user"]
         check_current()
-        password = access.new_password(settings.DATA_DIR, name, keep=not options["print"])
-        where = password if options["print"] else f"in {access.password_file(settings.DATA_DIR)}"
+        # The file is for the account that the node itself has made.
+        keep = name == access.ADMIN and not options["print"]
+        password = access.new_password(settings.DATA_DIR, name, keep=keep)
+        where = f"in {access.password_file(settings.DATA_DIR)}" if keep else password
         self.stdout.write(f"The new password of {name} is {where}. Sessions with the old one have ended.")

@@ -47,6 +47,23 @@ def test_a_printed_password_is_in_no_file(settings, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_password_of_another_account_does_not_replace_that_of_the_node_in_its_file(
+    settings, tmp_path, capsys
+):
+    settings.DATA_DIR = tmp_path
+    get_user_model().objects.create_user("ada", is_staff=True)
+    call_command("password")
+    file = tmp_path / "admin-password"
+    kept = file.read_text()
+    capsys.readouterr()
+
+    call_command("password", user="ada")
+
+    assert file.read_text() == kept
+    password = capsys.readouterr().out.split(" is ")[1].split(". ")[0]
+    assert get_user_model().objects.get(username="ada").check_password(password)
+
+
 def test_an_unknown_account_is_named(settings, tmp_path):
     settings.DATA_DIR = tmp_path
 
