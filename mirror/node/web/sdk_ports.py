@@ -6,8 +6,10 @@ nothing of its answer, so does its connection to the web server, which has to kn
 """
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from mirror import config
@@ -25,11 +27,32 @@ def ports() -> Sequence[int]:
 
 
 def check_ports() -> None:
-    """Raise OperatorError if this can't listen on each of the ports."""
+    """Raise OperatorError if others could ask at the ports, or this can't listen on each of them.
+
+    All that comes by them reaches the web server from this machine, which it believes more than others.
+    """
+    host, _ = server.address()
+    production = config.value("profile") == "production"
+    if production or not _is_this_machine(host):
+        reason = "SVC_MIRROR_PROFILE=production" if production else f"SVC_MIRROR_WEB_HOST={host}"
+        raise OperatorError(
+            f"--sdk-ports is for programs on this machine, and {reason} is for others: all of them would "
+            "seem to be this machine, for /metrics, for limits and for failed sign-ins, so leave --sdk-ports "
+            "out."
+        )
     for port in ports():
         server.check_listening(
             port, "start without --sdk-ports, or leave that one out (SVC_MIRROR_WEB_SDKPORTS)"
         )
+
+
+def _is_this_machine(host: str) -> bool:
+    """Return whether only programs on this machine reach a host; one that has no address is said later."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return True
+    return all(ip_address(str(address[0])).is_loopback for *_, address in found)
 
 
 def serve() -> None:

@@ -136,6 +136,32 @@ def test_a_taken_port_is_named_in_one_sentence(settings_of: Callable[..., None])
         )
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"profile": "production"}, "SVC_MIRROR_PROFILE=production"),
+        ({"web.host": "0.0.0.0"}, "SVC_MIRROR_WEB_HOST=0.0.0.0"),
+        ({"web.host": "::"}, "SVC_MIRROR_WEB_HOST=::"),
+    ],
+)
+def test_a_node_for_others_is_refused_as_all_of_them_would_seem_to_be_this_machine(
+    settings_of: Callable[..., None], changes: dict[str, str], reason: str
+) -> None:
+    settings_of({"web.sdkPorts": (str(free_port()),)} | changes)
+    with pytest.raises(OperatorError) as error:
+        sdk_ports.check_ports()
+    assert str(error.value) == (
+        f"--sdk-ports is for programs on this machine, and {reason} is for others: all of them would seem to "
+        "be this machine, for /metrics, for limits and for failed sign-ins, so leave --sdk-ports out."
+    )
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
+def test_a_node_for_this_machine_alone_may_answer_there(settings_of: Callable[..., None], host: str) -> None:
+    settings_of({"web.sdkPorts": (str(free_port()),), "web.host": host})
+    sdk_ports.check_ports()
+
+
 @pytest.mark.parametrize("text", ["0", "65536", "5551,http", "-1"])
 def test_a_port_that_is_none_is_refused(text: str) -> None:
     setting = Setting("web.sdkPorts", ("5551",), "", unit="ports")
