@@ -17,7 +17,7 @@ class Command(NodeCommand):
         "servers on one database. `manage.py up` does both."
     )
     examples = (
-        ("serve", "The API, the admin and the pages at http://127.0.0.1:8000 (PORT and HOST change that)."),
+        ("serve", "API, admin and pages at http://127.0.0.1:8000; PORT and SVC_MIRROR_WEB_HOST change that."),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
