@@ -29,6 +29,7 @@ from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries
 from mirror.node.postgres.folders import make_passable
 from mirror.node.postgres.place import place
+from mirror.node.retention import plan
 from mirror.node.upgrading import remaining
 from mirror.node.web import server as web
 from mirror.processes import signals
@@ -75,6 +76,7 @@ def up(say: Say, *, live: bool = False, sdk: bool = False) -> None:
         if sdk:
             _sdk_ports().check_ports()
         web.check_settings()
+        plan.periods()
         production.check()
         # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
@@ -241,12 +243,20 @@ Ledger Mirror is running. Ctrl-C stops it; {kept}.
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request
 {_of_sdks() if sdk else ""}  Admin     {url}/admin
-            user {access.ADMIN}, its first password is in {_short(access.password_file(data))}
+            {_password(data)}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
   Status    .venv/bin/python manage.py status
   Settings  .venv/bin/python manage.py settings
 {_GOES_ON if ends else ""}"""
+
+
+def _password(data: Path) -> str:
+    """Return where the password of the admin is; a restored node has no file with it."""
+    file = access.password_file(data)
+    if file.exists():
+        return f"user {access.ADMIN}, its first password is in {_short(file)}"
+    return f"user {access.ADMIN} with the password it has; manage.py password gives it a new one"
 
 
 def _of_sdks() -> str:

@@ -22,7 +22,7 @@ from mirror.management.command import NodeCommand
 from mirror.metrics import files as counts
 from mirror.node import database, following
 from mirror.node.importing import import_files
-from mirror.node.retention import pruning
+from mirror.node.retention import plan, pruning
 from mirror.node.tables import make_tables
 from mirror.node.upgrading import remaining
 from mirror.processes import signals
@@ -104,6 +104,8 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         timeouts.use(timeouts.LOADER)
+        # What can't be used ends the command, rather than the thread that prunes beside it.
+        plan.periods()
         with ExitStack() as stack:
             if options["filter"]:
                 chosen = [filters.parse_option(text) for text in options["filter"]]

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import pytest_django
@@ -17,6 +18,7 @@ from mirror.values.timestamp import of_instant
 from tests.api import Api
 from tests.ledger.compose import Stream, receipt
 from tests.ledger.ingest.load import load, settings
+from tests.node import Node, manage
 from tests.partitions import own_database
 
 DAYS = ("2024-05-30", "2024-06-15", "2024-07-15", "2024-08-20")
@@ -131,6 +133,26 @@ def test_settings_that_mean_nothing_are_refused(changes, message: str) -> None:
             plan.periods()
         with settings(importer__retention__enabled=True):
             assert message in plan.sentence()
+
+
+def test_settings_that_mean_nothing_end_a_loader_before_it_loads() -> None:
+    with (
+        settings(importer__retention__exclude=("entity",)),
+        pytest.raises(InvalidSetting, match="the table entity can't lose rows"),
+    ):
+        call_command("ingest", "/nowhere")
+
+
+def test_settings_that_mean_nothing_end_a_node_before_it_makes_anything(data_folder: Path) -> None:
+    variables = {
+        "SVC_MIRROR_DATA": str(data_folder),
+        "SVC_MIRROR_IMPORTER_RETENTION_TABLES": "transaction=2x",
+    }
+    done = manage("up", PORT=str(Node(data_folder).port), **variables)
+
+    assert done.returncode == 2
+    assert "'2x' is not a duration of a day or more, such as 90d." in done.stderr
+    assert not (data_folder / "postgres").exists()
 
 
 def test_settings_choose_the_tables() -> None:
