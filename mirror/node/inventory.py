@@ -180,10 +180,12 @@ class Inventory:
 
     def _ready(self, status: Status) -> str:
         """Return whether health checks call the node ready."""
-        others = [reason for reason in self.reasons if reason != status.sentence]
-        if others:
-            return f"no: {' '.join(others)}"
-        return "no, as said above" if self.reasons else "yes"
+        if not self.reasons:
+            return "yes"
+        others = " ".join(reason for reason in self.reasons if reason != status.sentence)
+        if status.sentence not in self.reasons:
+            return f"no: {others}"
+        return f"no, as said above. {others}" if others else "no, as said above"
 
     def _of_loader(self, loader: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))

@@ -13,12 +13,13 @@ from django.conf import settings
 
 from mirror.db.backfill import TITLES
 from mirror.management.commands.status import Command
+from mirror.node import health
 from mirror.node.inventory import AddressBook, Database, Disk, Inventory
 from mirror.node.status import Block, State, Status
 from mirror.node.upgrading.remaining import Remaining, Upgrade
 from mirror.node.web.probe import Answer
 from mirror.processes.deaths import Death
-from tests.build import SECOND, START
+from tests.build import SECOND, START, insert
 
 NOW = datetime.fromtimestamp(START // SECOND, UTC)
 DAY = 86_400
@@ -81,15 +82,13 @@ def problem(file: str, cause: str, cure: str, **more: Any) -> dict[str, Any]:
 
 NEW = inventory(
     "demo",
-    reasons=["The network's address book is not loaded yet."],
     book=None,
     rows={},
     database=Database("18.1", True, 20 * 1024**2),
 )
 DEMO = inventory("demo", book=AddressBook(1, 4, None))
 PRIVATE = inventory("ours", book=AddressBook(1, 3, None), database=Database("17.2", False, 3 * GB))
-UP, DOWN = Answer(URL, answers=True, ready=True), Answer(URL, answers=False)
-NOT_READY = Answer(URL, answers=True)
+UP, DOWN = Answer(URL, answers=True), Answer(URL, answers=False)
 NO_QUORUM = problem(
     "2026-01-01T00_00_02.000000000Z.rcd_sig",
     "no consensus: signed by 1 of 3 nodes (node 0) with 31.0 % of the stake; more than 33.3 % needed; "
@@ -147,7 +146,7 @@ SITUATIONS: dict[str, Situation] = {
         inventory(),
         UP,
     ),
-    "stuck without a quorum": (status(760, loader("stuck", problem=NO_QUORUM)), PRIVATE, NOT_READY),
+    "stuck without a quorum": (status(760, loader("stuck", problem=NO_QUORUM)), PRIVATE, UP),
     "stuck at a bucket": (
         status(
             760,
@@ -161,7 +160,7 @@ SITUATIONS: dict[str, Situation] = {
             ),
         ),
         inventory(),
-        NOT_READY,
+        UP,
     ),
     "failed": (
         status(
@@ -178,7 +177,7 @@ SITUATIONS: dict[str, Situation] = {
             running=False,
         ),
         inventory(),
-        NOT_READY,
+        UP,
     ),
     "stopped by somebody": (status(7300, loader("stopped", reported=7200), running=False), inventory(), DOWN),
     "killed": (
@@ -186,7 +185,7 @@ SITUATIONS: dict[str, Situation] = {
         inventory(deaths=[Death(START / SECOND - 125, "loader (process 77)", "was killed by SIGKILL")]),
         DOWN,
     ),
-    "hanging": (status(700, loader("loading", reported=600)), inventory(), NOT_READY),
+    "hanging": (status(700, loader("loading", reported=600)), inventory(), UP),
     "after a crash": (
         status(3, loader("waiting", transaction_rate=120.0)),
         inventory(
@@ -244,13 +243,16 @@ SAID = Path(__file__).with_name("situations.txt").read_text()
 
 def printed(situation: Situation) -> str:
     now, held, answer = situation
-    if now.needs_help:
-        held = replace(held, reasons=[now.sentence])
+    if held.book:
+        insert("address_book", start_consensus_timestamp=held.book.start, file_id=102, file_data=b"")
+    held = replace(held, reasons=health.reasons(now))
+    answer = replace(answer, ready=answer.answers and not held.reasons)
     output = StringIO()
     Command(stdout=output)._show(now, held, answer)
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines())
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_status_says_what_a_tired_operator_understands(name: str, settings_of: Callable[..., None]) -> None:
     held = SITUATIONS[name][1]
