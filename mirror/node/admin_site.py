@@ -3,6 +3,8 @@
 When something is wrong now, it shows the inventory, too.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import ProgrammingError, transaction
@@ -10,6 +12,7 @@ from django.http import HttpRequest
 
 from mirror.admin.site import MirrorAdminSite
 from mirror.node import dashboard, inventory, status
+from mirror.node.pages.answer import marked
 
 
 class NodeAdminSite(MirrorAdminSite):
@@ -33,8 +36,16 @@ class NodeAdminSite(MirrorAdminSite):
             return super().index(request, {"outdated": True})
         context = {
             "status": now,
-            "inventory": list(inventory.lines(now)) if now.needs_help else [],
+            "sentence": marked(now.sentence),
+            "inventory": _inventory(now) if now.needs_help else [],
             "charts": charts,
-            "troubles": list(dashboard.troubles(now)),
+            "troubles": [
+                replace(each, what=marked(each.what), then=marked(each.then))
+                for each in dashboard.troubles(now)
+            ],
         }
         return super().index(request, context)
+
+
+def _inventory(now: status.Status) -> Sequence[tuple[str, str]]:
+    return [(heading, marked(text)) for heading, text in inventory.lines(now)]

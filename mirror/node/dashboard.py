@@ -146,7 +146,7 @@ def _of_transactions() -> Iterator[Chart]:
     shown = rows[:_MOST_TYPES]
     yield Chart(
         "Types of transactions, and failures",
-        f"Of the latest {total:,} transactions, {failed:,} failed ({failed / total:.1%}).",
+        f"Of the latest {_counted(total, 'transaction')}, {failed:,} failed ({failed / total:.1%}).",
         "bar",
         [transaction_types.name(number) for number, *_ in shown],
         [("All", [count for _, count, _ in shown]), ("Failed", [failures for *_, failures in shown])],
@@ -164,7 +164,8 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
     refused = sum(each.refused for each in minutes)
     yield Chart(
         "Requests of the API per minute",
-        f"In {len(minutes)} minutes: {requests:,} requests, {failures:,} failed, {refused:,} were refused.",
+        f"In {_counted(len(minutes), 'minute')}: {_counted(requests, 'request')}, {failures:,} failed, "
+        f"{refused:,} {'was' if refused == 1 else 'were'} refused.",
         "line",
         labels,
         [
@@ -211,6 +212,10 @@ def troubles(status: Status) -> Iterator[Trouble]:
             f"{name} in {row['file']} was passed over",
             "Only its hbar transfers are stored, as importer.parser.passOver says.",
         )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _time(seconds: float) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from mirror.models import NodeMinute
+from mirror.models import LoaderState, NodeMinute
 from mirror.node import dashboard, status
 from mirror.processes import deaths
 from tests.build import SECOND, START, Build
@@ -80,6 +81,37 @@ def test_requests_and_their_times_are_those_of_the_last_hours(build: Build) -> N
     assert times.words == "99 % of each minute's requests were answered in 40 ms or less."
     assert drawn["Seconds behind the clock"].lines == [("Seconds", [3.0, 3.0])]
     assert json.loads(asked.data)["datasets"][0]["data"] == [10, 30]
+
+
+def test_what_is_there_once_is_in_the_singular(build: Build) -> None:
+    build.block(1, end=START)
+    build.transaction()
+    NodeMinute.objects.create(
+        minute=datetime.now(UTC).replace(second=0, microsecond=0),
+        requests=1,
+        failures=0,
+        refused=1,
+        transactions=0,
+    )
+
+    drawn = charts()
+
+    words = drawn["Requests of the API per minute"].words
+    assert words == "In 1 minute: 1 request, 0 failed, 1 was refused."
+    words = drawn["Types of transactions, and failures"].words
+    assert words == "Of the latest 1 transaction, 0 failed (0.0%)."
+
+
+def test_commands_in_the_sentence_are_marked_and_nothing_else_becomes_html(admin_client: Client) -> None:
+    LoaderState.objects.all().delete()
+    page = admin_client.get("/admin/").content.decode()
+    assert "<code>manage.py up</code> makes the demo network" in page
+
+    loader("failed", problem=PROBLEM | {"file": "<b>.rcd", "cure": "Run `manage.py <i>`."})
+    page = admin_client.get("/admin/").content.decode()
+    assert page.count("&lt;b&gt;.rcd") == 2
+    assert page.count("<code>manage.py &lt;i&gt;</code>") == 2
+    assert "`" not in page.partition("<body")[2]
 
 
 def test_an_empty_node_has_no_charts_and_a_full_one_takes_few_statements(build: Build) -> None:
