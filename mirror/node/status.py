@@ -44,6 +44,7 @@ _RUNNING = """
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
 
 _START = "`manage.py ingest PATH` loads files, `manage.py ingest --follow` follows the network"
+_START_DEMO = "`manage.py up` makes the demo network and loads it"
 _FOLLOW = "`manage.py up`, or `manage.py ingest --follow`"
 
 DEMO, _LIVE_DEMO = "demo", "the live demo network"
@@ -70,6 +71,23 @@ class State(StrEnum):
     STOPPED = "stopped"
     FAILED = "failed"
     KILLED = "killed"
+
+
+# What strangers are told.
+_PUBLIC = {
+    State.EMPTY: "Nothing is being loaded.",
+    State.IDLE: "Nothing is being loaded.",
+    State.STARTING: "Starting to load.",
+    State.LOADING: "Loading.",
+    State.CATCHING_UP: "Catching up with the network.",
+    State.UP_TO_DATE: "Up to date.",
+    State.NOTHING_NEWER: "All that the network has published is loaded.",
+    State.STUCK: "Stuck: someone has to look after this node.",
+    State.SILENT: "Nothing is being loaded: someone has to look after this node.",
+    State.STOPPED: "Nothing is being loaded.",
+    State.FAILED: "Nothing is being loaded: someone has to look after this node.",
+    State.KILLED: "Nothing is being loaded: someone has to look after this node.",
+}
 
 
 @dataclass(frozen=True)
@@ -146,6 +164,8 @@ class Status:
         loader, at, rate = self.loader or {}, self._at, self._rate
         source, process, ago = loader.get("source"), process_of(loader), f"{self._reported} ago"
         match self.state:
+            case State.EMPTY if config.value("network") == DEMO:
+                return f"{at}, and no loader runs: {_START_DEMO}."
             case State.EMPTY:
                 return f"{at}, and no loader runs: {_START}."
             case State.IDLE if config.value("network") == DEMO:
@@ -189,6 +209,16 @@ class Status:
                     f"The loader ({process}) has not said anything for {self._reported}: its output may tell "
                     f"why; if not, stop it and start it again. {at}."
                 )
+
+    @property
+    def public_sentence(self) -> str:
+        """What the node is doing, for strangers: no process, host, file or source is in it."""
+        if self.block is None:
+            none = "No block is loaded yet."
+            return none if self.state is State.EMPTY else f"{_PUBLIC[self.state]} {none}"
+        if self.state is State.IDLE and config.value("network") == DEMO:
+            return "All of the demo network's history is loaded."
+        return _PUBLIC[self.state]
 
     @property
     def json(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """GET /: what this node is and holds, for people.
 
+Anybody may look at it, so of the status it has only what strangers may know.
 Source: the status of the node, the first and the last block, PostgreSQL's estimates of rows. The page asks
 for itself again every two seconds, so that its script says nothing that is not said here. All clients of a
 process get the same page for a second, so that the database does not notice how many look at it.
@@ -68,7 +69,7 @@ def _read() -> tuple[int, dict[str, Any]]:
             first = _first_block()
             context = {
                 "well": not now.needs_help,
-                "sentence": answer.marked(now.sentence),
+                "sentence": now.public_sentence,
                 "first": first,
                 "kept_from": _kept_from(first) if first else "",
                 "last": now.block,

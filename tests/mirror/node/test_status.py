@@ -55,7 +55,11 @@ def block(seconds_ago: int) -> str:
     return f"The last block is number 1234 of {time:%Y-%m-%d %H:%M:%S} UTC, {duration(seconds_ago)} old"
 
 
-def test_an_empty_node_says_how_to_begin() -> None:
+def test_an_empty_node_says_how_to_begin(settings_of: Callable[..., None]) -> None:
+    assert status.read().sentence == (
+        "No block is loaded yet, and no loader runs: `manage.py up` makes the demo network and loads it."
+    )
+    settings_of({"network": "testnet"})
     assert status.read().sentence == (
         "No block is loaded yet, and no loader runs: `manage.py ingest PATH` loads files, "
         "`manage.py ingest --follow` follows the network."

@@ -38,6 +38,29 @@ def shown(client) -> str:
     return str(answer.content.decode())
 
 
+def fail(activity: str, *, seconds_ago: int = 0) -> None:
+    """Have a loader that has met a problem, and says all about it."""
+    now = datetime.fromtimestamp(START // SECOND - seconds_ago, UTC)
+    problem = {
+        "file": "b.rcd",
+        "position": "",
+        "cause": "s3://streams can't be listed: 403 of 10.1.2.3",
+        "cure": "Check importer.downloader.endpointOverride.",
+        "signatures": None,
+    }
+    LoaderState.objects.create(
+        id=1,
+        activity=activity,
+        source="s3://streams",
+        following=True,
+        process=77123,
+        host="ada-host",
+        started=now,
+        reported=now,
+        problem=problem,
+    )
+
+
 def test_a_node_says_its_network_its_last_block_and_how_far_its_history_reaches(client, build: Build) -> None:
     build.block(7, end=START - 7200 * SECOND)
     build.block(8, end=START - 3 * SECOND)
@@ -61,32 +84,42 @@ def test_a_node_that_has_dropped_old_transactions_says_when_the_kept_ones_begin(
     assert f"Transactions are kept from {began:%Y-%m-%d %H:%M:%S} UTC on." in text(shown(client))
 
 
-def test_an_empty_node_says_how_to_begin(client) -> None:
+def test_an_empty_node_says_so(client) -> None:
     page = shown(client)
-    assert "No block is loaded yet" in page
-    assert "<code>manage.py ingest PATH</code>" in page
+    assert "No block is loaded yet." in page
     assert "Last block" not in page
 
 
 def test_a_node_that_needs_help_is_marked(client, build: Build) -> None:
     assert 'class="sentence well"' in shown(client)
-    problem = {"file": "<b>.rcd", "position": "", "cause": "no consensus", "cure": "", "signatures": None}
-    now = datetime.fromtimestamp(START // SECOND, UTC)
-    LoaderState.objects.create(
-        id=1,
-        activity="failed",
-        source="s3://streams",
-        following=True,
-        process=7,
-        host="ada",
-        started=now,
-        reported=now,
-        problem=problem,
-    )
+    fail("failed")
     home._kept = home._Kept(0.0, 200, "")
-    page = shown(client)
-    assert 'class="sentence unwell"' in page
-    assert "&lt;b&gt;.rcd: no consensus." in page
+    assert 'class="sentence unwell"' in shown(client)
+
+
+@pytest.mark.parametrize("with_block", [False, True])
+@pytest.mark.parametrize("activity", LoaderState.Activity.values)
+def test_strangers_are_told_no_process_host_file_or_source(
+    client, build: Build, activity: str, with_block: bool
+) -> None:
+    if with_block:
+        build.block(7, end=START - 7200 * SECOND)
+    # Without its lock a loader that has not ended counts as killed.
+    for reported in (0, 600):
+        LoaderState.objects.all().delete()
+        fail(activity, seconds_ago=reported)
+        home._kept = home._Kept(0.0, 200, "")
+        page = shown(client)
+        (sentence,) = re.findall(r'<p class="sentence \w+">(.*?)</p>', page)
+        assert sentence
+        for secret in ("77123", "ada-host", "streams", "b.rcd", "403", "10.1.2.3", "importer."):
+            assert secret not in page
+
+
+def test_a_stuck_node_says_that_someone_has_to_look_after_it(client, build: Build) -> None:
+    build.block(7, end=START - 7200 * SECOND)
+    fail("stuck")
+    assert "Stuck: someone has to look after this node." in text(shown(client))
 
 
 def test_the_numbers_of_rows_are_estimates(client, build: Build) -> None:
