@@ -1,5 +1,6 @@
 """What a node is deployed with names only files, commands, variables, ports and pages that there are."""
 
+import ipaddress
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ from django.core.management import get_commands
 from django.urls import resolve
 
 from mirror.config import load
+from mirror.config.proxies import is_within
 from mirror.config.setting import variable_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,6 +91,20 @@ def test_the_services_of_compose_fit_the_image_and_each_other():
     )
     named = {volume.partition(":")[0] for each in services.values() for volume in each.get("volumes", ())}
     assert named == content["volumes"].keys()
+
+
+def test_a_proxy_beside_the_containers_is_trusted_by_the_line_of_the_page():
+    content: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    (network,) = content["networks"]["default"]["ipam"]["config"]
+    page = (ROOT / "mirror/docs/deploy.md").read_text()
+    part = page.partition("## In containers")[2].partition("\n## ")[0]
+    settings = dict(re.findall(r"^    (SVC_MIRROR_\w+)=(\S+)$", part, re.M))
+
+    assert content["networks"].keys() == {"default"}
+    assert not any("networks" in service for service in content["services"].values())
+    assert load(settings)["web.trustedProxies"] == (network["subnet"],)
+    gateway = next(ipaddress.ip_network(network["subnet"]).hosts())
+    assert is_within(str(gateway), (network["subnet"],))
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
