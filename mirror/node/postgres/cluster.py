@@ -116,8 +116,8 @@ def check(place: Place, programs: Path) -> None:
     if stored.is_file() and (theirs := _number(stored.read_text())) != ours:
         raise ServerError(
             f"The database in {place.data} was made by PostgreSQL {theirs}, and this node brings PostgreSQL "
-            f"{ours}: load the stream again into a new folder (SVC_MIRROR_DATA), or move the data with the "
-            f"pg_dump of version {theirs}."
+            f"{ours}: make a backup with the release of before (`manage.py backup`) and restore it with this "
+            "one into a new folder (SVC_MIRROR_DATA), or load the stream again into that."
         )
 
 

@@ -221,8 +221,8 @@ def test_data_of_another_version_is_refused(data_folder):
     (server.place.data / "PG_VERSION").write_text("15\n")
     assert refused(server_of(data_folder)) == (
         f"The database in {server.place.data} was made by PostgreSQL 15, and this node brings PostgreSQL 18: "
-        "load the stream again into a new folder (SVC_MIRROR_DATA), or move the data with the pg_dump of "
-        "version 15."
+        "make a backup with the release of before (`manage.py backup`) and restore it with this one into a "
+        "new folder (SVC_MIRROR_DATA), or load the stream again into that."
     )
 
 
