@@ -6,6 +6,7 @@ large, which `mirror.node.web.assets` compresses.
 
 import errno
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ from mirror.processes import signals
 from mirror.rest import users
 
 _STOP_SECONDS = 5
+# However many ask, the loader goes first: a node that is asked for all that it can give must not fall behind.
+_NICENESS = 5
 # Threads of each process beside those that wait for bodies, and the time after which idle ones end.
 _READY_THREADS, _IDLE_SECONDS = 2, 30
 # Granian's lines go where ours go.
@@ -138,6 +141,7 @@ def _application(shared: Sequence[slots.Files], limits: int | None) -> Callable[
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
+    os.nice(_NICENESS)
     reader.use()
     timeouts.use(timeouts.WEB_SERVER)
     from mirror.metrics import files

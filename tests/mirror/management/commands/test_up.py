@@ -135,6 +135,11 @@ def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(no
     running = node.server.pid()
     assert node.run("migrate", "--check").returncode == 0
     assert node.server.pid() == running is not None
+
+    first, *_ = workers = node.web_workers()
+    others = {os.getpriority(os.PRIO_PROCESS, pid) for pid in (node.process.pid, running)}
+    assert len(workers) == 2
+    assert os.getpriority(os.PRIO_PROCESS, first) > max(others), "the loader and the database go first"
     assert node.stop(signal.SIGTERM) == 0
 
 
