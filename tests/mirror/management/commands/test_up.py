@@ -13,7 +13,7 @@ import pytest
 
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.place import PORT
-from tests.node import BLOCKS, Node
+from tests.node import BLOCKS, Node, children
 from tests.waiting import wait_until
 
 
@@ -136,7 +136,7 @@ def test_while_a_node_runs_others_are_refused_and_commands_share_its_database(no
     assert node.run("migrate", "--check").returncode == 0
     assert node.server.pid() == running is not None
 
-    first, *_ = workers = node.web_workers()
+    first, *_ = workers = children(node.web_server())
     others = {os.getpriority(os.PRIO_PROCESS, pid) for pid in (node.process.pid, running)}
     assert len(workers) == 2
     assert os.getpriority(os.PRIO_PROCESS, first) > max(others), "the loader and the database go first"
