@@ -15,6 +15,8 @@ class ContractCallFilter(models.Model):
     The setting `web3.throttle.request` has others. Every web server process sees a change within two seconds.
     """
 
+    written_by_web_server = True
+
     class Action(models.TextChoices):
         LOG = "LOG", "log the request"
         REJECT = "REJECT", "refuse the request"

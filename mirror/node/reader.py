@@ -1,8 +1,8 @@
 """The role with which the web server and contract calls read the database: even a fault of ours can't write.
 
 `manage.py grant` makes it and lets it read every table, those of later releases and months included. It may
-write only what the web server itself keeps: sessions and accounts of the admin, and the rows of models that
-say `written_by_web_server`.
+write only what the web server itself keeps: sessions and accounts of the admin, its log of changes, and the
+rows of models that say `written_by_web_server`.
 """
 
 import re
@@ -25,7 +25,7 @@ from mirror.node.postgres.cluster import READER
 SETTING = "db.reader"
 
 # Django's apps whose tables the admin writes.
-_WRITTEN_APPS = ("auth", "sessions")
+_WRITTEN_APPS = ("admin", "auth", "sessions")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _URL = re.compile(r"postgres(ql)?://")
 # One table is enough to see what a role may do: all of the ledger's have the same privileges.

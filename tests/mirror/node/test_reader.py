@@ -2,6 +2,7 @@
 
 import pytest
 from django.apps import apps
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import ProgrammingError, connection, transaction
@@ -13,12 +14,14 @@ from mirror.config.setting import InvalidSetting
 from mirror.node import reader
 from mirror.node.postgres.cluster import READER
 from tests.reading import as_reader, make_reader
+from web3sim.models import ContractCallFilter
 
 pytestmark = pytest.mark.django_db
 
 WRITTEN = {
     *("auth_group", "auth_group_permissions", "auth_permission", "auth_user", "auth_user_groups"),
-    *("auth_user_user_permissions", "django_session", "node_minute"),
+    *("auth_user_user_permissions", "contract_call_filter", "django_admin_log", "django_session"),
+    "node_minute",
 }
 TABLES = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
 
@@ -71,6 +74,21 @@ def test_people_sign_in_and_out_of_the_admin_with_it(settings, tmp_path):
         assert browser.post("/admin/logout/").status_code in (200, 302)
         assert browser.get("/admin/").status_code == 302
         get_user_model().objects.create_user("bob")
+
+
+def test_people_and_filters_of_contract_calls_are_added_in_the_admin_with_it(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    browser = Client()
+    browser.force_login(get_user_model().objects.create_superuser("ada"))
+    secret = "a long secret 7"
+    person = {"username": "bob", "usable_password": "true", "password1": secret, "password2": secret}
+    call_filter = {"name": "too much", "action": "REJECT", "rate": "100"}
+    with as_reader():
+        assert browser.post("/admin/auth/user/add/", person).status_code == 302
+        assert browser.post("/admin/web3sim/contractcallfilter/add/", call_filter).status_code == 302
+        assert get_user_model().objects.filter(username="bob").exists()
+        assert ContractCallFilter.objects.get().name == "too much"
+        assert {str(each.object_repr) for each in LogEntry.objects.all()} == {"bob", "too much"}
 
 
 def test_the_command_says_which_setting_uses_the_role(capsys):
