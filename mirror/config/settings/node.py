@@ -46,8 +46,8 @@ SETTINGS = (
             unit="duration", low=0, high=31_536_000),
     Setting("metrics.allowed",
             ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
-            "Addresses and networks whose clients may read /metrics: by default this machine and private "
-            "networks."),
+            "Addresses and networks whose clients may read /metrics, and the reasons of /health: by default "
+            "this machine and private networks."),
     Setting("clock.now", None,
             "Time since the epoch at which the clock stands still, for tests.",
             unit="seconds", kind=float),

@@ -3,8 +3,10 @@
 Alive: the process answers, without asking the database. Ready: as `mirror.node.health` judges; it answers
 within two seconds, whatever the database does. Shape: {"status":"ok"}, or {"status":"error"} with 503 and
 `reasons`, a list of sentences. Lag: the seconds from the last block to now, and that block; 503 without any.
+Reasons name hosts and files, so only clients of `metrics.allowed` get them.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -12,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from mirror.node import health
+from mirror.node.web.metrics import is_allowed
 from mirror.values import timestamp
 
 _judge = health.Judge()
@@ -25,14 +28,14 @@ def liveness(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readiness(request: HttpRequest) -> HttpResponse:
     now = _judge.judge()
-    return _answer({"status": "ok"} if now.ready else {"status": "error", "reasons": now.reasons})
+    return _answer({"status": "ok"}) if now.ready else _error(request, now.reasons)
 
 
 @require_safe
 def lag(request: HttpRequest) -> HttpResponse:
     now = _judge.judge()
     if now.block is None:
-        return _answer({"status": "error", "reasons": now.reasons or ("No block is loaded yet.",)})
+        return _error(request, now.reasons or ("No block is loaded yet.",))
     return _answer(
         {
             "status": "ok",
@@ -41,6 +44,11 @@ def lag(request: HttpRequest) -> HttpResponse:
             "time": now.block.time,
         }
     )
+
+
+def _error(request: HttpRequest, reasons: Sequence[str]) -> HttpResponse:
+    told = {"reasons": reasons} if is_allowed(request) else {}
+    return _answer({"status": "error", **told})
 
 
 def _answer(content: dict[str, Any]) -> HttpResponse:

@@ -15,10 +15,15 @@ ALLOWED = "metrics.allowed"
 _readings = Readings()
 
 
+def is_allowed(request: HttpRequest) -> bool:
+    """Return whether a request comes from a client that may know how the node is."""
+    return proxies.is_within(proxies.client(request.META), config.value(ALLOWED))
+
+
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    client = proxies.client(request.META)
-    if not proxies.is_within(client, config.value(ALLOWED)):
+    if not is_allowed(request):
+        client = proxies.client(request.META)
         return HttpResponse(
             f"The metrics of this node are not for {client}: the setting {ALLOWED} says for whom they are.\n",
             status=403,

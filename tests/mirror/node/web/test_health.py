@@ -83,6 +83,16 @@ def test_a_database_that_never_answers_makes_the_node_not_ready(client, silent, 
     assert answer.json()["reasons"] == ["The database does not answer: it has not answered within 1.5 s."]
 
 
+@pytest.mark.parametrize("path", [READINESS, "/health/lag"])
+def test_only_clients_that_may_read_the_metrics_are_told_why(client, settings_of, path):
+    settings_of({"metrics.allowed": ("10.0.0.0/8",)})
+    answers = {peer: client.get(path, REMOTE_ADDR=peer) for peer in ("10.1.2.3", "192.0.2.7")}
+
+    assert {answer.status_code for answer in answers.values()} == {503}
+    assert set(answers["10.1.2.3"].json()) == {"status", "reasons"}
+    assert answers["192.0.2.7"].content == b'{"status":"error"}'
+
+
 @pytest.mark.parametrize("path", ["/health/liveness", READINESS, "/health/lag"])
 def test_only_reading_is_allowed(client, path):
     assert client.post(path).status_code == 405
