@@ -22,6 +22,7 @@ FORWARDED_HOST = "HTTP_X_FORWARDED_HOST"
 
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?", re.ASCII)
 _SCHEMES = ("http", "https")
+_MAPPED = "::ffff:"
 # As many addresses of proxies and clients are remembered.
 _MOST = 4096
 
@@ -49,6 +50,9 @@ def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
 def client(environment: Mapping[str, Any]) -> str:
     """Return the address of the client that sent a request (a WSGI environment, or Django's META)."""
     peer: str = environment.get("REMOTE_ADDR", "")
+    if peer.startswith(_MAPPED):
+        # A socket for both kinds of addresses writes one of IPv4 so.
+        peer = str(_address(peer) or peer)
     texts = config.value(SETTING)
     if not texts or (forwarded := environment.get(FORWARDED_FOR)) is None or not is_within(peer, texts):
         return peer

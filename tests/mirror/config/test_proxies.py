@@ -25,6 +25,7 @@ TRUSTED = ("10.0.0.0/8", "127.0.0.1", "2001:db8::/32")
         ("10.1.2.3", None, "10.1.2.3"),
         # No proxy at all.
         ("203.0.113.5", "192.0.2.7", "203.0.113.5"),
+        ("::ffff:203.0.113.5", "192.0.2.7", "203.0.113.5"),
         ("", "192.0.2.7", ""),
     ],
 )
@@ -39,6 +40,8 @@ def test_without_trusted_proxies_a_client_has_the_address_of_its_connection():
     environment = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "192.0.2.7"}
 
     assert proxies.client(environment) == "127.0.0.1"
+    assert proxies.client(environment | {"REMOTE_ADDR": "::ffff:192.0.2.9"}) == "192.0.2.9"
+    assert proxies.client(environment | {"REMOTE_ADDR": "2001:db8::9"}) == "2001:db8::9"
     assert proxies.believed(environment | {"HTTP_X_FORWARDED_PROTO": "https"})["REMOTE_ADDR"] == "127.0.0.1"
 
 
