@@ -10,10 +10,11 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 from structlog.processors import ExceptionRenderer
@@ -33,8 +34,12 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 _UNHEARD = ("django.request", "django.security.DisallowedHost")
 _STANDARD_ERROR = 2
 _HIDDEN = "***"
-# A password in the address of a server.
-_PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):[^\s/@]+(?=@)")
+# A password in the address of a server, up to the last @: people forget to write %40 for one.
+_PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):([^\s/]+)(?=@)")
+# One that stands in the query, or in the other form of an address: host=... password='...'
+_PASSWORD_AS_PARAMETER = re.compile(r"password *= *('(?:\\.|[^'])*'|[^\s&']+)")
+# Settings that may be the address of a server. The rest of it is no secret.
+_ADDRESSES = frozenset({"db.url", "db.reader", "rest.redis.uri"})
 # A secret that is shorter may be a part of any word.
 _SHORTEST_SECRET = 4
 
@@ -104,8 +109,28 @@ def formatter(format: str, *, colours: bool = False) -> logging.Formatter:
 
 
 def _secrets() -> tuple[str, ...]:
-    values = (str(config.value(setting.name) or "") for setting in SETTINGS if setting.secret)
-    return tuple(value for value in values if len(value) >= _SHORTEST_SECRET)
+    """Return the secrets of the settings; one that another is a part of comes first."""
+    found: set[str] = set()
+    for setting in SETTINGS:
+        if setting.secret:
+            text = str(config.value(setting.name) or "")
+            found.update(_passwords(text) if setting.name in _ADDRESSES else (text,))
+    return tuple(sorted((each for each in found if len(each) >= _SHORTEST_SECRET), key=len, reverse=True))
+
+
+def _passwords(address: str) -> Iterator[str]:
+    """Yield the password of an address, as it is written and as it is meant.
+
+    One that is also the name of the user or the database is left out: every line would lose that name.
+    """
+    names = {address.partition("?")[0].rpartition("/")[2]}
+    written = {each.strip("'") for each in _PASSWORD_AS_PARAMETER.findall(address)}
+    for user, password in _PASSWORD.findall(address):
+        names.add(user)
+        # PostgreSQL takes what follows a raw @ for the host, and names it in errors.
+        written.update((password, password.partition("@")[2]))
+    for each in written:
+        yield from {each, unquote(each)} - names
 
 
 class _Complete:
@@ -124,13 +149,23 @@ class _Complete:
             "event": "",
         }
         for key, value in event.items():
-            line[key] = self._open(value) if isinstance(value, str) else value
+            line[key] = self._open(value)
         if (request_id := REQUEST_ID.get()) is not None:
             line["request_id"] = request_id
         line["logger"] = record.name
         return line
 
-    def _open(self, value: str) -> str:
+    def _open(self, value: Any) -> Any:
+        """Return a value without secrets; what is neither a text nor has any stays as it is."""
+        if isinstance(value, str):
+            return self._masked(value)
+        if isinstance(value, dict):
+            return {name: self._open(each) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._open(each) for each in value]
+        return self._masked(str(value)) if isinstance(value, BaseException) else value
+
+    def _masked(self, value: str) -> str:
         for secret in self._secrets:
             value = value.replace(secret, _HIDDEN)
         return _PASSWORD.sub(rf"\1:{_HIDDEN}", value) if "://" in value else value

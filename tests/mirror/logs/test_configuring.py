@@ -145,6 +145,54 @@ def test_no_line_has_a_secret(line: Any, settings_of: Any) -> None:
         assert not [word for word in ("hidden", "concealed", "covered") if word in written]
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("postgresql://user:hidden@host/name", "host=name user=user password=hidden"),
+        ("postgresql://user:pass@hidden@host/name", "could not translate host name hidden@host"),
+        ("postgresql://user:pass@hidden@host/name", "no postgresql://user:pass@hidden@host/name"),
+        ("postgresql://user:%68idd%65n@host/name", "user hidden or %68idd%65n"),
+        ("postgresql://host/name?user=user&password=hidden", "password hidden"),
+        ("host=host dbname=name user=user password='is hidden'", "password is hidden"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["db.url", "db.reader"])
+def test_of_the_address_of_a_database_only_the_password_is_a_secret(
+    line: Any, settings_of: Any, setting: str, address: str, told: str
+) -> None:
+    settings_of({setting: address})
+    log.warning("database_away", reason=told, where="user of name at host")
+
+    for format in ("text", "json"):
+        written = line(format)
+        assert "user of name at host" in written
+        assert not [word for word in ("hidden", "pass@", "%68") if word in written]
+
+
+def test_the_plain_name_of_a_role_is_no_secret(line: Any, settings_of: Any) -> None:
+    settings_of(
+        {"db.reader": "mirror_reader", "db.url": "postgresql://mirror_node:mirror_node@host/mirror_node"}
+    )
+    log.warning(
+        "database_away", reason="mirror_reader and mirror_node", address="redis://:mirror_node@host/0"
+    )
+
+    assert 'reason="mirror_reader and mirror_node" address=redis://:***@host/0 ' in line()
+
+
+def test_secrets_are_taken_out_of_lists_and_objects(line: Any, settings_of: Any) -> None:
+    settings_of({"web.secretKey": "concealed"})
+    entry = {"sql": "select 'concealed'", "parameters": ["concealed", ("redis://:covered@host", 7)]}
+    log.warning("slow_request", statements=[entry], error=ValueError("concealed"), seconds=7)
+
+    for format in ("text", "json"):
+        written = line(format)
+        assert "concealed" not in written and "covered" not in written
+    assert json.loads(line("json"))["statements"] == [
+        {"sql": "select '***'", "parameters": ["***", ["redis://:***@host", 7]]}
+    ]
+
+
 def test_a_line_names_the_request_that_its_thread_works_on(line: Any) -> None:
     token = REQUEST_ID.set("abc-1")
     try:
