@@ -51,11 +51,11 @@ def problems() -> Iterator[str]:
                 f"{_variable('web.adminOrigins')} names {origin}: passwords would travel in plain text, so "
                 "name an address that begins with https://."
             )
-    if config.value("web.adminOrigins") and not config.value(proxies.SETTING):
+    if not config.value(proxies.SETTING):
         yield (
-            f"{_variable(proxies.SETTING)} is empty: behind the proxy that {_variable('web.adminOrigins')} "
-            "names, all clients would have its address, for limits, for failed sign-ins and for "
-            "/metrics. List the addresses of your proxies."
+            f"{_variable(proxies.SETTING)} is empty: HTTPS needs a proxy in front, and all clients would "
+            "have its address, for limits, for failed sign-ins and for /metrics. List the addresses of your "
+            "proxies."
         )
     for text in config.value(proxies.SETTING):
         if ip_network(text).prefixlen == 0:

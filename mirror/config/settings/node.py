@@ -6,8 +6,8 @@ SETTINGS = (
     # The node
     Setting("profile", "local",
             "Whom the node is for: yourself, or strangers (production). With production it starts only if "
-            "nothing is unsafe: the names of web.allowedHosts are listed, nobody else may read its secrets, "
-            "and the admin's cookies are for HTTPS alone.",
+            "nothing is unsafe: the names of web.allowedHosts and the addresses of web.trustedProxies are "
+            "listed, nobody else may read its secrets, and the admin's cookies are for HTTPS alone.",
             choices=("local", "production")),
     Setting("data", "data", "Folder of everything the node keeps: its database, logs and the demo stream."),
     Setting("db.url", None,

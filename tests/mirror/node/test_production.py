@@ -46,10 +46,10 @@ def test_a_node_whose_settings_are_safe_may_start():
             "text, so name an address that begins with https://.",
         ),
         (
-            {"web.trustedProxies": ()},
-            "SVC_MIRROR_WEB_TRUSTEDPROXIES is empty: behind the proxy that SVC_MIRROR_WEB_ADMINORIGINS "
-            "names, all clients would have its address, for limits, for failed sign-ins and for "
-            "/metrics. List the addresses of your proxies.",
+            {"web.trustedProxies": (), "web.adminOrigins": ()},
+            "SVC_MIRROR_WEB_TRUSTEDPROXIES is empty: HTTPS needs a proxy in front, and all clients would "
+            "have its address, for limits, for failed sign-ins and for /metrics. List the addresses of your "
+            "proxies.",
         ),
         (
             {"web.trustedProxies": ("10.0.0.0/8", "0.0.0.0/0")},
