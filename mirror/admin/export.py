@@ -33,7 +33,7 @@ _IDLE_SECONDS = 60
 _places = threading.BoundedSemaphore(2)
 
 # A spreadsheet takes a text that begins so for a formula, and people may put any into a memo.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class TooManyExports(Exception):

@@ -74,6 +74,15 @@ def test_a_line_of_csv_has_no_formula_for_a_spreadsheet() -> None:
     }
 
 
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_whatever_a_text_begins_with_it_is_no_formula(first: str) -> None:
+    field = Transaction._meta.get_field("memo")
+    text = b"".join(export.pieces([[f"{first}1".encode()]], [field], "csv")).decode()
+
+    _, (cell,) = csv.reader(io.StringIO(text, newline=""))
+    assert cell == f"'{first}1"
+
+
 @pytest.mark.django_db
 def test_a_row_of_every_table_can_be_exported() -> None:
     for model in MODELS:
