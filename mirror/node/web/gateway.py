@@ -25,6 +25,7 @@ from mirror.node.web import gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
 from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
+from mirror.node.web.paths import is_about_the_node, is_of_api
 from mirror.node.web.rate_limits import Limiter
 
 log = logs.logger("mirror.web")
@@ -35,10 +36,10 @@ _PAUSE_SECONDS = 1.0
 # For so long a thread that computes keeps others from going on. By default, a slow request would hold up a
 # quick one for longer than that takes, several times.
 _SWITCH_SECONDS = 0.0005
-_API = "/api/"
-# These are answered beside all turns, with connections of their own: they are asked for when others fail.
-_ABOUT_THE_NODE = ("/health/", "/metrics")
+# Requests about the node are answered beside all turns, with connections of their own: so many at once, and
+# so many at work or waiting.
 _THREADS_ABOUT_THE_NODE = 2
+_MOST_ABOUT_THE_NODE = 100
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _ENVIRONMENT = {
     "SCRIPT_NAME": "",
@@ -107,6 +108,7 @@ class Gateway:
         self.observer = Observer()
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
+        self._places_about_the_node = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
         self._about_the_node = ThreadPoolExecutor(
             _THREADS_ABOUT_THE_NODE, thread_name_prefix="about the node"
         )
@@ -128,7 +130,7 @@ class Gateway:
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, arrived, len(body))
             return
-        is_watched = environment["PATH_INFO"].startswith(_ABOUT_THE_NODE)
+        is_watched = is_about_the_node(environment["PATH_INFO"])
         # Whether a page may read an answer at all (OPTIONS) is told without the database.
         is_free = is_watched or environment["REQUEST_METHOD"] == "OPTIONS"
         if self.turns.waiting >= self._most_waiting and not is_free:
@@ -139,7 +141,12 @@ class Gateway:
             environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
         if is_watched:
-            self._about_the_node.submit(exchange)
+            if not self._places_about_the_node.acquire(blocking=False):
+                refusal = refusals.busy(environment["PATH_INFO"])
+                self._refuse(protocol, environment, refusal, common, arrived)
+                return
+            answered = self._about_the_node.submit(exchange)
+            answered.add_done_callback(lambda _: self._places_about_the_node.release())
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
@@ -191,7 +198,7 @@ class Exchange:
         self.arrived = time.monotonic()
         path: str = environment["PATH_INFO"]
         #: What may be known of requests like this one; nothing of pages for people.
-        self.names = names(path, environment.get("QUERY_STRING", "")) if path.startswith(_API) else None
+        self.names = names(path, environment.get("QUERY_STRING", "")) if is_of_api(path) else None
 
     def __call__(self) -> None:
         began = time.monotonic()
@@ -201,9 +208,9 @@ class Exchange:
             self._answer()
         except Exception:
             log.error("unexpected_error", path=self.environment["PATH_INFO"], exc_info=True)
-            self._status = (500, [])
+            self._status = (500, self._common)
             # Unless the answer has begun already.
-            self._protocol.response_bytes(500, [], b"")
+            self._protocol.response_bytes(*self._status, b"")
         self._gateway.observer.end(
             self.environment,
             self._status[0],

@@ -34,6 +34,8 @@ _PAGES = frozenset({"admin", "docs", "health"})
 _FILES = frozenset({"/", "/metrics", "/robots.txt", "/favicon.ico", "/favicon.svg"})
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 _MOST_NAMES = 4000
+# No longer path is remembered: anybody may send thousands of them.
+_LONGEST_NAMED = 200
 
 
 class Observer:
@@ -125,6 +127,8 @@ class Observer:
         name = self._names.get(path)
         if name is None:
             name = self._found(path)
+            if len(path) > _LONGEST_NAMED:
+                return name
             if len(self._names) >= _MOST_NAMES:
                 self._names.clear()
             self._names[path] = name

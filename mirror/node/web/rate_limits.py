@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from mirror import config
 from mirror.config import proxies
+from mirror.node.web.paths import is_of_api
 
 RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
 
@@ -106,7 +107,7 @@ class Limiter:
 
     def verdict(self, environment: Mapping[str, Any]) -> Verdict | None:
         """Count a request; None for one that no limit is for."""
-        if not environment["PATH_INFO"].startswith("/api/") or environment["REQUEST_METHOD"] == "OPTIONS":
+        if not is_of_api(environment["PATH_INFO"]) or environment["REQUEST_METHOD"] == "OPTIONS":
             return None
         client = proxies.client(environment)
         if self._exempt and proxies.is_within(client, self._exempt):

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.urls import get_resolver
 
+from mirror.node.web.paths import is_of_api
 from mirror.rest.answers.errors import Failure, TooManyRequests, Unavailable
 from mirror.rest.answers.views import ReadView, UnknownRoute
 from mirror.rest.routes import Routes
@@ -19,8 +20,6 @@ Headers = list[tuple[str, str]]
 RETRY_AFTER_BUSY = 1
 TOO_MANY_REQUESTS = "Requests per second rate limit exceeded"
 
-_API = "/api/"
-_MOST_PATHS = 4000
 _PLAIN = {
     HTTPStatus.SERVICE_UNAVAILABLE: b"The node is busy: try again in a moment.\n",
     HTTPStatus.TOO_MANY_REQUESTS: b"Too many requests: try again in a moment.\n",
@@ -39,9 +38,8 @@ def too_many(path: str, seconds: int) -> tuple[int, Headers, bytes]:
     return status, [*headers, ("retry-after", str(seconds))], body
 
 
-@lru_cache(maxsize=_MOST_PATHS)
 def _refusal(path: str, status: HTTPStatus) -> tuple[int, Headers, bytes]:
-    if not path.startswith(_API):
+    if not is_of_api(path):
         return int(status), _completed("text/plain; charset=utf-8"), _PLAIN[status]
     content_type, body = _of_view(_view(path), status)
     return int(status), _completed(content_type), body
@@ -57,8 +55,13 @@ def _completed(content_type: str) -> Headers:
 
 
 def _view(path: str) -> type[ReadView]:
+    return _routes().view(path) or UnknownRoute
+
+
+@lru_cache
+def _routes() -> Routes:
     (routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
-    return routes.view(path) or UnknownRoute
+    return routes
 
 
 @lru_cache

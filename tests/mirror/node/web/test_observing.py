@@ -4,6 +4,7 @@ import pytest
 
 from mirror.metrics import http
 from mirror.node.web.observing import Observer
+from tests.memory import memory_kept_by
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,16 @@ def test_the_time_that_a_client_takes_for_its_answer_does_not_count():
 
     counts = zip(http.REQUESTS.values()["/metrics", "GET", "200"], before, strict=True)
     assert [now - then for now, then in counts][0] == 0.25
+
+
+def test_no_long_path_is_kept_in_memory():
+    observer = Observer()
+
+    def ask() -> None:
+        for number in range(300):
+            assert observer.route(f"/{number:0>9000}") == "unknown"
+
+    assert memory_kept_by(ask) < 1_000_000
 
 
 def test_a_request_has_an_id_of_its_own_unless_its_client_gives_a_usable_one():

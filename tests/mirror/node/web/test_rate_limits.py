@@ -93,6 +93,7 @@ def test_more_clients_than_there_is_room_for_are_admitted(file):
         ({}, True),
         ({"REQUEST_METHOD": "POST", "PATH_INFO": "/api/v1/contracts/call"}, True),
         ({"REQUEST_METHOD": "OPTIONS"}, False),
+        ({"PATH_INFO": "/API/v1/blocks"}, True),
         ({"PATH_INFO": "/health/readiness"}, False),
         ({"PATH_INFO": "/admin/"}, False),
         ({"REMOTE_ADDR": "10.1.2.3"}, False),

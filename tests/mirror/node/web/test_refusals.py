@@ -9,6 +9,7 @@ import pytest
 
 from mirror.node.web import rate_limits, refusals
 from mirror.node.web.gateway import Gateway
+from tests.memory import memory_kept_by
 from tests.waiting import PATIENCE_SECONDS
 
 BLOCKS = "/api/v1/blocks"
@@ -26,6 +27,7 @@ SIMULATION = {
     [
         (BLOCKS, CLASSIC, {"message": "Service unavailable"}),
         ("/api/v1/unknown", CLASSIC, {"message": "Service unavailable"}),
+        ("/API/V1/Blocks", CLASSIC, {"message": "Service unavailable"}),
         ("/api/v1/network/stake/", CLASSIC, {"message": "Service unavailable"}),
         ("/api/v1/accounts/5/hooks", NEWER, {"detail": "", "message": "Service Unavailable"}),
         (
@@ -54,6 +56,15 @@ def test_pages_for_people_are_refused_in_plain_words():
         "text/plain; charset=utf-8",
         b"The node is busy: try again in a moment.\n",
     )
+
+
+def test_no_path_that_was_refused_is_kept_in_memory():
+    def refuse() -> None:
+        for number in range(300):
+            refusals.busy(f"/api/v1/blocks/{number:0>9000}")
+
+    refusals.busy("/api/v1/blocks/1")
+    assert memory_kept_by(refuse) < 1_000_000
 
 
 class _Protocol:
@@ -113,6 +124,39 @@ def test_when_too_many_requests_wait_further_ones_are_refused_at_once_until_thes
     held.going.set()
     assert [each.answer()[0] for each in (*answered, health)] == [200] * 4
     assert _ask(gateway).answer()[0] == 200
+
+
+def test_when_too_many_ask_how_the_node_is_further_ones_are_refused_until_these_are_answered():
+    held = _Held()
+    gateway = Gateway(held, [])
+    paths = ("/health/liveness", "/health/readiness", "/health/lag", "/metrics")
+    answered = [_ask(gateway, paths[number % 4]) for number in range(100)]
+    refused = _ask(gateway, "/metrics")
+
+    assert not any(each.has_answer for each in answered)
+    status, headers = refused.answer()
+    assert (status, headers["retry-after"]) == (503, "1")
+    held.going.set()
+    assert {each.answer()[0] for each in answered} == {200}
+
+
+@pytest.mark.parametrize("path", ["/health/wealth", "/health/", "/metrics/all"])
+def test_a_path_that_only_looks_like_one_about_the_node_waits_for_its_turn(settings_of, path):
+    settings_of({"web.threads": 1, "web.maxWaiting": 0})
+    held = _Held()
+    gateway = Gateway(held, [])
+
+    assert _ask(gateway, path).answer()[0] == 503
+
+
+def test_an_answer_that_fails_has_the_id_of_its_request():
+    def application(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
+        raise ZeroDivisionError
+
+    status, headers = _ask(Gateway(application, [])).answer()
+
+    assert status == 500
+    assert headers["x-request-id"]
 
 
 def test_each_answer_to_a_limited_client_has_its_limit_and_one_too_many_is_refused(settings_of):

@@ -1,0 +1,15 @@
+"""What kind of request a path is for, without looking for its route."""
+
+_API = "/api/"
+# These are asked for when others fail.
+_ABOUT_THE_NODE = frozenset({"/health/liveness", "/health/readiness", "/health/lag", "/metrics"})
+
+
+def is_of_api(path: str) -> bool:
+    """Return whether a path is one of the API, whose routes match in any case."""
+    return path[: len(_API)].lower() == _API
+
+
+def is_about_the_node(path: str) -> bool:
+    """Return whether somebody who watches the node asks."""
+    return path in _ABOUT_THE_NODE
