@@ -79,6 +79,8 @@ def test_the_services_of_compose_fit_the_image_and_each_other():
         assert each["ports"] == [f"127.0.0.1:${{PORT:-{PORT}}}:{PORT}"]
         (volume,) = each["volumes"]
         assert volume.partition(":")[2] == variables_of_image()["SVC_MIRROR_DATA"]
+        # Whatever PORT the settings of the node have.
+        assert load(each["environment"])["web.port"] == PORT
         assert each["read_only"] and each["init"] and each["cap_drop"] == ["ALL"]
     defaults = {
         name: re.sub(r"\$\{\w+:-(\w+)\}", r"\1", text) for name, text in mirror["environment"].items()
@@ -138,5 +140,7 @@ def test_a_proxy_passes_requests_on_to_the_port_and_says_who_asks(path: Path):
         assert header in text
     settings = dict(pair.split("=", 1) for pair in re.findall(r"SVC_MIRROR_\S+=\S+", text))
     assert load(settings)
+    # nginx drops names with "_" by itself: for the node, they are the same as those with "-".
+    assert "header_up -*_*\n" in text if path.name == "Caddyfile" else "underscores_in_headers" not in text
     limits = [int(seconds) for seconds in re.findall(r"_timeout (\d+)s", text)]
     assert limits and min(limits) > load({})["web3.opcode.tracer.timeout"]
