@@ -25,7 +25,7 @@ from mirror.node.web import gone_clients, refusals, stalled_clients
 from mirror.node.web.expected import Expected, names
 from mirror.node.web.minutes import Minutes
 from mirror.node.web.observing import ENVIRONMENT_ID, REQUEST_ID, Observer
-from mirror.node.web.paths import is_about_the_node, is_of_api
+from mirror.node.web.paths import LIVENESS, is_about_the_node, is_of_api
 from mirror.node.web.rate_limits import Limiter
 
 log = logs.logger("mirror.web")
@@ -108,10 +108,9 @@ class Gateway:
         self.observer = Observer()
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
-        self._places_about_the_node = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
-        self._about_the_node = ThreadPoolExecutor(
-            _THREADS_ABOUT_THE_NODE, thread_name_prefix="about the node"
-        )
+        self._about_the_node = _Beside(_THREADS_ABOUT_THE_NODE)
+        # Readiness may have to wait for the database, and whoever waits too long for this one ends the node.
+        self._alive = _Beside(1)
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived = time.monotonic()
@@ -141,12 +140,10 @@ class Gateway:
             environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
         if is_watched:
-            if not self._places_about_the_node.acquire(blocking=False):
+            beside = self._alive if environment["PATH_INFO"] == LIVENESS else self._about_the_node
+            if not beside.submit(exchange):
                 refusal = refusals.busy(environment["PATH_INFO"])
                 self._refuse(protocol, environment, refusal, common, arrived)
-                return
-            answered = self._about_the_node.submit(exchange)
-            answered.add_done_callback(lambda _: self._places_about_the_node.release())
             return
         is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
         self.turns.submit(exchange, slow=is_slow)
@@ -166,6 +163,22 @@ class Gateway:
     def _ended(self, work: Work, seconds: float) -> None:
         if (names := cast(Exchange, work).names) is not None:
             self._expected.note(names, seconds)
+
+
+class _Beside:
+    """Threads beside all turns, which answer requests about the node."""
+
+    def __init__(self, threads: int) -> None:
+        self._places = threading.BoundedSemaphore(_MOST_ABOUT_THE_NODE)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="about the node")
+
+    def submit(self, exchange: "Exchange") -> bool:
+        """Have a request answered, and return True; False if too many wait for that."""
+        if not self._places.acquire(blocking=False):
+            return False
+        answered = self._threads.submit(exchange)
+        answered.add_done_callback(lambda _: self._places.release())
+        return True
 
 
 class Exchange:

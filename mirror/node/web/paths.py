@@ -1,8 +1,10 @@
 """What kind of request a path is for, without looking for its route."""
 
 _API = "/api/"
+#: Whether the process answers at all.
+LIVENESS = "/health/liveness"
 # These are asked for when others fail.
-_ABOUT_THE_NODE = frozenset({"/health/liveness", "/health/readiness", "/health/lag", "/metrics"})
+_ABOUT_THE_NODE = frozenset({LIVENESS, "/health/readiness", "/health/lag", "/metrics"})
 
 
 def is_of_api(path: str) -> bool:

@@ -129,8 +129,8 @@ def test_when_too_many_requests_wait_further_ones_are_refused_at_once_until_thes
 def test_when_too_many_ask_how_the_node_is_further_ones_are_refused_until_these_are_answered():
     held = _Held()
     gateway = Gateway(held, [])
-    paths = ("/health/liveness", "/health/readiness", "/health/lag", "/metrics")
-    answered = [_ask(gateway, paths[number % 4]) for number in range(100)]
+    paths = ("/health/readiness", "/health/lag", "/metrics")
+    answered = [_ask(gateway, paths[number % 3]) for number in range(100)]
     refused = _ask(gateway, "/metrics")
 
     assert not any(each.has_answer for each in answered)
@@ -138,6 +138,24 @@ def test_when_too_many_ask_how_the_node_is_further_ones_are_refused_until_these_
     assert (status, headers["retry-after"]) == (503, "1")
     held.going.set()
     assert {each.answer()[0] for each in answered} == {200}
+
+
+def test_whether_the_node_is_alive_is_answered_while_whether_it_is_ready_has_to_wait():
+    held = _Held()
+
+    def application(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
+        if environment["PATH_INFO"] != "/health/liveness":
+            return held(environment, start)
+        start("200 OK", [])
+        return [b"{}"]
+
+    gateway = Gateway(application, [])
+    waiting = [_ask(gateway, "/health/readiness") for _ in range(10)]
+
+    assert _ask(gateway, "/health/liveness").answer()[0] == 200
+    assert not any(each.has_answer for each in waiting)
+    held.going.set()
+    assert {each.answer()[0] for each in waiting} == {200}
 
 
 @pytest.mark.parametrize("path", ["/health/wealth", "/health/", "/metrics/all"])
