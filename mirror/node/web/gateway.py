@@ -130,9 +130,9 @@ class Gateway:
             self.observer.end(environment, 200, arrived, len(body))
             return
         is_watched = is_about_the_node(environment["PATH_INFO"])
-        # Whether a page may read an answer at all (OPTIONS) is told without the database.
-        is_free = is_watched or environment["REQUEST_METHOD"] == "OPTIONS"
-        if self.turns.waiting >= self._most_waiting and not is_free:
+        # A page that is refused an answer to OPTIONS may not even read why, and these take no time.
+        most = self._most_waiting * (2 if environment["REQUEST_METHOD"] == "OPTIONS" else 1)
+        if self.turns.waiting >= most and not is_watched:
             refusal = refusals.busy(environment["PATH_INFO"])
             self._refuse(protocol, environment, refusal, common, arrived)
             return
