@@ -142,9 +142,13 @@ def _of_rows(rows: list[_Row]) -> _Seen:
 
 
 def _earlier(rows: list[_Row], start: int) -> list[Month]:
-    """Return the months with rows before a time, from which the first table no longer has any."""
+    """Return the months with rows before a time, from which the first table no longer has any.
+
+    The partition of another table may have begun earlier and go on after that time.
+    """
     merged: list[Month] = []
-    for lower, upper in sorted((row.lower, row.upper) for row in rows if row.has_rows and row.upper <= start):
+    before = ((row.lower, min(row.upper, start)) for row in rows if row.has_rows and row.lower < start)
+    for lower, upper in sorted(before):
         if merged and lower < merged[-1].upper:
             merged[-1] = Month(merged[-1].lower, max(upper, merged[-1].upper))
         else:
