@@ -14,7 +14,7 @@ WITHOUT_DATABASE = {
     "version",
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
-OF_STORED_DATA = {"backup", "password", "prune", "replay", "status", "verify"}
+OF_STORED_DATA = {"backup", "drop", "password", "prune", "replay", "status", "verify"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 
@@ -129,7 +129,10 @@ def end(message: object, code: int) -> NoReturn:
 
 def needs_database(arguments: list[str]) -> bool:
     """Return whether the database has to be ready before the command begins."""
-    if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help", "--estimate"} & set(arguments):
+    if not arguments or arguments[0] in WITHOUT_DATABASE or {"-h", "--help"} & set(arguments):
+        return False
+    # What there is to load is not in the database.
+    if arguments[0] == "ingest" and "--estimate" in arguments:
         return False
     if arguments[0] == "backup" and "--check" in arguments:
         return False

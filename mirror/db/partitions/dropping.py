@@ -47,21 +47,25 @@ def before(time: int) -> list[Old]:
     return sorted(found, key=lambda old: old.partition.upper)
 
 
-def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> None:
+def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> list[Old]:
     """Drop partitions, and what an interrupted drop has left; outside of transactions.
 
     First those of a month are detached, the transactions before what belongs to them; then they are dropped.
+    Return those that were still there: another may have dropped some since they were chosen.
     """
     with connection.cursor() as cursor, _alone(cursor):
         _finish(cursor)
-        months = sorted({each.partition.upper for each in old})
+        present = {table: partitions(cursor, table) for table in {each.table for each in old}}
+        dropped = [each for each in old if each.partition in present[each.table]]
+        months = sorted({each.partition.upper for each in dropped})
         for end in months:
-            of_month = [each for each in old if each.partition.upper == end]
+            of_month = [each for each in dropped if each.partition.upper == end]
             for each in of_month:
                 _detach(cursor, each)
             for each in of_month:
                 cursor.execute(f"drop table {_quoted(each.partition.name)}")
                 show(each)
+    return dropped
 
 
 def _detach(cursor: CursorWrapper, old: Old) -> None:

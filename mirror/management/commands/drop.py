@@ -43,16 +43,16 @@ class Command(NodeCommand):
             check_current()
             _check(first)
             old = dropping.before(first)
-            size = byte_size(sum(each.bytes for each in old))
             if options["estimate"]:
+                size = byte_size(sum(each.bytes for each in old))
                 for each in old:
                     self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
                 self.stdout.write(f"{len(old)} partitions of {size} would be dropped.")
                 return
-            pruning.drop(old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
+            dropped = pruning.drop(old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
         self.stdout.write(
-            f"Dropped {len(old)} partitions of {size}."
-            if old
+            f"Dropped {len(dropped)} partitions of {byte_size(sum(each.bytes for each in dropped))}."
+            if dropped
             else "No partition is that old: nothing to drop."
         )
 

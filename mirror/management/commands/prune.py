@@ -50,29 +50,33 @@ class Command(NodeCommand):
         planned = plan.plan(self._periods(options))
         if planned.whole:
             self.stdout.write(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
-        size = byte_size(planned.bytes)
         if options["estimate"]:
             for each in planned.old:
                 self.stdout.write(f"  {each.partition.name:<44} {byte_size(each.bytes):>12}")
-            self.stdout.write(f"{len(planned.old)} partitions of {size} would be dropped.")
+            self.stdout.write(
+                f"{len(planned.old)} partitions of {byte_size(planned.bytes)} would be dropped."
+            )
             return
-        pruning.drop(planned.old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
+        dropped = pruning.drop(planned.old, lambda each: self.stdout.write(f"Dropped {each.partition.name}."))
         self.stdout.write(
-            f"Dropped {len(planned.old)} partitions of {size}."
-            if planned.old
+            f"Dropped {len(dropped)} partitions of {byte_size(sum(each.bytes for each in dropped))}."
+            if dropped
             else "No partition is that old: nothing to drop."
         )
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:
         """Return how long the tables of the options, or of the settings, are kept."""
         kept = plan.periods()
-        period = options["period"] and plan.period_of("--period", options["period"])
+        given = options["period"]
+        period = None if given is None else plan.period_of("--period", given)
         if not options["table"]:
             return dict.fromkeys(kept, period) if period else kept
-        named = dict(text.partition("=")[::2] for text in options["table"])
+        parts = [text.partition("=") for text in options["table"]]
+        # An empty period after the sign is a mistake, such as a variable without a value.
+        named = {table: text if sign else None for table, sign, text in parts}
         plan.check_names("--table", list(named))
         default = period or config.value("importer.retention.period")
         return {
-            table: plan.period_of("--table", text) if text else (period or kept.get(table, default))
+            table: (period or kept.get(table, default)) if text is None else plan.period_of("--table", text)
             for table, text in named.items()
         }

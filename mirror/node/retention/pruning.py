@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from django.db import connection, connections
 
@@ -22,12 +22,17 @@ Say = Callable[[str], None]
 # After something was in the way, such as a backup.
 _RETRY_SECONDS = 600.0
 _SECONDS_OF_A_THREAD = 30.0
+# The loader's do not count here: detaching waits for the longest reader.
+_WITHOUT_LIMITS = "set lock_timeout = 0; set statement_timeout = 0"
 
 
-def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> None:
-    """Drop partitions. Errors: OperatorError while a backup, a restore or another pruning is at work."""
+def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> list[Old]:
+    """Drop partitions; return those that were still there.
+
+    Errors: OperatorError while a backup, a restore or another pruning is at work.
+    """
     with session() as own, alone(own):
-        dropping.drop(old, show)
+        return dropping.drop(old, show)
 
 
 def keep_pruning(say: Say, stopping: threading.Event) -> None:
@@ -39,21 +44,28 @@ def keep_pruning(say: Say, stopping: threading.Event) -> None:
         except OperatorError as error:
             say(f"Retention: {error}")
             pause = min(pause, _RETRY_SECONDS)
+        except outage.ERRORS as error:
+            log.exception("pruning_failed")
+            say(f"Retention: nothing more was dropped, as the database says: {outage.reason(error)}")
+            pause = min(pause, _RETRY_SECONDS)
         # The database may close a connection that rests for so long.
-        connection.close()
+        with suppress(*outage.ERRORS):
+            connection.close()
         stopping.wait(pause)
 
 
 def _prune(say: Say) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHOUT_LIMITS)
     planned = plan(periods())
 
     def show(each: Old) -> None:
         log.info("pruned", partition=each.partition.name, bytes=each.bytes)
 
     # An interrupted one left something behind only if it had something to drop.
-    drop(planned.old, show)
-    if planned.old:
-        say(f"Retention: dropped {len(planned.old)} partitions of {byte_size(planned.bytes)}.")
+    if dropped := drop(planned.old, show):
+        size = byte_size(sum(each.bytes for each in dropped))
+        say(f"Retention: dropped {len(dropped)} partitions of {size}.")
 
 
 @contextmanager

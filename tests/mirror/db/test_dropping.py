@@ -64,6 +64,13 @@ def test_an_estimate_drops_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert Transaction.objects.count() == 6
 
 
+def test_months_that_another_has_dropped_meanwhile_are_passed_over() -> None:
+    chosen = dropping.before(JULY)
+
+    assert dropping.drop(chosen) == chosen
+    assert dropping.drop(chosen) == []
+
+
 @pytest.mark.parametrize("month", ["2024-08", "2024-13", "June"])
 def test_the_month_of_the_last_transaction_and_what_is_no_month_are_refused(month: str) -> None:
     with pytest.raises(CommandError, match="month"):

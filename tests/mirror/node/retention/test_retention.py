@@ -9,6 +9,7 @@ import pytest_django
 from django.core.management import call_command
 
 from ledger.models import CryptoTransfer, RecordFile, TopicMessage, Transaction
+from manage import OF_STORED_DATA, needs_database
 from mirror.config.errors import OperatorError
 from mirror.config.setting import InvalidSetting
 from mirror.db.partitions import months
@@ -19,7 +20,7 @@ from tests.api import Api
 from tests.ledger.compose import Stream, receipt
 from tests.ledger.ingest.load import load, settings
 from tests.node import Node, manage
-from tests.partitions import own_database
+from tests.partitions import own_database, query
 
 DAYS = ("2024-05-30", "2024-06-15", "2024-07-15", "2024-08-20")
 GROWING = 12
@@ -94,6 +95,12 @@ def test_a_node_prunes_by_its_settings_after_a_backup_and_says_what_it_keeps(fou
             pruning.keep_pruning(say, stopping)
         assert said == [f"Retention: {BUSY}"]
         assert months_of(Transaction) == [5, 6, 7, 8]
+        # An error of the database does not end it.
+        stopping.clear()
+        query("alter table record_file rename to elsewhere")
+        pruning.keep_pruning(say, stopping)
+        query("alter table elsewhere rename to record_file")
+        assert said.pop().startswith("Retention: nothing more was dropped, as the database says: relation")
         stopping.clear()
         pruning.keep_pruning(say, stopping)
         words = plan.sentence()
@@ -116,6 +123,19 @@ def test_tables_that_are_not_divided_are_refused_with_the_cure() -> None:
         call_command("prune")
     with settings(importer__retention__enabled=True):
         assert plan.sentence().startswith("nothing is dropped, as no table is divided by month")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("options", [{"period": ""}, {"table": ["contract_action="]}], ids=["all", "a table"])
+def test_an_empty_period_is_refused_and_drops_nothing_by_the_settings(options) -> None:
+    with pytest.raises(InvalidSetting, match="'' is not a duration of a day or more"):
+        call_command("prune", **options)
+
+
+@pytest.mark.parametrize("command", ["prune", "drop"])
+def test_an_estimate_opens_the_database_of_the_node_but_makes_none(command: str) -> None:
+    assert needs_database([command, "--estimate"])
+    assert command in OF_STORED_DATA
 
 
 @pytest.mark.parametrize(
