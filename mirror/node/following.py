@@ -13,7 +13,6 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
 from ledger.ingest.following.follower import Follower
-from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
@@ -25,6 +24,7 @@ from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage, timeouts
 from mirror.db.partitions.making import create_partitions_ahead
+from mirror.node.loading import loading
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
 from mirror.processes import signals
@@ -106,7 +106,7 @@ def _follow(
         download = open_download(location)
         trust = Trust(_demo_address_book(location))
         say(f"Following {download.bucket.location}.")
-        with loader_lock(), Reporting(source=download.bucket.location, following=True) as report:
+        with loading(), Reporting(source=download.bucket.location, following=True) as report:
             lines = _Lines(say, report)
             files = Follower(download, trust, report, stopping=stopping, start=first, until=last)
             pipeline = Pipeline(trust=trust, start=first, report=lines.show, progress=replace(before))

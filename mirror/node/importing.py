@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ledger.ingest.ahead.readers import Readers
-from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.db import outage
 from mirror.db.partitions.making import create_partitions_ahead
+from mirror.node.loading import loading
 from mirror.node.postgres.server import Server
 
 
@@ -38,7 +38,7 @@ def import_files(
     def load() -> None:
         nonlocal done
         create_partitions_ahead()
-        with loader_lock(), Reporting(source=source) as report:
+        with loading(), Reporting(source=source) as report:
 
             def show_and_report(progress: Progress) -> None:
                 show(progress)

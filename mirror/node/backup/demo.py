@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import shutil
 import tarfile
 from dataclasses import replace
@@ -14,7 +15,7 @@ from mirror.config.errors import OperatorError
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
-from mirror.node.backup.manifest import DEMO, KeptFile, Manifest, write_whole
+from mirror.node.backup.manifest import DEMO, KeptFile, Manifest, sync, write_whole
 
 
 def add(folder: Path, description: Manifest) -> Manifest:
@@ -62,4 +63,10 @@ def bring_back(folder: Path) -> None:
     content = zstandard.ZstdDecompressor().decompressobj().decompress((folder / DEMO).read_bytes())
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(unfinished, filter="data")
+    # The notes of the restore end after this: then it has to be on the disk.
+    for path, _, names in os.walk(unfinished):
+        for name in names:
+            sync(Path(path, name))
+        sync(Path(path))
     unfinished.replace(bucket)
+    sync(bucket.parent)

@@ -7,6 +7,7 @@ A folder with `manifest.json` is a complete backup. While one is made, the finis
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
 DEMO = "demo-stream.tar.zst"
 
 _BLOCK_BYTES = 1 << 20
+# No path leads out of the folder, and names need no care in statements.
+_FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
 
 
 class DamagedBackup(OperatorError):
@@ -44,6 +47,10 @@ class KeptFile:
     filenode: int = 0
     since: int = 0
 
+    def __post_init__(self) -> None:
+        if not _FILE_NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name of a file of a backup.")
+
 
 @dataclass(frozen=True)
 class Block:
@@ -61,6 +68,10 @@ class KeptTable:
     columns: list[str]
     rows: int
     partitions: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not all(map(_NAME.fullmatch, self.columns)):
+            raise ValueError(f"{self.columns} are no names of columns.")
 
 
 @dataclass(frozen=True)
@@ -135,9 +146,15 @@ def _missing(folder: Path) -> str:
 
 def _typed(content: dict[str, Any]) -> dict[str, Any]:
     tables = {
-        name: KeptTable(table["columns"], table["rows"], [tuple(each) for each in table["partitions"]])
+        name: KeptTable(
+            table["columns"],
+            table["rows"],
+            [(int(lower), int(upper)) for lower, upper in table["partitions"]],
+        )
         for name, table in content["tables"].items()
     }
+    if not all(map(_NAME.fullmatch, tables)) or any(file["table"] not in tables for file in content["files"]):
+        raise ValueError("A table of the backup has no name of one.")
     return content | {
         "block": Block(**content["block"]) if content["block"] else None,
         "migrations": [(app, name) for app, name in content["migrations"]],
@@ -162,12 +179,12 @@ def write_whole(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush the names of a folder to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

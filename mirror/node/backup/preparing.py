@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.config.errors import OperatorError
 from mirror.db.partitions import making
-from mirror.db.partitions.catalogue import growing_tables, partitions
+from mirror.db.partitions.catalogue import divided_tables, growing_tables, partitions
 from mirror.db.partitions.dividing import divide
 from mirror.node import tables
 from mirror.node.backup.manifest import Manifest
@@ -62,6 +62,14 @@ def check_empty(first: Session, description: Manifest) -> None:
             "The database has tables of another release than the backup: name one without tables, or a new "
             "data folder (SVC_MIRROR_DATA)."
         )
+    with connection.cursor() as cursor:
+        divided = divided_tables(cursor)
+    kept = description.tables
+    if whole := [name for name in divided if name in kept and not kept[name].partitions]:
+        raise OperatorError(
+            f"The database has tables divided by month ({whole[0]} and others), and those of the backup are "
+            "whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
+        )
     names = [model._meta.db_table for model in apps.get_models() if model._meta.app_label in _LEDGER]
     filled = " union all ".join(f"(select '{name}' from \"{name}\" limit 1)" for name in names)
     if row := first.execute(filled).fetchone():
@@ -85,14 +93,15 @@ def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -
     for table, kept in description.tables.items():
         if kept.partitions:
             _arrange(table, kept.partitions)
-    with first.transaction():
-        for name, table, definition in first.execute(_INDEXES, [sorted(description.tables)]).fetchall():
+    # Each by itself: the server keeps a limited number of locks, and each month needs some.
+    for name, table, definition in first.execute(_INDEXES, [sorted(description.tables)]).fetchall():
+        with first.transaction():
             first.execute(
                 f"insert into {tables.RESTORING}.index values (%s, %s, %s)",
                 [name, table, _ON_ONLY.sub(" ON ", definition, count=1)],
             )
             first.execute(f"drop index {name}".encode())
-        first.execute(f"update {tables.RESTORING}.backup set prepared = true")
+    first.execute(f"update {tables.RESTORING}.backup set prepared = true")
 
 
 def _migrate(description: Manifest) -> None:
@@ -110,8 +119,11 @@ def _migrate(description: Manifest) -> None:
 
 def _empty(first: Session, description: Manifest) -> None:
     """Remove what migrations and a first start have written: accounts, permissions."""
-    names = ", ".join(f'"{table}"' for table in description.tables)
-    first.execute(f"truncate {names}".encode())
+    linked = linked_tables(first) & description.tables.keys()
+    for together in (linked, *({table} for table in description.tables if table not in linked)):
+        if together:
+            names = ", ".join(_quoted(table) for table in sorted(together))
+            first.execute(f"truncate {names}".encode())
 
 
 def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:

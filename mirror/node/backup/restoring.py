@@ -5,8 +5,8 @@ until everything is: a node does not start on a database that has only a part.
 """
 
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -16,6 +16,7 @@ from django.conf import settings
 from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node import tables
 from mirror.node.backup import demo, preparing
 from mirror.node.backup.display import Display
@@ -65,7 +66,7 @@ def restore(folder: Path, say: Callable[[str], None], stopping: threading.Event,
     description = Manifest.read(folder)
     _check_fits(folder, description)
     check_sizes(folder, description.all_files)
-    with session() as first, alone(first):
+    with session() as first, alone(first), _without_loader(first):
         if not preparing.goes_on(first, description):
             if not config.value("db.url"):
                 check_room(settings.DATA_DIR, description.database_bytes, "The database")
@@ -77,9 +78,22 @@ def restore(folder: Path, say: Callable[[str], None], stopping: threading.Event,
         _load(folder, first, description, say, stopping, jobs)
         _build_indexes(first, say, stopping, jobs)
         _finish(folder, first, description, say, stopping, jobs)
-    tables.make_tables(say)
-    stored_network.check()
+        tables.make_tables(say)
+        stored_network.check()
     return description
+
+
+@contextmanager
+def _without_loader(first: Session) -> Iterator[None]:
+    """Keep loaders and upgrades out of the database. Errors: OperatorError if one is at work.
+
+    Those that come later wait, or are refused: they ask for the same locks.
+    """
+    for lock in (LOADER_LOCK, UPGRADE_LOCK):
+        if first.execute("select pg_try_advisory_lock(%s)", [lock]).fetchone() != (True,):
+            raise OperatorError("A node loads into this database, or upgrades it: stop the node first.")
+    # The locks end with the session.
+    yield
 
 
 def _check_fits(folder: Path, description: Manifest) -> None:

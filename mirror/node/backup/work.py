@@ -22,7 +22,8 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 # Long statements are the rule here, and text has to be the same from every server.
 _PREPARE = (
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "
-    "set timezone = 'UTC'; set datestyle = 'ISO, MDY'; set client_encoding = 'UTF8'; set jit = off; "
+    "set idle_session_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO, MDY'; "
+    "set client_encoding = 'UTF8'; set extra_float_digits = 1; set jit = off; "
     "set application_name = 'ledger mirror: backup, restore or pruning'"
 )
 

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import zstandard
-from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 from psycopg import Error
+from psycopg.errors import LockNotAvailable
 
 from mirror import config
 from mirror.config.errors import OperatorError
@@ -34,7 +33,8 @@ from mirror.node.backup.manifest import (
     KeptFile,
     KeptTable,
     Manifest,
-    sync_folder,
+    sync,
+    write_whole,
 )
 from mirror.node.backup.pieces import Piece, kept_tables, partitions_by_time, pieces
 from mirror.node.backup.work import Session, Stopped, alone, check_room, session, share
@@ -43,6 +43,8 @@ from mirror.values.readable import byte_size
 # Where the processor is the limit, a higher level costs more than it saves.
 _LEVEL = 1
 _BUFFER_BYTES = 1 << 18
+# After so long without the locks of all tables, those that it has are given back.
+_LOCK_MILLISECONDS = 500
 # The share of a table's bytes that its compressed rows need.
 _COMPRESSED = 0.4
 
@@ -52,6 +54,7 @@ _WHERE = """
     from pg_control_system()"""
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, hash from record_file order by consensus_end desc limit 1"
+_MIGRATIONS = "select distinct app, name from django_migrations order by 1, 2"
 _OLDEST = "select pg_snapshot_xmin(pg_current_snapshot())::text"
 
 
@@ -62,9 +65,9 @@ def backup(folder: Path, say: Callable[[str], None], stopping: threading.Event, 
     """
     _make_folder(folder)
     with session() as first, alone(first):
-        begun = _begin(folder, first)
-        with _snapshot(first):
+        with _snapshot(first, say, stopping):
             tables = kept_tables(first)
+            begun = _begin(folder, first, tables, say)
             wanted = pieces(first, tables)
             total = sum(piece.bytes for piece in wanted)
             check_room(folder, _COMPRESSED * total - sum(file.bytes for file in begun.values()), "The backup")
@@ -99,10 +102,14 @@ def _make_folder(folder: Path) -> None:
 # UNFINISHED BACKUPS
 
 
-def _begin(folder: Path, first: Session) -> dict[str, KeptFile]:
+def _begin(
+    folder: Path, first: Session, tables: dict[str, list[str]], say: Callable[[str], None]
+) -> dict[str, KeptFile]:
     """Return the finished files of an unfinished backup, or begin a new one. Errors: OperatorError."""
     cluster, database = first.execute(_WHERE).fetchone() or ("", "")
-    header = {"cluster": cluster, "database": database, "network": config.value("network")}
+    place = {"cluster": cluster, "database": database, "network": config.value("network")}
+    # Rows look unchanged where a column was added or dropped, but their files are of the columns before.
+    header = place | {"columns": tables, "migrations": [list(each) for each in _migrations(first)]}
     journal = folder / JOURNAL
     if not journal.exists():
         _note(folder, header)
@@ -117,29 +124,41 @@ def _begin(folder: Path, first: Session) -> dict[str, KeptFile]:
                 files[file.name] = file
             else:
                 stored = json.loads(line)
-    if stored and stored != header:
+    if stored and {name: stored.get(name) for name in place} != place:
         raise OperatorError(
             f"The unfinished backup in {folder} is of another database: name another folder, or remove it."
         )
     for path in folder.glob("*.part"):
         path.unlink()
-    # It may end in half a line.
-    journal.unlink()
-    _note(folder, header)
     kept = {
         name: file
         for name, file in files.items()
         if (folder / name).is_file() and (folder / name).stat().st_size == file.bytes
     }
-    for file in kept.values():
-        _note(folder, asdict(file))
+    if stored != header:
+        if kept:
+            say(f"The tables were changed since the backup in {folder} was begun: it begins anew.")
+        kept = {}
+    # It may end in half a line.
+    write_whole(journal, b"".join(map(_line, [header, *map(asdict, kept.values())])))
+    for name in files.keys() - kept.keys():
+        (folder / name).unlink(missing_ok=True)
     return kept
+
+
+def _migrations(first: Session) -> list[tuple[str, str]]:
+    """Return the migrations that were applied at the moment of the backup."""
+    return [(app, name) for app, name in first.execute(_MIGRATIONS)]
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode() + b"\n"
 
 
 def _note(folder: Path, content: dict[str, Any]) -> None:
     journal = folder / JOURNAL
     with os.fdopen(os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-        file.write(json.dumps(content).encode() + b"\n")
+        file.write(_line(content))
         file.flush()
         os.fsync(file.fileno())
 
@@ -148,17 +167,38 @@ def _note(folder: Path, content: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _snapshot(first: Session) -> Iterator[None]:
-    """Hold one moment of all tables for the length of the block, and keep partitions from being dropped."""
-    tables = ", ".join(f'"{table}"' for table in kept_tables(first))
-    first.execute("begin isolation level repeatable read, read only")
+def _snapshot(first: Session, say: Callable[[str], None], stopping: threading.Event) -> Iterator[None]:
+    """Hold one moment of all tables for the length of the block, and keep partitions from being dropped.
+
+    Errors: Stopped, while this waits for somebody who changes a table.
+    """
+    is_said = False
+    while not _locked(first):
+        if not is_said:
+            say("Waiting for somebody who changes a table.")
+            is_said = True
+        if stopping.is_set():
+            raise Stopped
     try:
-        # The moment is that of the first statement after this.
-        first.execute(f"lock table {tables} in access share mode")
         yield
     finally:
         with suppress(Error):
             first.execute("rollback")
+
+
+def _locked(first: Session) -> bool:
+    """Begin the transaction of the snapshot, and return whether it could lock the tables soon."""
+    tables = ", ".join(f'"{table}"' for table in kept_tables(first))
+    first.execute("begin isolation level repeatable read, read only")
+    first.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
+    try:
+        # The moment is that of the first statement after this.
+        first.execute(f"lock table {tables} in access share mode")
+    except LockNotAvailable:
+        first.execute("rollback")
+        return False
+    first.execute("set local lock_timeout = 0")
+    return True
 
 
 def _exported(first: Session) -> tuple[str, int]:
@@ -185,11 +225,10 @@ def _write_all(
     done: list[KeptFile] = []
     lock = threading.Lock()
 
-    def begin(own: Session) -> None:
+    def write(own: Session, piece: Piece) -> None:
+        # One transaction for all would keep the locks of every month, and the server has so many only.
         own.execute("begin isolation level repeatable read, read only")
         own.execute(f"set transaction snapshot '{snapshot}'")
-
-    def write(own: Session, piece: Piece) -> None:
         earlier = begun.get(piece.name)
         if earlier and piece.is_unchanged(own, earlier, oldest):
             file = earlier
@@ -197,12 +236,13 @@ def _write_all(
             file = _write(folder, own, piece, oldest, stopping)
             with lock:
                 _note(folder, asdict(file))
+        own.execute("commit")
         with lock:
             done.append(file)
         display.add(piece.bytes)
 
     with Display(say, "Backing up", sum(piece.bytes for piece in wanted)) as display:
-        share(wanted, write, begin, jobs=jobs, stopping=stopping)
+        share(wanted, write, lambda own: None, jobs=jobs, stopping=stopping)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
 
 
@@ -238,7 +278,7 @@ def _write(folder: Path, own: Session, piece: Piece, oldest: int, stopping: thre
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync_folder(folder)
+    sync(folder)
     return KeptFile(
         path.name,
         piece.table,
@@ -267,7 +307,7 @@ def _described(first: Session, tables: dict[str, list[str]], files: list[KeptFil
         postgresql=postgresql,
         block=Block(*row) if row else None,
         database_bytes=size,
-        migrations=sorted(MigrationRecorder(connection).applied_migrations()),
+        migrations=_migrations(first),
         tables={
             table: KeptTable(
                 columns,

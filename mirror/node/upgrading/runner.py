@@ -17,6 +17,7 @@ from mirror.db.partitions import indexing
 from mirror.db.partitions.catalogue import growing_tables
 from mirror.db.partitions.dividing import divide
 from mirror.models import UPGRADE_LOCK
+from mirror.node import tables
 from mirror.node.upgrading import remaining
 from mirror.node.upgrading.backfills import BACKFILLS
 from mirror.node.upgrading.remaining import Remaining
@@ -50,6 +51,8 @@ def _run(show: Show, stopping: threading.Event) -> bool:
     with _alone(stopping) as is_alone:
         if not is_alone:
             return False
+        # Since this process has looked, a restore may have begun and have been interrupted.
+        tables.check_restored()
         for name in remaining.names():
             if not _run_one(name, show, stopping):
                 return False

@@ -4,15 +4,17 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import pytest_django
+import zstandard
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from ledger.models import RecordFile
@@ -20,11 +22,13 @@ from ledger.stream.record.compose import Block
 from mirror.config.errors import OperatorError
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node import tables
 from mirror.node.backup import preparing, restoring, writing
 from mirror.node.backup.manifest import JOURNAL, DamagedBackup, KeptFile, Manifest, digest_of
 from mirror.node.backup.pieces import kept_tables, pieces
 from mirror.node.backup.work import Stopped, alone, session
+from mirror.node.loading import loading
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query
@@ -54,6 +58,17 @@ class StopsAt(threading.Event):
         if threading.current_thread() is not threading.main_thread():
             self._left -= 1
         return self._left < 0
+
+
+class StopsWith(threading.Event):
+    """An event that is set when a folder has a file."""
+
+    def __init__(self, folder: Path, pattern: str) -> None:
+        super().__init__()
+        self._folder, self._pattern = folder, pattern
+
+    def is_set(self) -> bool:
+        return any(self._folder.glob(self._pattern))
 
 
 class Made(NamedTuple):
@@ -243,6 +258,41 @@ def test_rows_that_have_come_changed_or_gone_are_noticed(untouched: None) -> Non
         assert unchanged()
 
 
+def test_a_backup_that_was_begun_before_an_upgrade_begins_anew(untouched: None, tmp_path: Path) -> None:
+    """A column that comes changes no row, but a file written before lacks it."""
+    load(*blocks()[:1])
+    said: list[str] = []
+    with session() as own:
+        own.execute("alter table entity rename column memo to no_memo")
+        try:
+            with pytest.raises(Stopped):
+                backup(tmp_path, stopping=StopsWith(tmp_path, "entity-*.zst"))
+        finally:
+            own.execute("alter table entity rename column no_memo to memo")
+
+    description = backup(tmp_path, said.append)
+
+    assert any("begins anew" in sentence for sentence in said)
+    (file,) = (each for each in description.files if each.table == "entity")
+    rows = zstandard.ZstdDecompressor().decompressobj().decompress((tmp_path / file.name).read_bytes())
+    columns = description.tables["entity"].columns
+    assert "memo" in columns
+    assert {line.count(b"\t") for line in rows.splitlines()} == {len(columns) - 1}
+
+
+def test_a_backup_that_waits_for_a_table_can_be_stopped(untouched: None, tmp_path: Path) -> None:
+    stopping = threading.Event()
+
+    def say(sentence: str) -> None:
+        assert sentence == "Waiting for somebody who changes a table."
+        stopping.set()
+
+    with session() as own, own.transaction():
+        own.execute("lock table entity in access exclusive mode")
+        with pytest.raises(Stopped):
+            backup(tmp_path, say, stopping)
+
+
 def test_one_backup_restore_or_pruning_at_a_time_works_on_a_database(untouched: None, tmp_path: Path) -> None:
     with session() as own, alone(own), pytest.raises(OperatorError, match="Another backup"):
         backup(tmp_path / "backup")
@@ -287,6 +337,53 @@ def test_a_changed_description_is_damage(copy: Path) -> None:
 def test_another_network_is_refused(untouched: None, made: Made) -> None:
     with settings(network="testnet"), pytest.raises(OperatorError, match="of the network simulated"):
         restore(made.folder)
+
+
+@pytest.mark.parametrize("lock", [LOADER_LOCK, UPGRADE_LOCK], ids=["loader", "upgrade"])
+def test_a_database_that_a_node_writes_to_is_refused(lock: int, untouched: None, made: Made) -> None:
+    with session() as own, pytest.raises(OperatorError, match="stop the node first"):
+        own.execute("select pg_advisory_lock(%s)", [lock])
+        restore(made.folder)
+
+
+def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
+    with session() as own:
+        own.execute(f"create schema {tables.RESTORING}")
+        try:
+            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), loading():
+                pass
+        finally:
+            own.execute(f"drop schema {tables.RESTORING}")
+
+
+def test_a_backup_of_whole_tables_is_refused_where_they_are_divided(untouched: None, made: Made) -> None:
+    description = Manifest.read(made.folder)
+    whole = {name: replace(table, partitions=[]) for name, table in description.tables.items()}
+    with session() as own, transaction.atomic():
+        query("alter table topic_message rename to elsewhere")
+        query("create table topic_message (like elsewhere) partition by range (consensus_timestamp)")
+        # Its lock is held here.
+        own.execute("set lock_timeout = '1s'")
+        with pytest.raises(OperatorError, match=r"divided by month \(topic_message and others\)"):
+            preparing.check_empty(own, replace(description, tables=whole))
+        transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"files": lambda files: [files[0] | {"name": "../letter"}, *files[1:]]},
+        {"files": lambda files: [files[0] | {"table": "nowhere"}, *files[1:]]},
+        {"tables": lambda tables: tables | {'entity" cascade': tables["entity"]}},
+        {"tables": lambda tables: tables | {"entity": tables["entity"] | {"columns": ['id") --']}}},
+    ],
+    ids=["file", "table of a file", "table", "column"],
+)
+def test_names_that_a_backup_never_has_are_damage(changes, copy: Path) -> None:
+    change(copy, **changes)
+
+    with pytest.raises(DamagedBackup, match=r"manifest\.json is damaged"):
+        Manifest.read(copy)
 
 
 def test_a_newer_release_is_refused(untouched: None, copy: Path) -> None:
