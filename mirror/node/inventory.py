@@ -52,13 +52,16 @@ _COUNTED = {
     "contract_result": "contract results",
     "contract_log": "contract logs",
 }
+# Rows of a divided table are those of its months.
 _ROWS = """
     select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
     from pg_class c
     join pg_stat_user_tables s on s.relid = c.oid
     left join pg_inherits i on i.inhrelid = c.oid
     left join pg_class p on p.oid = i.inhparent
-    where coalesce(p.relname, c.relname) = any(%s)
+    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+        and c.relname !~ '^(auth|django)_'
+        and (%(tables)s::text[] is null or coalesce(p.relname, c.relname) = any(%(tables)s::text[]))
     group by 1"""
 _BOOK = """
     select b.start_consensus_timestamp, b.node_count, (select max(consensus_timestamp) from node_stake)
@@ -241,7 +244,7 @@ def read(status: Status) -> Inventory:
     return Inventory(
         network=config.value("network"),
         book=AddressBook(book[0], book[1], book[2]) if book else None,
-        rows=_estimates(),
+        rows=_of_counted(),
         database=Database(release.split()[0], not config.value("db.url"), size),
         disk=disk(),
         versions={
@@ -263,15 +266,19 @@ def lines(status: Status) -> Iterator[tuple[str, str]]:
 
 def counts() -> dict[str, int]:
     """Return PostgreSQL's estimate for each kind of row, by its name; none for empty tables."""
-    return {_COUNTED[table]: rows for table, rows in _estimates().items() if rows}
+    return {_COUNTED[table]: rows for table, rows in _of_counted().items() if rows}
 
 
-def _estimates() -> dict[str, int]:
-    """Return PostgreSQL's estimates of rows by table."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ROWS, [list(_COUNTED)])
-        rows = dict(cursor.fetchall())
+def _of_counted() -> dict[str, int]:
+    rows = estimates(list(_COUNTED))
     return {table: rows[table] for table in _COUNTED if table in rows}
+
+
+def estimates(tables: list[str] | None = None) -> dict[str, int]:
+    """Return PostgreSQL's estimates of rows by table, of these tables or of all."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, {"tables": tables})
+        return dict(cursor.fetchall())
 
 
 def disk() -> Disk:

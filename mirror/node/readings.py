@@ -42,16 +42,6 @@ _SESSIONS = """
     where datname = current_database() and pid <> pg_backend_pid() group by 1"""
 _MOST_SESSIONS = "select current_setting('max_connections')::int"
 _SIZE = "select pg_database_size(current_database())"
-# Rows of a divided table are those of its months.
-_ROWS = """
-    select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
-    from pg_class c
-    join pg_stat_user_tables s on s.relid = c.oid
-    left join pg_inherits i on i.inhrelid = c.oid
-    left join pg_class p on p.oid = i.inhparent
-    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
-        and c.relname !~ '^(auth|django)_'
-    group by 1"""
 
 
 @dataclass
@@ -116,9 +106,8 @@ class Readings:
 
 
 def _sizes() -> list[Reading]:
+    rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in inventory.estimates().items()]
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS)
-        rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in cursor.fetchall()]
         cursor.execute(_SIZE)
         return [*rows, (database.BYTES, (), cursor.fetchone()[0])]
 
