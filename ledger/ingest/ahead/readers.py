@@ -85,18 +85,29 @@ class Readers:
         load_handlers()
         self.processes = [_ReaderProcess(number) for number in range(count)]
         self._alive = count
-        for reader in self.processes:
-            threading.Thread(target=self._feed, args=(reader,), name="reader", daemon=True).start()
+        self._gone: set[int] = set()
+        self._feeders = [
+            threading.Thread(target=self._feed, args=(reader,), name="reader", daemon=True)
+            for reader in self.processes
+        ]
+        for feeder in self._feeders:
+            feeder.start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        # Nobody notices the death of one that has nothing to read.
+        for reader in self.processes:
+            if reader.has_ended:
+                self._lost(reader)
         with self._lock:
             self._alive = 0
         for reader in self.processes:
             reader.stop()
             self._waiting.put(None)
+        for feeder in self._feeders:
+            feeder.join(_STOP_SECONDS)
 
     def arrivals(
         self, files: Iterable[StreamFile | None], ask: Callable[[StreamFile], Asked | None]
@@ -158,8 +169,9 @@ class Readers:
 
     def _lost(self, reader: "_ReaderProcess") -> None:
         with self._lock:
-            if not self._alive:
+            if not self._alive or reader.pid in self._gone:
                 return
+            self._gone.add(reader.pid)
             self._alive -= 1
             none_left = not self._alive
         reason = reader.reason_of_end()
@@ -196,6 +208,10 @@ class _ReaderProcess:
         """Errors: OSError, EOFError."""
         answer: list[ReadFile | None] = self._connection.recv()
         return answer
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._process.is_alive()
 
     def reason_of_end(self) -> str:
         """Return in words why the process, whose connection has ended, has ended itself."""
