@@ -59,6 +59,50 @@ class StoredNetwork(models.Model):  # noqa: DJ008
         db_table = "stored_network"
 
 
+class LoadedRange(models.Model):  # noqa: DJ008
+    """Files that were loaded one after another, by one rule: written by `ledger.ingest.coverage`.
+
+    A range ends where the chain of hashes breaks, and where files are loaded by other filters or without
+    signatures. What lies in no range is not loaded. A node of an older release has left rows without ranges;
+    `manage.py upgrade` makes them.
+    """
+
+    compared = None
+
+    class RestsOn(models.TextChoices):
+        """What was known when the first file of the range was loaded."""
+
+        # The range begins with the network's first file.
+        GENESIS = "genesis"
+        # It goes on after the range before.
+        RANGE = "range"
+        # The balances in a file of the network, which `basis` names.
+        BALANCES = "balances"
+        # Nothing: balances count from zero, and entities are known from what passes by.
+        NOTHING = "nothing"
+        # An older release has loaded it.
+        UNKNOWN = "unknown"
+
+    # Consensus times (ns): the start of the first file, and the end of the last.
+    consensus_start = models.BigIntegerField(primary_key=True)
+    consensus_end = models.BigIntegerField()
+    first_block = models.BigIntegerField()
+    last_block = models.BigIntegerField()
+    files = models.BigIntegerField()
+    # All of these files, also those that the filters left out.
+    transactions = models.BigIntegerField()
+    # Whether a quorum of the network's nodes has signed each file; null if nobody knows.
+    signed = models.BooleanField(null=True)
+    # The settings that choose what is stored, where they differ from their defaults: name to value. Null if
+    # nobody knows them.
+    filters = models.JSONField(null=True)
+    rests_on = models.CharField(max_length=10, choices=RestsOn)
+    basis = models.TextField(default="", blank=True)
+
+    class Meta:
+        db_table = "loaded_range"
+
+
 class PassedOver(models.Model):  # noqa: DJ008
     """A transaction that importer.parser.passOver names, written with its row and its hbar transfers.
 

@@ -146,6 +146,10 @@ class Batch(Rows):
         make_room(cursor, self.days)
         if self._block_offset:
             cursor.execute("update record_file set index = index + %s", [self._block_offset])
+            cursor.execute(
+                "update loaded_range set first_block = first_block + %s, last_block = last_block + %s",
+                [self._block_offset, self._block_offset],
+            )
         self.complete(cursor)
         super().write(cursor)
 

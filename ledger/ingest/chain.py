@@ -67,6 +67,14 @@ class Position:
             return source.instant <= self.consensus_end
         return source.number <= self.index
 
+    def is_followed_by(self, file: RecordFile) -> bool:
+        """Tell if a file goes on with the chain after this one."""
+        try:
+            self.require_next(file)
+        except IngestError:
+            return False
+        return True
+
     def require_next(self, file: RecordFile) -> None:
         """Require that a file has the hash of this one as its previous hash, and a block the next number.
 

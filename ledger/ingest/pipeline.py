@@ -9,7 +9,7 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
-from ledger.ingest import stored_network
+from ledger.ingest import coverage, stored_network
 from ledger.ingest.ahead.questions import Touched
 from ledger.ingest.ahead.readers import Arrival, Readers
 from ledger.ingest.ahead.reading import Asked, ReadFile
@@ -25,6 +25,7 @@ from ledger.ingest.ahead.taking import EntitiesInTurn, FilesInTurn, take
 from ledger.ingest.batch import Batch
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.computed.balance_snapshots import Snapshots
+from ledger.ingest.coverage import Coverage, Range
 from ledger.ingest.errors import IngestError
 from ledger.ingest.file_rows import FileRows
 from ledger.ingest.loader_lock import loader_lock
@@ -62,6 +63,8 @@ class Progress:
     last: Position | None = None
     # The time of the last balance snapshot, or what stands for it (ns).
     snapshot: int | None = None
+    # The range of loaded files that the last one lies in.
+    covered: Range | None = None
 
 
 class _Added(NamedTuple):
@@ -109,6 +112,7 @@ class Pipeline:
         self._persist = Persist()
         self._rows = FileRows()
         self._snapshots = Snapshots()
+        self._coverage = Coverage()
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
@@ -117,6 +121,8 @@ class Pipeline:
         self._nodes_change = False
         # Those of the batch at hand.
         self._added: list[_Added] = []
+        # The ranges that the files of the batch at hand lie in, by their start.
+        self._ranges: dict[int, Range] = {}
 
     def stop(self) -> None:
         """Finish after the batch at hand; safe to call from a signal handler."""
@@ -133,6 +139,7 @@ class Pipeline:
             _start()
             self.progress.last = Position.stored()
             self.progress.snapshot = self._snapshots.last_stored()
+            self.progress.covered = Range.ending_at(self.progress.last)
             self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
             try:
                 self._load(files)
@@ -208,7 +215,7 @@ class Pipeline:
         return None if self._touched.since(asked.committed, read.questions) else read
 
     def _new_batch(self) -> Batch:
-        self._added = []
+        self._added, self._ranges = [], {}
         return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: StreamFile, read: ReadFile | None) -> int | None:
@@ -239,7 +246,7 @@ class Pipeline:
                     raise left_out(file, last)
             if not self._allow_gap and not self._starts_anew(last, source):
                 last.require_next(file)
-            batch.shift_blocks(provisional_offset(file, last))
+            self._shift_blocks(batch, provisional_offset(file, last))
         index = block_number(file, last)
         if read:
             take(batch, read, index=index)
@@ -252,6 +259,16 @@ class Pipeline:
         self.progress.snapshot = self._snapshots.after(batch, file.consensus_end, self.progress.snapshot)
         batch.end_file()
         count, signed_by = (read.count, read.signed_by) if read else (file.count, source.signed_by)
+        self.progress.covered = covered = self._coverage.after(
+            self.progress.covered,
+            file,
+            count,
+            index,
+            signed=bool(signed_by),
+            before=last,
+            follows=last is not None and last.is_followed_by(file),
+        )
+        self._ranges[covered.consensus_start] = covered
         self.progress.last = Position.after(file, index)
         if rows_before is not None:
             rows, ms = len(batch) - rows_before, time.time_ns() // 1_000_000 - load_start
@@ -264,6 +281,12 @@ class Pipeline:
             self.progress.signed_by |= frozenset(signed_by)
         return count
 
+    def _shift_blocks(self, batch: Batch, offset: int) -> None:
+        batch.shift_blocks(offset)
+        self._ranges = {start: each.shifted(offset) for start, each in self._ranges.items()}
+        if self.progress.covered:
+            self.progress.covered = self.progress.covered.shifted(offset)
+
     def _starts_anew(self, last: Position, source: StreamFile) -> bool:
         return self._start is not None and last.consensus_end < self._start <= source.instant
 
@@ -274,7 +297,7 @@ class Pipeline:
         self._touched.submit()
         if len(batch) and self._writer:
             self._submitted = replace(self.progress)
-            self._writing = self._writer.submit(_write, batch, self._added)
+            self._writing = self._writer.submit(_write, batch, self._added, self._ranges)
 
     def _finish_writing(self) -> None:
         if self._writing:
@@ -294,10 +317,11 @@ def _start() -> None:
             work(cursor)
 
 
-def _write(batch: Batch, added: Sequence[_Added]) -> None:
+def _write(batch: Batch, added: Sequence[_Added], ranges: Mapping[int, Range]) -> None:
     began = time.monotonic()
     with ingest.stage("commit"), transaction.atomic(), connection.cursor() as cursor, ingest.stage("copy"):
         batch.write(cursor)
+        coverage.write(cursor, ranges.values())
     ingest.PROBLEMS.add(by=batch.recoverable_errors)
     if not added:
         return

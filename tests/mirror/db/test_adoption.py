@@ -14,7 +14,15 @@ from tests.mirror.db.describe import describe, djangos_tables
 
 # The last migrations that have the schema of the original's release 0.145.1.
 OLD = {"mirror": "0003", "ledger": "0002", "contracts": "0001", "network": "0001", "tokens": "0002"}
-OURS = ("backfill", "loader_state", "node_minute", "passed_over", "stored_network", "contract_call_filter")
+OURS = (
+    "backfill",
+    "contract_call_filter",
+    "loaded_range",
+    "loader_state",
+    "node_minute",
+    "passed_over",
+    "stored_network",
+)
 # These have rows in the dumps below, so their indexes are built during use.
 FILLED = ("contract_log", "ethereum_transaction", "record_file")
 OWN_INDEXES = {name for name, build in BACKFILLS.items() if isinstance(build, IndexBuild)}

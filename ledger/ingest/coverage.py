@@ -1,0 +1,163 @@
+"""What is loaded, as ranges of files: each batch writes its part in the transaction of its rows.
+
+Rows: loaded_range.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.chain import NO_HASH, Position
+from ledger.stream.record.record_file import RecordFile
+from mirror import config
+from mirror.config.settings import SETTINGS
+from mirror.models import LoadedRange
+
+RestsOn = LoadedRange.RestsOn
+
+# The settings that choose which rows are stored. Those of dates are told by the ranges themselves.
+_CHOOSE = (
+    "importer.parser.include",
+    "importer.parser.exclude",
+    "importer.parser.record.sidecar.enabled",
+    "importer.parser.record.historicalBalance.",
+    "importer.parser.record.entity.persist.",
+)
+
+_COLUMNS = (
+    "consensus_start, consensus_end, first_block, last_block, files, transactions, signed, filters, "
+    "rests_on, basis"
+)
+# Key: the block, of which only one range is the last.
+_ENDS_AT = f"select {_COLUMNS} from loaded_range where last_block = %s and consensus_end <= %s"
+_WRITE = f"""
+    insert into loaded_range ({_COLUMNS}) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    on conflict (consensus_start) do update set
+        consensus_end = excluded.consensus_end, last_block = excluded.last_block, files = excluded.files,
+        transactions = excluded.transactions"""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A row of loaded_range. `filters` is JSON text."""
+
+    consensus_start: int
+    consensus_end: int
+    first_block: int
+    last_block: int
+    files: int
+    transactions: int
+    signed: bool | None
+    filters: str | None
+    rests_on: str
+    basis: str = ""
+
+    @classmethod
+    def ending_at(cls, position: Position | None) -> "Range | None":
+        """Return the range that ends with the last file, None if there is none."""
+        if position is None:
+            return None
+        with connection.cursor() as cursor:
+            cursor.execute(_ENDS_AT, [position.index, position.consensus_end])
+            row = cursor.fetchone()
+        if row is None:
+            return None
+        by_name = dict(zip(_COLUMNS.split(", "), row, strict=True))
+        if by_name["filters"] is not None:
+            by_name["filters"] = _text(json.loads(by_name["filters"]))
+        return cls(**by_name)
+
+    def with_next(self, file: RecordFile, count: int, index: int) -> "Range":
+        return replace(
+            self,
+            consensus_end=max(self.consensus_end, file.consensus_end),
+            last_block=index,
+            files=self.files + 1,
+            transactions=self.transactions + count,
+        )
+
+    def shifted(self, blocks: int) -> "Range":
+        return replace(self, first_block=self.first_block + blocks, last_block=self.last_block + blocks)
+
+
+class Coverage:
+    """Puts files into ranges, by the rule of this run: its filters, and whether signatures are verified."""
+
+    def __init__(self) -> None:
+        self._filters = filters_in_force()
+
+    def after(
+        self,
+        last: Range | None,
+        file: RecordFile,
+        count: int,
+        index: int,
+        *,
+        signed: bool,
+        before: Position | None,
+        follows: bool,
+    ) -> Range:
+        """Return the range that a file with `count` transactions lies in: `last`, longer by it, or a new one.
+
+        `before` is the last file before it, and `follows` says that this one goes on with its chain.
+        """
+        if last and follows and (last.signed, last.filters) == (signed, self._filters):
+            return last.with_next(file, count, index)
+        if before and follows:
+            rests_on = RestsOn.RANGE
+        elif index == 0 or file.previous_hash in ("", NO_HASH):
+            rests_on = RestsOn.GENESIS
+        else:
+            rests_on = RestsOn.NOTHING
+        return Range(
+            consensus_start=file.consensus_start,
+            consensus_end=file.consensus_end,
+            first_block=index,
+            last_block=index,
+            files=1,
+            transactions=count,
+            signed=signed,
+            filters=self._filters,
+            rests_on=rests_on,
+        )
+
+
+def write(cursor: CursorWrapper, ranges: Iterable[Range]) -> None:
+    """Write ranges that have become longer, and new ones."""
+    for each in ranges:
+        cursor.execute(
+            _WRITE,
+            [
+                each.consensus_start,
+                each.consensus_end,
+                each.first_block,
+                each.last_block,
+                each.files,
+                each.transactions,
+                each.signed,
+                each.filters,
+                each.rests_on,
+                each.basis,
+            ],
+        )
+
+
+def filters_in_force() -> str:
+    """Return the settings that choose what is stored where they differ from their defaults, as JSON text."""
+    values = config.values()
+    defaults = config.load({})
+    return _text(
+        {
+            setting.name: values[setting.name]
+            for setting in SETTINGS
+            if setting.name.startswith(_CHOOSE) and values[setting.name] != defaults[setting.name]
+        }
+    )
+
+
+def _text(filters: Any) -> str:
+    return json.dumps(filters, sort_keys=True, default=str)
