@@ -19,6 +19,9 @@ SETTINGS = (
             "read, so that they could not change the ledger: mirror_reader, or "
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
             "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
+    Setting("db.distributed", False,
+            "The database is a coordinator of Citus, PostgreSQL with tables that are distributed over several "
+            "machines."),
     Setting("db.partitions", False,
             "Divide the tables that grow with transactions by month, so that old months can be dropped. A "
             "new database begins so; tables with rows are divided by `upgrade` beside all other work. Tables "

@@ -1,0 +1,14 @@
+"""A database that is distributed over several machines by Citus (PostgreSQL with distributed tables).
+
+Statements that join tables by other columns than those of their distribution, or correlate rows of different
+machines, have a second form for it. A single PostgreSQL always gets the first form.
+"""
+
+from mirror import config
+
+SETTING = "db.distributed"
+
+
+def is_distributed() -> bool:
+    """Return whether the tables are distributed, by the setting."""
+    return bool(config.value(SETTING))
