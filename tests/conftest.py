@@ -1,7 +1,7 @@
 """The fixtures of all tests, above all their database: one embedded PostgreSQL per session.
 
 The first test that needs the server starts it. All pytest-xdist workers share it, each with a database of its
-own. With DATABASE_URL the tests use that server.
+own. With DATABASE_URL the tests use that server, with MIRROR_CITUS_URL that cluster.
 """
 
 import fcntl
@@ -28,6 +28,7 @@ from mirror import config
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
 from network.queries import simple_fees
+from tests import cluster
 from tests.api import Api
 from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
@@ -154,6 +155,13 @@ def _quickly_emptied() -> Iterator[None]:
 def django_db_modify_db_settings(
     request: pytest.FixtureRequest, django_db_modify_db_settings_parallel_suffix: None
 ) -> Iterator[None]:
+    if cluster.URL:
+        restore = config.overridden(cluster.SETTINGS)
+        connections.databases["default"].update(cluster.connection_settings())
+        connections["default"].settings_dict.update(cluster.connection_settings())
+        yield
+        restore()
+        return
     if config.value("db.url"):
         yield
         return
@@ -164,6 +172,20 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(scope="session")
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker
+) -> Iterator[None]:
+    """Distribute the test database, if that is on a cluster."""
+    if not cluster.URL or not connections["default"].settings_dict["NAME"].startswith("test_"):
+        yield
+        return
+    with django_db_blocker.unblock():
+        cluster.distribute_own()
+    yield
+    cluster.leave(connections["default"].settings_dict["NAME"])
+
+
+@pytest.fixture(scope="session")
 def _test_database(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
     """Make the test database, also if no test of the run is marked with django_db, as pytest-django wants."""
     if connections["default"].settings_dict["NAME"].startswith("test_"):
@@ -171,7 +193,11 @@ def _test_database(django_db_setup: None, django_db_blocker: pytest_django.Djang
         return
     with django_db_blocker.unblock():
         made = setup_databases(verbosity=0, interactive=False, aliases={"default": None})
+        if cluster.URL:
+            cluster.distribute_own()
     yield
+    if cluster.URL:
+        cluster.leave(connections["default"].settings_dict["NAME"])
     with django_db_blocker.unblock():
         teardown_databases(made, verbosity=0)
 

@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.db.distribution import distributing
 from mirror.db.partitions.catalogue import divided_tables, growing_tables
 from mirror.db.partitions.dividing import divide
 
@@ -24,13 +25,15 @@ _DIVISION = "monthly_partitions"
 
 
 def make_tables(say: Callable[[str], None]) -> None:
-    """Apply the migrations that the database lacks, and divide empty tables by month if that is wanted."""
+    """Apply the migrations that the database lacks; divide and distribute empty tables if that is wanted."""
     check_restored()
+    distributing.check_setting()
     if not are_current():
         check_foreign_tables()
         say("Creating or updating the tables.")
         call_command("migrate", interactive=False, verbosity=0)
     arrange_partitions()
+    distributing.arrange()
 
 
 def arrange_partitions() -> None:
@@ -57,6 +60,15 @@ def arrange_partitions() -> None:
 
 
 def check_current() -> None:
+    """Raise OperatorError if the database lacks tables of this release, or rows of a backup.
+
+    Likewise if its tables are distributed and the setting says otherwise, or the other way round.
+    """
+    check_migrated()
+    distributing.check_distributed()
+
+
+def check_migrated() -> None:
     """Raise OperatorError if the database lacks tables of this release, or rows of a backup."""
     check_restored()
     if not (lacks := missing()):

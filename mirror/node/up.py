@@ -22,6 +22,7 @@ from django.db import connections
 from ledger.ingest import stored_network
 from mirror import config
 from mirror.config.errors import OperatorError
+from mirror.db.distribution import distributing
 from mirror.demo import run
 from mirror.metrics import files
 from mirror.node import access, database, production, reader, supervisor, tables
@@ -204,6 +205,7 @@ def _wait_for_tables(say: Say) -> None:
     while missing:
         time.sleep(_TABLES_SECONDS)
         missing = tables.missing()
+    distributing.check_distributed()
 
 
 def _answers() -> bool:

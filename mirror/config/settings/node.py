@@ -20,8 +20,14 @@ SETTINGS = (
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
             "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
     Setting("db.distributed", False,
-            "The database is a coordinator of Citus, PostgreSQL with tables that are distributed over several "
-            "machines."),
+            "The database of DATABASE_URL is a coordinator of Citus, PostgreSQL with tables that are "
+            "distributed over several machines. Tables without rows are distributed at once, those with rows "
+            "by `manage.py distribute`."),
+    Setting("db.shardCount", 16,
+            "Parts of each table that is distributed by entity, which is as many as machines can ever share. "
+            "A database that is distributed keeps its number.", low=1, high=1024),
+    Setting("db.hashShardCount", 6,
+            "Parts of each table of hashes; each has 32 smaller ones.", low=1, high=1024),
     Setting("db.partitions", False,
             "Divide the tables that grow with transactions by month, so that old months can be dropped. A "
             "new database begins so; tables with rows are divided by `upgrade` beside all other work. Tables "

@@ -1,0 +1,65 @@
+"""The tables that are distributed, and by which column.
+
+Rows of an account, contract, token or topic are together on one machine, as all tables but those of hashes
+are distributed by an entity id over the same shards. Transactions and what belongs to them are with their
+payer. All other tables stay whole on the coordinator: they are small, or read by their time alone.
+"""
+
+#: The distribution column of each table; the first one decides the shards of the others.
+BY_ENTITY = {
+    "entity": "id",
+    "entity_history": "id",
+    "entity_stake": "id",
+    "entity_stake_history": "id",
+    "entity_transaction": "entity_id",
+    "assessed_custom_fee": "payer_account_id",
+    "contract": "id",
+    "contract_action": "payer_account_id",
+    "contract_log": "contract_id",
+    "contract_result": "contract_id",
+    "contract_state": "contract_id",
+    "contract_state_change": "contract_id",
+    "contract_transaction": "entity_id",
+    "crypto_allowance": "owner",
+    "crypto_allowance_history": "owner",
+    "crypto_transfer": "payer_account_id",
+    "custom_fee": "entity_id",
+    "custom_fee_history": "entity_id",
+    "ethereum_transaction": "payer_account_id",
+    "hook": "owner_id",
+    "hook_history": "owner_id",
+    "hook_storage": "owner_id",
+    "hook_storage_change": "owner_id",
+    "network_freeze": "payer_account_id",
+    "nft": "token_id",
+    "nft_allowance": "owner",
+    "nft_allowance_history": "owner",
+    "nft_history": "token_id",
+    "prng": "payer_account_id",
+    "schedule": "schedule_id",
+    "staking_reward_transfer": "account_id",
+    "token": "token_id",
+    "token_account": "account_id",
+    "token_account_history": "account_id",
+    "token_airdrop": "receiver_account_id",
+    "token_airdrop_history": "receiver_account_id",
+    "token_allowance": "owner",
+    "token_allowance_history": "owner",
+    "token_history": "token_id",
+    "token_transfer": "payer_account_id",
+    "topic": "id",
+    "topic_history": "id",
+    "topic_message": "topic_id",
+    "topic_message_lookup": "topic_id",
+    "transaction": "payer_account_id",
+    "transaction_signature": "entity_id",
+}
+#: The distribution column of the tables of hashes.
+BY_HASH = {"transaction_hash": "hash", "contract_transaction_hash": "hash"}
+#: Small tables of which every machine has a copy.
+COPIED = ("account_balance_file",)
+
+
+def column_of(table: str) -> str | None:
+    """Return the distribution column of a table; None for one that is not distributed."""
+    return BY_ENTITY.get(table) or BY_HASH.get(table)

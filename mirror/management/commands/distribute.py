@@ -1,0 +1,74 @@
+"""`manage.py distribute`: distribute the tables over the machines of Citus."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db import connection
+
+from ledger.ingest.loader_lock import loader_lock
+from mirror.db.distribution import cluster, distributing, is_distributed
+from mirror.management.command import NodeCommand
+from mirror.node import database
+from mirror.node.tables import check_migrated
+from mirror.values.readable import byte_size
+
+
+class Command(NodeCommand):
+    help = (
+        "Distribute the tables over the machines of Citus, those with rows too. DATABASE_URL names the "
+        "coordinator, and SVC_MIRROR_DB_DISTRIBUTED=true says that it is one. It may be stopped: the next "
+        "one goes on with the next table."
+    )
+    when = (
+        "Use it for a database that was loaded before it had several machines. `manage.py up` and `manage.py "
+        "ingest` distribute a new one by themselves. Nothing may load meanwhile."
+    )
+    examples = (
+        ("distribute --estimate", "Says which tables would be distributed, and how large they are."),
+        ("distribute", "Distributes them."),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--estimate", action="store_true", help="say what would be distributed, and distribute nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with database.ready(self.stdout.write, make=False):
+            _check_setting()
+            check_migrated()
+            if options["estimate"]:
+                self._estimate()
+                return
+            with loader_lock():
+                distributed = distributing.distribute(self._show)
+        self.stdout.write(
+            f"Distributed {len(distributed)} tables."
+            if distributed
+            else "All tables are distributed: nothing to do."
+        )
+
+    def _estimate(self) -> None:
+        with connection.cursor() as cursor:
+            distributing.check_able(cursor)
+            sizes = distributing.sizes(cursor)
+            machines = len(cluster.workers(cursor))
+        for table, size in sizes.items():
+            self.stdout.write(f"  {table:<44} {byte_size(size):>12}")
+        self.stdout.write(
+            f"{len(sizes)} tables of {byte_size(sum(sizes.values()))} would be distributed over {machines} "
+            "machines."
+        )
+
+    def _show(self, table: str) -> None:
+        self.stdout.write(f"Distributing {table}.")
+
+
+def _check_setting() -> None:
+    if not is_distributed():
+        raise CommandError(
+            "SVC_MIRROR_DB_DISTRIBUTED=true has to say that the database is a coordinator of Citus, to this "
+            "command and to all others.",
+            returncode=2,
+        )
