@@ -103,6 +103,18 @@ class LoadedRange(models.Model):  # noqa: DJ008
         db_table = "loaded_range"
 
 
+class DroppedRows(models.Model):  # noqa: DJ008
+    """A table that has lost its rows from before a time (ns), written by `mirror.db.partitions.dropping`."""
+
+    compared = None
+
+    table_name = models.TextField(primary_key=True)
+    before = models.BigIntegerField()
+
+    class Meta:
+        db_table = "dropped_rows"
+
+
 class PassedOver(models.Model):  # noqa: DJ008
     """A transaction that importer.parser.passOver names, written with its row and its hbar transfers.
 

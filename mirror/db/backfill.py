@@ -35,6 +35,7 @@ TITLES = {
     "entity_transaction_index": "the index of who took part in transactions",
     "ethereum_weibars": "weibars of Ethereum transactions",
     "block_times": "times of blocks",
+    "loaded_ranges": "the list of what is loaded",
     "duplicate_logs": "transfers logged twice",
     "synthetic_logs": "marks of synthetic logs",
     "message_hashes": "hashes of messages with fees",

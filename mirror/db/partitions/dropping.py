@@ -19,6 +19,10 @@ _SIZE = "select pg_total_relation_size(to_regclass(%s))"
 _PENDING = """
     select relname from pg_inherits join pg_class on pg_class.oid = inhrelid
     where inhparent = to_regclass(%s) and inhdetachpending"""
+# Noted first: what is dropped must not be taken for something that never was.
+_NOTE = """
+    insert into dropped_rows (table_name, before) values (%s, %s)
+    on conflict (table_name) do update set before = greatest(dropped_rows.before, excluded.before)"""
 _MARK = "detached from {table} to be dropped"
 # Partitions that were detached to be dropped.
 _LEFT = """
@@ -61,6 +65,7 @@ def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> list
         for end in months:
             of_month = [each for each in dropped if each.partition.upper == end]
             for each in of_month:
+                cursor.execute(_NOTE, [each.table, end])
                 _detach(cursor, each)
             for each in of_month:
                 cursor.execute(f"drop table {_quoted(each.partition.name)}")

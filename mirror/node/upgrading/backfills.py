@@ -1,7 +1,7 @@
 """All backfills, by name."""
 
 from contracts.backfills import allowances, indexes, logs, messages, weibars
-from ledger.backfills import blocks, rewards
+from ledger.backfills import blocks, coverage, rewards
 from ledger.backfills import indexes as ledger_indexes
 from mirror.db.backfill import TITLES, Backfill, Division, IndexBuild
 from tokens.backfills import indexes as token_indexes
@@ -23,6 +23,7 @@ _ALL: tuple[Backfill | IndexBuild | Division, ...] = (
     logs.SYNTHETIC,
     weibars.WEIBARS,
     blocks.TIMES,
+    coverage.RANGES,
     messages.HASHES,
     indexes.TRANSACTION_INDEX,
     allowances.SPENT_BY_CONTRACTS,

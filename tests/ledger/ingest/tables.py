@@ -6,7 +6,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
-from mirror.models import LoadedRange, LoaderState, PassedOver
+from mirror.models import DroppedRows, LoadedRange, LoaderState, PassedOver
 
 # When something was loaded is the only thing that may differ.
 NOT_COMPARED = {"load_start", "load_end"}
@@ -40,7 +40,7 @@ def contents() -> dict[str, list[str]]:
 
 def empty_tables() -> None:
     """Empty the ledger's tables, and those of what its loader says."""
-    own = {model._meta.db_table for model in (LoadedRange, LoaderState, PassedOver)}
+    own = {model._meta.db_table for model in (DroppedRows, LoadedRange, LoaderState, PassedOver)}
     tables = own.union(_tables())
     _empty(lambda table: table in tables)
 

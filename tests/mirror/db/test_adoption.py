@@ -17,6 +17,7 @@ OLD = {"mirror": "0003", "ledger": "0002", "contracts": "0001", "network": "0001
 OURS = (
     "backfill",
     "contract_call_filter",
+    "dropped_rows",
     "loaded_range",
     "loader_state",
     "node_minute",

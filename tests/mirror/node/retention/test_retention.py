@@ -13,6 +13,7 @@ from manage import OF_STORED_DATA, needs_database
 from mirror.config.errors import OperatorError
 from mirror.config.setting import InvalidSetting
 from mirror.db.partitions import months
+from mirror.models import DroppedRows
 from mirror.node.backup.work import alone, session
 from mirror.node.retention import plan, pruning
 from mirror.values.timestamp import of_instant
@@ -65,6 +66,9 @@ def test_whole_months_that_are_older_than_the_period_go_and_others_stay(
         [6, 7, 8],
         [6, 7, 8],
     ]
+    july, june = (of_instant(f"2024-0{month}-01") for month in (7, 6))
+    dropped = dict(DroppedRows.objects.values_list("table_name", "before"))
+    assert (dropped["transaction"], dropped["crypto_transfer"]) == (july, june)
     months.forget()
     (first,) = Api().get("/api/v1/topics/7000/messages?order=asc&limit=1").json()["messages"]
     assert first["sequence_number"] == 2

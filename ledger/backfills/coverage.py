@@ -1,0 +1,136 @@
+"""What an older release, or the original, has loaded: ranges of files by the chain of their hashes.
+
+Nobody knows whether the signatures of these files were verified, and by which filters they were loaded.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest import coverage
+from ledger.ingest.chain import NO_HASH
+from ledger.ingest.coverage import Range, RestsOn
+from mirror.db.backfill import Backfill, Piece
+
+# A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
+_LOCK = "lock table loaded_range in share row exclusive mode"
+# Files that are in no range. Indexes: the primary keys of record_file (consensus_end) and loaded_range.
+_FILES = """
+    select f.consensus_start, f.consensus_end, f.index, f.count, f.hash, f.prev_hash
+    from record_file f
+    where f.consensus_end > %(after)s and f.consensus_end <= %(to)s and not exists (
+        select from loaded_range r where f.consensus_end between r.consensus_start and r.consensus_end)
+    order by f.consensus_end"""
+# The range after a time, and the file with which it begins. Index: record_file__index.
+_NEXT = """
+    select r.consensus_start, r.consensus_end, r.last_block, r.files, r.transactions,
+        r.signed is null and r.filters is null, f.prev_hash
+    from (
+        select * from loaded_range where consensus_start > %s order by consensus_start limit 1
+    ) r join record_file f on f.index = r.first_block and f.consensus_start = r.consensus_start"""
+_LAST_FILE = "select max(consensus_end) from record_file where consensus_end < %s"
+_RANGE_OF = """
+    select consensus_start from loaded_range
+    where consensus_start <= %(at)s and consensus_end >= %(at)s order by consensus_start desc limit 1"""
+# The file just before a time, if it lies in a range: its hash.
+_BEFORE = """
+    select f.hash from (
+        select consensus_end, hash from record_file where consensus_end < %s
+        order by consensus_end desc limit 1
+    ) f where exists (
+        select from loaded_range r where f.consensus_end between r.consensus_start and r.consensus_end)"""
+
+
+class _File(NamedTuple):
+    start: int
+    end: int
+    block: int
+    transactions: int
+    hash: str
+    previous_hash: str
+
+
+def add_ranges(cursor: CursorWrapper, piece: Piece) -> int:
+    """Put the files of a piece into ranges; the newest goes on with the oldest one of the piece before."""
+    cursor.execute(_LOCK)
+    cursor.execute(_FILES, piece._asdict())
+    files = [_File(*row) for row in cursor.fetchall()]
+    if not files:
+        return 0
+    runs = [[files[0]]]
+    for before, file in pairwise(files):
+        if file.previous_hash == before.hash:
+            runs[-1].append(file)
+        else:
+            runs.append([file])
+    coverage.write(cursor, [_joined(cursor, run, _range(cursor, run)) for run in runs])
+    return len(files)
+
+
+def _range(cursor: CursorWrapper, run: list[_File]) -> Range:
+    first, last = run[0], run[-1]
+    if first.block == 0 or first.previous_hash in ("", NO_HASH):
+        rests_on = RestsOn.GENESIS
+    else:
+        cursor.execute(_BEFORE, [first.end])
+        follows = cursor.fetchone() == (first.previous_hash,)
+        rests_on = RestsOn.RANGE if follows else RestsOn.UNKNOWN
+    return Range(
+        consensus_start=first.start,
+        consensus_end=last.end,
+        first_block=first.block,
+        last_block=last.block,
+        files=len(run),
+        transactions=sum(file.transactions for file in run),
+        signed=None,
+        filters=None,
+        rests_on=rests_on,
+    )
+
+
+def _joined(cursor: CursorWrapper, run: list[_File], made: Range) -> Range:
+    """Return the range with the one after it, if that is of the same kind and goes on with its last file."""
+    cursor.execute(_NEXT, [made.consensus_end])
+    row = cursor.fetchone()
+    if row is None:
+        return made
+    start, end, last_block, files, transactions, is_same_kind, previous_hash = row
+    if previous_hash != run[-1].hash or not is_same_kind:
+        return made
+    cursor.execute("delete from loaded_range where consensus_start = %s", [start])
+    return Range(
+        consensus_start=made.consensus_start,
+        consensus_end=end,
+        first_block=made.first_block,
+        last_block=last_block,
+        files=made.files + files,
+        transactions=made.transactions + transactions,
+        signed=None,
+        filters=None,
+        rests_on=made.rests_on,
+    )
+
+
+def _newest(cursor: CursorWrapper) -> int | None:
+    """Return the end of the last file that is in no range."""
+    at = (1 << 63) - 1
+    while True:
+        cursor.execute(_LAST_FILE, [at])
+        (end,) = cursor.fetchone()
+        if end is None:
+            return None
+        cursor.execute(_RANGE_OF, {"at": end})
+        row = cursor.fetchone()
+        if row is None:
+            return int(end)
+        at = row[0]
+
+
+RANGES = Backfill(
+    name="loaded_ranges",
+    table="record_file",
+    key="consensus_end",
+    newest=_newest,
+    change=add_ranges,
+)
