@@ -62,6 +62,8 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     SignaturePair,
     ThresholdKey,
     TokenAssociation,
+    TokenBalance,
+    TokenBalances,
     TokenID,
     TokenTransferList,
     TopicID,
@@ -96,6 +98,11 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from hiero_sdk_python.hapi.services.transaction_receipt_pb2 import TransactionReceipt
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import PendingAirdropRecord, TransactionRecord
+from hiero_sdk_python.hapi.streams.account_balance_file_pb2 import (
+    AllAccountBalances,
+    SingleAccountBalances,
+    TokenUnitBalance,
+)
 from hiero_sdk_python.hapi.streams.contract_action_pb2 import ContractAction, ContractActions
 from hiero_sdk_python.hapi.streams.contract_bytecode_pb2 import ContractBytecode
 from hiero_sdk_python.hapi.streams.contract_state_change_pb2 import (

@@ -18,8 +18,10 @@ SIDECAR_FOLDER = "sidecar"
 RECORD_STREAM, RECORD, SIDECAR, SIGNATURE = "record stream", "record", "sidecar", "record signature"
 _EXAMPLES = {RECORD_STREAM: ".rcd.gz", RECORD: ".rcd.gz", SIDECAR: "_01.rcd.gz", SIGNATURE: ".rcd_sig"}
 
+_TIME = r"(?P<date>\d{4}-\d{2}-\d{2}T\d{2}_\d{2}_\d{2})(?:\.(?P<fraction>\d{1,9}))?Z"
+_TIME_ALONE = re.compile(_TIME, re.ASCII)
 _NAME = re.compile(
-    r"(?P<time>(?P<date>\d{4}-\d{2}-\d{2}T\d{2}_\d{2}_\d{2})(?:\.(?P<fraction>\d{1,9}))?Z)"
+    rf"(?P<time>{_TIME})"
     r"(?:_(?P<sidecar>\d{2,9}))?"
     r"\.rcd(?P<signature>_sig)?"
     r"(?:\.(?P<compressor>[A-Za-z0-9-]+))?",
@@ -62,12 +64,8 @@ def parse(name: str) -> StreamFileName:
     match = _NAME.fullmatch(base)
     if match is None or (match["sidecar"] and match["signature"]):
         raise invalid(name, RECORD_STREAM)
-    try:
-        date = datetime.strptime(match["date"], "%Y-%m-%dT%H_%M_%S")
-    except ValueError:
-        raise invalid(name, RECORD_STREAM) from None
-    instant = timegm(date.timetuple()) * NANOS_PER_SECOND + int((match["fraction"] or "").ljust(9, "0"))
-    if not 0 <= instant <= MAX:
+    instant = instant_of(match["time"])
+    if instant is None:
         raise invalid(name, RECORD_STREAM)
     return StreamFileName(
         name=base,
@@ -77,6 +75,19 @@ def parse(name: str) -> StreamFileName:
         is_signature=match["signature"] is not None,
         compressor=match["compressor"] or "",
     )
+
+
+def instant_of(time: str) -> int | None:
+    """Return the time in a name (ns), None if its text is no time."""
+    match = _TIME_ALONE.fullmatch(time)
+    if match is None:
+        return None
+    try:
+        date = datetime.strptime(match["date"], "%Y-%m-%dT%H_%M_%S")
+    except ValueError:
+        return None
+    instant = timegm(date.timetuple()) * NANOS_PER_SECOND + int((match["fraction"] or "").ljust(9, "0"))
+    return instant if 0 <= instant <= MAX else None
 
 
 def is_record(name: str) -> bool:

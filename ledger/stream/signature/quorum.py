@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from ledger.stream.balance.balance_file import BalanceFile
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
@@ -107,7 +108,7 @@ class SignedHashes:
     metadata_hash: str | None
     signers: tuple[int, ...]
 
-    def check(self, file: RecordFile) -> None:
+    def check(self, file: RecordFile | BalanceFile) -> None:
         """Errors: StreamFileError when the file is not the one that was signed."""
         for name, actual, signed in (
             ("file hash", file.file_hash, self.file_hash),

@@ -7,6 +7,7 @@ alone, so the fields around them have to be exactly what every node writes; else
 from dataclasses import dataclass
 from typing import Any
 
+from ledger.stream.balance import names as balance_names
 from ledger.stream.content import content_of
 from ledger.stream.record import names
 from ledger.stream.record.reader import Reader
@@ -40,6 +41,8 @@ class SignatureFile:
     @property
     def data_name(self) -> str:
         """The name of the file that is signed."""
+        if balance_names.is_balance(self.name):
+            return balance_names.data_name(self.name)
         return names.data_name(self.name, self.version)
 
     def is_signed_by(self, public_key: str) -> bool:
@@ -56,7 +59,7 @@ def read_signature_file(name: str, data: bytes) -> SignatureFile:
 
     Errors: StreamFileError when it is corrupt or of an unknown format.
     """
-    parsed = names.parse(name)
+    parsed = balance_names.parse(name) if balance_names.is_balance(name) else names.parse(name)
     if not parsed.is_signature:
         raise names.invalid(name, names.SIGNATURE)
     reader = Reader(parsed.name, content_of(parsed, data))
@@ -78,6 +81,20 @@ def signature_file(node: SigningNode, file_hash: bytes, metadata_hash: bytes) ->
     )
     serialized: bytes = message.SerializeToString()
     return bytes([_V6]) + serialized
+
+
+def signature_file_v2(node: SigningNode, file_hash: bytes) -> bytes:
+    """Return the content of a signature file of format 2, which balance files have."""
+    signature = node.sign(file_hash)
+    return b"".join(
+        (
+            bytes([_V2_FIRST_BYTE]),
+            file_hash,
+            bytes([_V2_SIGNATURE_MARKER]),
+            len(signature).to_bytes(4, "big"),
+            signature,
+        )
+    )
 
 
 def _read_v2(reader: Reader) -> SignatureFile:

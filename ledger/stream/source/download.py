@@ -158,7 +158,11 @@ class Download:
 
     def _signatures(self, folder: str, after: str) -> tuple[list[str], bool]:
         listed = self.bucket.names(folder, after)
-        return [name for name in listed if names.is_signature(name)], len(listed) < PAGE
+        return [name for name in listed if self.is_signature(name)], len(listed) < PAGE
+
+    def is_signature(self, name: str) -> bool:
+        """Tell if a name is that of a signature file of this stream."""
+        return names.is_signature(name)
 
     def fetch(self, published: Published, quorum: Quorum) -> VerifiedFile:
         """Return the file, verified. Errors: StreamFileError, NoQuorum among them."""

@@ -1,0 +1,116 @@
+"""Balance files below folders, in any bucket layout, or named one by one.
+
+They lie in `accountBalances/balance<shard.realm.num>/` or `<network>/<shard>/<nodeId>/balance/`, the copies
+of several nodes, or loose. In a node's folder, and wherever there are signature files, a quorum of the nodes
+has to have signed them.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledger.stream.balance import names
+from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
+from ledger.stream.errors import StreamFileError
+from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
+from ledger.stream.signature.quorum import Quorum, SignedHashes, Votes, by_reason
+from ledger.stream.source.stream_file import UNKNOWN_NODE
+
+_ACCOUNT_FOLDER = re.compile(r"balance\d+\.\d+\.(\d+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class LocalBalances:
+    """The balance file of one time on disk: its copies and signatures by the node whose folder has them."""
+
+    name: str
+    copies: Mapping[int, Path]
+    signatures: Mapping[int, Path]
+
+    @property
+    def instant(self) -> int:
+        """The time in its name (ns)."""
+        return names.parse(self.name).instant
+
+    @property
+    def published(self) -> bool:
+        """Tell if nodes have published it, who sign what they publish."""
+        return bool(self.signatures) or set(self.copies) != {UNKNOWN_NODE}
+
+    def read(self, quorum: Quorum | None) -> tuple[BalanceFile, tuple[int, ...]]:
+        """Return the file, and the nodes that signed it: a quorum of them, if nodes have published it.
+
+        Without a `quorum`, signatures do not matter. Errors: StreamFileError, NoQuorum among them.
+        """
+        if quorum is None or not self.published:
+            node, path = next(iter(self.copies.items()))
+            return read_balance_file(self.name, _content(path)), ()
+        votes = Votes(names.signature_name(self.name), quorum)
+        for node, path in self.signatures.items():
+            votes.add_file(node, _content(path))
+        signed = votes.require()
+        signers = [node for node in self.copies if node in signed.signers]
+        return read_signed(signed, signers, lambda node: _content(self.copies[node]))
+
+
+def read_signed(
+    signed: SignedHashes, nodes: Iterable[int], content_at: Callable[[int], bytes]
+) -> tuple[BalanceFile, tuple[int, ...]]:
+    """Read the file that a quorum signed from the first of these nodes that has it intact.
+
+    `content_at` returns the bytes that a node has. Errors: StreamFileError.
+    """
+    problems: dict[int, str] = {}
+    for node in nodes:
+        try:
+            file = read_balance_file(signed.data_name, content_at(node))
+            signed.check(file)
+        except StreamFileError as error:
+            problems[node] = error.cause
+            continue
+        return file, signed.signers
+    raise StreamFileError(
+        signed.data_name,
+        0,
+        "none of the nodes that signed it has an intact copy"
+        + (f"; {by_reason(problems)}" if problems else ""),
+        "Put an intact copy beside a signature.",
+    )
+
+
+def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:
+    """Return the balance files of folders and files in the order of their times: one of each time, in the
+    format that holds tokens.
+    """
+    copies: dict[str, dict[int, Path]] = {}
+    signatures: dict[str, dict[int, Path]] = {}
+    for path in (each for given in paths for each in _files(given)):
+        if names.is_data(path.name) and path.stat().st_size:
+            copies.setdefault(path.name, {}).setdefault(_node_id(path), path)
+        elif names.is_signature(path.name) and path.stat().st_size:
+            signatures.setdefault(names.data_name(path.name), {}).setdefault(_node_id(path), path)
+    found: dict[str, LocalBalances] = {}
+    for name in sorted(copies, key=names.preference):
+        found.setdefault(names.parse(name).time, LocalBalances(name, copies[name], signatures.get(name, {})))
+    return sorted(found.values(), key=lambda each: each.instant)
+
+
+def _files(path: Path) -> Iterable[Path]:
+    return sorted(path.rglob("*_Balances.*")) if path.is_dir() else [path]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error
+
+
+def _node_id(path: Path) -> int:
+    folder = path.parent
+    if match := _ACCOUNT_FOLDER.fullmatch(folder.name):
+        return int(match[1]) - FIRST_NODE_ACCOUNT
+    if folder.name == "balance" and folder.parent.name.isdecimal():
+        return int(folder.parent.name)
+    return UNKNOWN_NODE

@@ -1,0 +1,100 @@
+"""Downloads of balance files from buckets, verified by the signatures of the nodes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ledger.stream.balance import names
+from ledger.stream.balance.balance_file import BalanceFile
+from ledger.stream.balance.files import read_signed
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record import names as record_names
+from ledger.stream.signature.quorum import Quorum
+from ledger.stream.source.bucket import Bucket
+from ledger.stream.source.download import Download, Layout, Published
+from mirror.values import entity_id
+from mirror.values.timestamp import NANOS_PER_DAY
+
+# Nodes write balance files every 15 minutes. If there is none in the first of these times, they may have
+# written none for long.
+_WINDOWS = (NANOS_PER_DAY, 31 * NANOS_PER_DAY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalanceLayout(Layout):
+    """The folders where nodes publish their balance files: `accountBalances/balance<account>/` or
+    `<network>/<shard>/<node id>/balance/`.
+    """
+
+    def account_folder(self, account_id: int) -> str:
+        return f"accountBalances/balance{entity_id.text(account_id)}"
+
+    def node_folder(self, node_id: int) -> str:
+        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/balance"
+
+
+@dataclass(frozen=True)
+class PublishedBalances:
+    """The balance file of one time that nodes have published: each node's folder by format."""
+
+    name: str
+    signature: str
+    folders: Mapping[int, str]
+
+    @property
+    def instant(self) -> int:
+        """The time in its name (ns)."""
+        return names.parse(self.name).instant
+
+
+class BalanceDownload(Download):
+    """Downloads balance files from a bucket. Close it when done."""
+
+    def __init__(self, bucket: Bucket, layout: BalanceLayout, *, concurrency: int) -> None:
+        super().__init__(bucket, layout, sidecars=False, concurrency=concurrency)
+
+    def is_signature(self, name: str) -> bool:
+        return names.is_signature(name)
+
+    def published(self, quorum: Quorum, after: int, until: int) -> list[PublishedBalances]:
+        """Return the files from after one time (ns) until another, one of each time, in order.
+
+        Errors: StreamFileError if no node's folder can be listed.
+        """
+        position = record_names.shortest_time(after) + "_C"
+        found: dict[str, Published] = {}
+        while True:
+            listing = self.listing(quorum, position)
+            if listing.problems and not listing.files and len(listing.problems) == len(quorum.accounts):
+                cause = next(iter(listing.problems.values()))
+                raise StreamFileError(self.bucket.location, 0, f"balance files can't be listed: {cause}")
+            for each in sorted(listing.files, key=lambda each: names.preference(each.name)):
+                found.setdefault(names.parse(each.name).time, each)
+            if not listing.files or names.parse(listing.files[-1].name).instant > until:
+                break
+            position = names.parse(listing.files[-1].name).after
+        files = [
+            PublishedBalances(names.data_name(each.name), each.name, each.folders) for each in found.values()
+        ]
+        return sorted(
+            (each for each in files if after < each.instant <= until), key=lambda each: each.instant
+        )
+
+    def newest(self, quorum: Quorum, until: int) -> list[PublishedBalances]:
+        """Return the files up to a time (ns), the newest first; none where there are none of a month."""
+        for window in _WINDOWS:
+            if files := self.published(quorum, max(until - window, 0), until):
+                return files[::-1]
+        return []
+
+    def fetch_balances(
+        self, published: PublishedBalances, quorum: Quorum
+    ) -> tuple[BalanceFile, tuple[int, ...]]:
+        """Return the file, verified, and the nodes that signed it. Errors: StreamFileError, NoQuorum among
+        them.
+        """
+        signed = self._signatures_of(Published(published.signature, published.folders), quorum).require()
+
+        def reader(node: int) -> bytes:
+            return self.bucket.read(f"{published.folders[node]}/{signed.data_name}")
+
+        return read_signed(signed, signed.signers, reader)
