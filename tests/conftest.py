@@ -25,6 +25,7 @@ from hypothesis import settings as hypothesis_settings
 
 from ledger.queries import chain_ids, fee_schedules
 from mirror import config
+from mirror.db import coverage
 from mirror.node.postgres.place import place
 from mirror.node.postgres.server import Server
 from network.queries import simple_fees
@@ -141,6 +142,12 @@ def _patient_settings() -> Iterator[None]:
     restore = config.overridden(PATIENT_SETTINGS)
     yield
     restore()
+
+
+@pytest.fixture(autouse=True)
+def _unknown_coverage() -> None:
+    """Let no answer tell what another test has loaded."""
+    coverage.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,10 +9,9 @@ from typing import Literal, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from contracts.api import formats
-from contracts.api.lookup import search_of
+from contracts.api.lookup import not_found, search_of
 from contracts.queries import actions as queries
 from contracts.queries.actions import Action
-from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet
 from mirror.rest.parameters.types import LimitParameter, NumberParameter, OrderParameter
@@ -110,5 +109,5 @@ class Actions(ReadView):
         search = search_of(transaction_id_or_hash)
         rows = queries.actions(search, self.query)
         if rows is None:
-            raise NotFound
+            raise not_found(search, "contract_action")
         return self.page("actions", [action_json(row) for row in rows])

@@ -22,6 +22,7 @@ from ledger.queries import files
 from ledger.queries.moments import Moment
 from mirror.db.bounds import Bounds
 from mirror.db.sql import MAX_INT64, Comparison, compare
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import NotAnEntityId
@@ -183,7 +184,7 @@ class ContractOfIdOrAddress(OfContract):
             name.evm_address if isinstance(name, ContractAddress) else name, parameters.timestamp
         )
         if row is None:
-            raise NotFound
+            raise NotFound(detail=absent.entity())
         return {
             **contract_json(row),
             "bytecode": bytecode(row),

@@ -7,6 +7,7 @@ from contracts.queries.searches import Search
 from ledger.api.names.transactions import read_transaction_id
 from ledger.api.timestamp_ranges import nanoseconds
 from mirror.db.sql import MAX_INT64
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 
 # A ledger hash has 48 bytes, of which the first 32 are stored.
@@ -25,3 +26,12 @@ def search_of(text: str, nonce: int = 0) -> Search:
         raise NotFound
     within = nanoseconds("rest.query.maxTransactionConsensusTimestampRange")
     return searches.by_id(payer, valid_start, nonce, until=min(valid_start + within, MAX_INT64))
+
+
+def not_found(search: Search, table: str = "contract_result") -> NotFound:
+    """Return the error for a search that finds nothing in a table."""
+    first, last = search.times.lower, search.times.upper
+    if first is None:
+        return NotFound(detail=absent.anything(table))
+    is_moment = first == last
+    return NotFound(detail=absent.at(first, table) if is_moment else absent.transaction(first, table))

@@ -15,7 +15,7 @@ from typing import Any
 from rest_framework.response import Response
 
 from contracts.api.contracts import LAST_SYSTEM_FILE_NUM
-from contracts.api.lookup import search_of
+from contracts.api.lookup import not_found, search_of
 from contracts.api.result_json import (
     Details,
     Form,
@@ -39,6 +39,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Where, compare
 from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
@@ -215,7 +216,7 @@ def senders_of(parameters: ResultsParameters) -> Bounds | None:
     addresses = [bytes(name) for _, name in parameters.sender if isinstance(name, EvmAddress)]
     ids = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in ids for address in addresses):
-        raise NotFound
+        raise NotFound(detail=absent.entity())
     return Bounds.of(
         Comparison(operator, only(ids[bytes(name)]) if isinstance(name, EvmAddress) else name)
         for operator, name in parameters.sender
@@ -240,7 +241,7 @@ def single_json(search: Search, parameters: Any, *, contract_id: int = 0) -> Ans
     """Return the result of a transaction; `contract_id` if the path names one. Errors: NotFound."""
     found = queries.result_of(search)
     if found is None:
-        raise NotFound
+        raise not_found(search)
     result, contract_ids = found
     at = result.consensus_timestamp
     details = Details(

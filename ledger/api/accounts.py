@@ -26,6 +26,7 @@ from mirror.config.clock import now_ns
 from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import Comparison
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.parameter_set import ParameterSet
@@ -92,7 +93,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "tuple[Account
         raise NotFound("Timestamp range is empty")
     account = queries.account_at(account_id, Moment.of(moments))
     if account is None:
-        raise NotFound
+        raise NotFound(detail=absent.entity())
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account, balance_json(account.balance, account.balance_timestamp, None)
@@ -269,7 +270,7 @@ class AccountOfIdOrAlias(OfAccount):
     def _now(account_id: int) -> tuple[Account, BalanceJson]:
         account = queries.account(account_id, tokens=_most_tokens())
         if account is None:
-            raise NotFound
+            raise NotFound(detail=absent.entity())
         return account, balance_json(account.balance, account.balance_timestamp, account.tokens)
 
     def _transactions(self, parameters: AccountParameters, account_id: int) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from ledger.queries import blocks as queries
 from mirror.db.sql import Row
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters, ParameterSet
@@ -106,12 +107,13 @@ class Block(ReadView):
 
     def read(self, parameters: NoParameters, hash_or_number: str) -> BlockJson:
         if digest := _HASH.fullmatch(hash_or_number):
-            row = queries.block_of_hash(digest[1].lower())
+            row, number = queries.block_of_hash(digest[1].lower()), None
         else:
             try:
-                row = queries.block_of_number(read_number(hash_or_number))
+                number = read_number(hash_or_number)
             except InvalidValue:
                 raise InvalidParameter("hashOrNumber") from None
+            row = queries.block_of_number(number)
         if row is None:
-            raise NotFound
+            raise NotFound(detail=absent.anything(None) if number is None else absent.block(number))
         return block_json(row)

@@ -15,6 +15,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.query import Query
 from mirror.db.sql import Where
 from mirror.db.walks import AT_ONCE, FIRST_IDS, WHOLE, walk
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import InvalidEntityId, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import NotAnEntityId, read_numeric_id
@@ -168,6 +169,6 @@ class Schedule(ReadView):
         except (NotAnEntityId, InvalidEntityId):
             raise InvalidParameter("scheduleid") from None
         if schedule is None:
-            raise NotFound
+            raise NotFound(detail=absent.entity())
         self.max_age = 3600 if is_finished(schedule, now_ns()) else 1
         return schedule_json(schedule)

@@ -17,6 +17,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.partitions.reading import by_month
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, compare
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import is_numeric_id, read_numeric_id
@@ -257,7 +258,7 @@ class MessageOfNumber(ReadView):
         topic = read_numeric_id(topic_id)
         message = queries.message_of_number(topic, number, by_partition=config.value(_BY_PARTITION))
         if message is None:
-            raise NotFound
+            raise NotFound(detail=absent.anything("topic_message"))
         return message_json(message)
 
 
@@ -270,9 +271,10 @@ class MessageAt(ReadView):
     max_age, answers = 600, TopicMessageJson
 
     def read(self, parameters: NoParameters, timestamp: str) -> TopicMessageJson:
-        message = queries.message_at(read_timestamp(timestamp))
+        at = read_timestamp(timestamp)
+        message = queries.message_at(at)
         if message is None:
-            raise NotFound
+            raise NotFound(detail=absent.at(at, "topic_message"))
         return message_json(message)
 
 

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from ledger.queries import topics as queries
 from ledger.queries.topics import Topic as TopicRow
 from mirror import config
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import NewerReadView
 from mirror.rest.parameters.newer import NewerParameterSet, not_converted
@@ -101,9 +102,9 @@ class Topic(NewerReadView):
             raise not_converted("id") from None
         topic = queries.topic(topic_id)
         if topic is None:
-            raise NotFound("Topic not found")
+            raise NotFound("Topic not found", detail=absent.entity())
         if not topic.has_entity:
-            raise NotFound("Entity not found")
+            raise NotFound("Entity not found", detail=absent.entity())
         if not topic.has_custom_fee:
-            raise NotFound("Custom fee for entity not found")
+            raise NotFound("Custom fee for entity not found", detail=absent.entity())
         return topic_json(topic)

@@ -27,6 +27,7 @@ from mirror.db.bounds import Bounds
 from mirror.db.partitions.reading import is_divided
 from mirror.db.query import Query
 from mirror.db.sql import Comparison
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import Answer, ReadView
 from mirror.rest.parameters.parameter_set import ParameterSet
@@ -147,7 +148,7 @@ def transactions_of_id(
             candidates = queries.transactions_of_id(payer, valid_start, query, later)
         transactions = _within(candidates, later)
     if not transactions:
-        raise NotFound
+        raise NotFound(detail=absent.transaction(valid_start))
     pairs = [number for transaction in transactions for number in transaction.inner_transactions or ()]
     if pairs:
         ids = sorted(set(zip(pairs[::2], pairs[1::2], strict=True)))
@@ -397,7 +398,7 @@ class TransactionsOfIdOrHash(ReadView):
         if digest is not None:
             transactions = queries.transactions_of_hash(digest, self.query)
             if not transactions:
-                raise NotFound
+                raise NotFound(detail=absent.anything())
         else:
             payer, valid_start = read_transaction_id(transaction_id_or_hash)
             transactions = transactions_of_id(payer, valid_start, parameters.scheduled, self.query)

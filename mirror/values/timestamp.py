@@ -63,6 +63,11 @@ def of_instant(text: str) -> int:
     return int(second.timestamp()) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
 
 
+def instant(nanoseconds: int) -> str:
+    """Return a time as `2024-06-01T12:30:00Z`, to the second."""
+    return f"{datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def range_json(lower: int | None, upper: int | None) -> TimestampRangeJson:
     """Return the JSON of a timestamp_range: from (inclusive) to (exclusive), None while open."""
     return {"from": text(lower), "to": text(upper)}

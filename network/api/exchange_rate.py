@@ -7,6 +7,7 @@ Errors: 400 malformed parameter; 404 if there is no readable version of the file
 from typing import Any, TypedDict
 
 from ledger.queries import system_files
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import NewerReadView
 from mirror.rest.parameters.newer import NewerParameterSet, NewerTimestampParameter, time_window
@@ -75,4 +76,4 @@ class ExchangeRate(NewerReadView):
 
 
 def no_file(num: int) -> NotFound:
-    return NotFound(f"File {entity_id.text(system_files.system_id(num))} not found")
+    return NotFound(f"File {entity_id.text(system_files.system_id(num))} not found", detail=absent.entity())

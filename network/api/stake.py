@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple, TypedDict
 
 from mirror.db.sql import fetch_one
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import NotFound
 from mirror.rest.answers.views import NewerReadView
 from mirror.rest.parameters.newer import NewerParameterSet
@@ -124,5 +125,5 @@ class Stake(NewerReadView):
     def read(self, parameters: StakeParameters) -> StakeJson:
         stake = latest()
         if stake is None:
-            raise NotFound("No network stake data found")
+            raise NotFound("No network stake data found", detail=absent.entity())
         return stake_json(stake)

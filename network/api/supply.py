@@ -10,6 +10,7 @@ from typing import Annotated, TypedDict
 from rest_framework.response import Response
 
 from mirror.db.sql import MAX_INT64
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import BadRequest, NotFound
 from mirror.rest.answers.rendering import PlainTextRenderer
 from mirror.rest.answers.response import ApiResponse
@@ -93,7 +94,7 @@ class Supply(NewerReadView):
     def read(self, parameters: SupplyParameters) -> SupplyJson | Response:
         found = unreleased(parameters)
         if found is None:
-            raise NotFound("Network supply not found")
+            raise NotFound("Network supply not found", detail=absent.entity())
         if not parameters.q:
             return supply_json(found)
         self.renderer = PlainTextRenderer()

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import InvalidParameter, NotFound
 from mirror.rest.parameters.parameter_set import InvalidValue, NoParameters, ParameterSet
 from mirror.rest.parameters.types import (
@@ -124,7 +125,7 @@ class Nft(OfNft):
     def read(self, parameters: NoParameters, token_id: int, serial_number: int) -> NftJson:
         row = queries.nft(token_id, serial_number)
         if row is None:
-            raise NotFound
+            raise NotFound(detail=absent.entity())
         return nft_json(row)
 
 

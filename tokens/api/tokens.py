@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from ledger.api.names.tokens import OfToken
 from mirror.db.query import Query
 from mirror.db.sql import Comparison
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import EvmAddress, read_entity_id
@@ -390,7 +391,7 @@ class Token(OfToken):
             else queries.token(token_id)
         )
         if token is None:
-            raise NotFound
+            raise NotFound(detail=absent.entity())
         return token_json(token)
 
 

@@ -18,6 +18,7 @@ from rest_framework.response import Response
 from mirror import config
 from mirror.db.sql import MAX_INT64
 from mirror.metrics import simulation
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
 from mirror.rest.parameters.newer import NewerBooleanParameter, NewerParameterSet
 from mirror.rest.parameters.parameter_set import InvalidValue
@@ -100,14 +101,20 @@ def find(name: bytes | TransactionId) -> int:
     if isinstance(name, bytes):
         first = transactions.first_of_hash(name, reading)
         if first is None:
-            raise NotFound(f"Contract transaction hash not found: 0x{name.hex()}")
+            raise NotFound(
+                f"Contract transaction hash not found: 0x{name.hex()}",
+                detail=absent.anything("contract_result"),
+            )
         return first
     payer, valid_start = name
     first = transactions.first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
     if first is None:
-        raise NotFound(f"Transaction not found: {transaction_id.text(payer, valid_start)}")
+        raise NotFound(
+            f"Transaction not found: {transaction_id.text(payer, valid_start)}",
+            detail=absent.transaction(valid_start),
+        )
     if not transactions.has_result(first, reading):
-        raise NotFound(f"Contract result not found: {first}")
+        raise NotFound(f"Contract result not found: {first}", detail=absent.at(first, "contract_result"))
     return first
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from django.http import HttpResponse
 
-from mirror.rest.answers.errors import Failure, WrongMethod
+from mirror.rest.answers.errors import Failure, WrongMethod, newer_texts
 from mirror.rest.answers.rendering import PlainJsonRenderer, render
 from mirror.rest.answers.views import NewerReadView
 from web3sim.calls.call import Answer, Problem
@@ -54,9 +54,8 @@ class SimulationView(NewerReadView):
         if isinstance(failure, Unsuccessful):
             return self.json(_envelope(failure.answered), failure.status)
         hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        problems = [
-            Problem(failure.status.phrase, "" if hidden else problem.message) for problem in failure.problems
-        ]
+        texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
+        problems = [Problem(failure.status.phrase, text) for text in texts]
         response = self.json(_envelope(problems), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = "GET, HEAD" if "get" in self.actions else "POST"

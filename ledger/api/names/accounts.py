@@ -11,7 +11,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ledger.queries import entities
-from mirror.rest.answers.errors import BadRequest, InternalError, InvalidEntityId, InvalidParameter, NotFound
+from mirror.rest.answers import absent
+from mirror.rest.answers.errors import (
+    NOT_FOUND,
+    BadRequest,
+    InternalError,
+    InvalidEntityId,
+    InvalidParameter,
+    NotFound,
+)
 from mirror.rest.answers.views import NewerReadView, ReadView, Record
 from mirror.rest.parameters.entity_ids import (
     AccountName,
@@ -45,7 +53,8 @@ def account_id(text: str) -> int:
         raise InvalidParameter("idOrAliasOrEvmAddress") from None
     account_id = find_account(name)
     if account_id is None:
-        raise NotFound(_NO_ALIAS) if isinstance(name, Alias) else NotFound()
+        message = _NO_ALIAS if isinstance(name, Alias) else NOT_FOUND
+        raise NotFound(message, detail=absent.entity())
     return account_id
 
 
@@ -66,7 +75,7 @@ def newer_account_id(name: AccountName) -> int:
     is_alias = isinstance(name, Alias)
     account_id = _only(entities.ids_of_live_alias(name) if is_alias else entities.ids_of_evm_address(name))
     if account_id is None:
-        raise NotFound(_NO_ACCOUNT)
+        raise NotFound(_NO_ACCOUNT, detail=absent.entity())
     return account_id
 
 
@@ -108,7 +117,7 @@ class OfAccount(ReadView):
 
     def _check_existence(self) -> None:
         if self.must_exist and self._account_id is not None and not entities.exists(self._account_id):
-            raise NotFound
+            raise NotFound(detail=absent.entity())
 
 
 class NewerOfAccount(NewerReadView):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ledger.queries import entities
 from mirror.db.sql import Comparison
+from mirror.rest.answers import absent
 from mirror.rest.answers.errors import InternalError, InvalidParameter, NotFound
 from mirror.rest.answers.views import ReadView
 from mirror.rest.parameters.entity_ids import is_entity_id, read_entity_id
@@ -73,7 +74,10 @@ def find_contracts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ids = entities.contracts_and_accounts_of_evm_addresses(list(typed)) if typed else {}
     for evm_address, name in typed.items():
         if evm_address not in ids:
-            raise UnknownAddress(f"No contract with the given evm address 0x{name.digits} has been found.")
+            raise UnknownAddress(
+                f"No contract with the given evm address 0x{name.digits} has been found.",
+                detail=absent.entity(),
+            )
         if len(ids[evm_address]) > 1:
             raise InternalError(
                 f"More than one contract or account with the evm address 0x{name.digits} have been found."

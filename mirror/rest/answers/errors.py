@@ -2,8 +2,9 @@
 
 Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, one entry per problem, with
 `detail` where an error carries one. Newer endpoints answer the same envelope with entries
-`{"detail":text,"message": <HTTP reason phrase>}`, but `{"message":text}` for an InvalidParameter. Raise
-early, and name the parameter. No detail of an unexpected failure reaches the client.
+`{"detail":text,"message": <HTTP reason phrase>}`, where the detail of a 404 is another entry, but
+`{"message":text}` for an InvalidParameter. Raise early, and name the parameter. No detail of an unexpected
+failure reaches the client.
 """
 
 import sys
@@ -75,12 +76,12 @@ class Unauthorized(Failure):
 
 
 class NotFound(Failure):
-    """404 for something that does not exist."""
+    """404 for something that does not exist; `detail` may say why the node lacks it though it does."""
 
     status = HTTPStatus.NOT_FOUND
 
-    def __init__(self, message: str = NOT_FOUND) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = NOT_FOUND, *, detail: str | None = None) -> None:
+        super().__init__(Problem(message, detail))
 
 
 class TooManyRequests(Failure):
@@ -159,10 +160,14 @@ def newer_envelope(failure: Failure) -> dict[str, Any]:
     if isinstance(failure, InvalidParameter):
         return classic_envelope(failure)
     hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(failure, TakesTooLong)
-    return _envelope(
-        {"detail": "" if hidden else problem.message, "message": failure.status.phrase}
-        for problem in failure.problems
-    )
+    texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
+    return _envelope({"detail": text, "message": failure.status.phrase} for text in texts)
+
+
+def newer_texts(failure: Failure) -> list[str]:
+    """Return what newer endpoints say of a failure: its messages, and why something may be missing."""
+    details = [problem.detail for problem in failure.problems if isinstance(failure, NotFound)]
+    return [*(problem.message for problem in failure.problems), *filter(None, details)]
 
 
 def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:

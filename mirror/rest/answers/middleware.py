@@ -26,7 +26,7 @@ _OWN_PAGES = ("/admin", "/static")
 # Answered by the node, not by the API.
 _NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
-_UNCHANGED = ("cache-control", "etag", "access-control-allow-origin", "vary", "link")
+_UNCHANGED = ("cache-control", "etag", "access-control-allow-origin", "vary", "link", "mirror-loaded")
 
 
 class ApiMiddleware:

@@ -26,6 +26,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from mirror.db import budget
+from mirror.db.coverage import HEADER, loaded
 from mirror.db.query import Query
 from mirror.rest.answers.errors import (
     Failure,
@@ -92,6 +93,8 @@ class ReadView(GenericViewSet[Any]):
 
     filter_backends: Sequence[type[ParameterBackend]] = [ParameterBackend]
     pagination_class: type[KeysetPagination] = KeysetPagination
+    #: Whether a header of the answer says what is loaded.
+    tells_loaded: ClassVar[bool] = True
     #: `read` may set another one on the instance.
     renderer: JsonRenderer = JsonRenderer()
     weak_etag: ClassVar[bool] = True
@@ -160,6 +163,9 @@ class ReadView(GenericViewSet[Any]):
         """Answer a request of Django's: nothing needs the parts that DRF's request adds."""
         self.request, self.headers = request, self.default_response_headers
         try:
+            # Before any row is read: what is loaded meanwhile may be told too late, but never too early.
+            if self.tells_loaded and (header := loaded().header):
+                self.headers[HEADER] = header
             response = self._handler(request.method)(request, **path)
         except Exception as error:
             response = answer(error, {"view": self, "request": request})
@@ -208,12 +214,16 @@ class NewerReadView(ReadView):
 class UnknownRoute(ReadView):
     """Answers all paths that are not in the API."""
 
+    tells_loaded = False
+
     def answer(self, request: Request, **path: str) -> Response:
         raise NotFound
 
 
 class NewerUnknownRoute(NewerReadView):
     """Answers unknown paths next to newer endpoints."""
+
+    tells_loaded = False
 
     def answer(self, request: Request, **path: str) -> Response:
         raise NotFound(f"No static resource {request.path.removeprefix('/').removesuffix('/')}.")
