@@ -31,8 +31,8 @@ _NEXT_PERIOD = """
         select lower(timestamp_range) from entity_history where id = %(reward_account)s
     )
     select epoch_day, consensus_timestamp from node_stake
-    where exists (select from reward_account) and case
-        when exists (select from entity_stake where id = %(reward_account)s)
+    where exists (select 1 from reward_account) and case
+        when exists (select 1 from entity_stake where id = %(reward_account)s)
         then epoch_day > (select end_stake_period from entity_stake where id = %(reward_account)s)
         else consensus_timestamp > (select min(since) from reward_account)
             and consensus_timestamp >= (
