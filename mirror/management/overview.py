@@ -20,6 +20,7 @@ _ORDER = (
     "upgrade",
     "backup",
     "restore",
+    "snapshot",
     "prune",
     "drop",
     "password",

@@ -89,7 +89,7 @@ def check_restored() -> None:
     if is_restoring():
         raise OperatorError(
             "A backup is being restored into this database, and that is not finished: `manage.py restore` "
-            "goes on with it."
+            "goes on with it; if it is a snapshot, `manage.py snapshot load`."
         )
 
 

@@ -1,6 +1,6 @@
-"""The description of a backup: what it holds, of which node, and the digest of each of its files.
+"""The description of a backup or a snapshot: what it holds, of which node, and the digests of its files.
 
-A folder with `manifest.json` is a complete backup. While one is made, the finished files are noted in
+A folder with `manifest.json` is a complete one. While one is made, the finished files are noted in
 `unfinished.jsonl`: its first line says of which database, and each other one describes a file.
 """
 
@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +26,20 @@ _FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
 
 class DamagedBackup(OperatorError):
     """A file of a backup is missing or not as it was written; the message names it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a folder holds, and the commands that write it and bring it back."""
+
+    name: str
+    writes: str
+    brings_back: str
+
+
+BACKUP = Kind("backup", "backup", "restore")
+SNAPSHOT = Kind("snapshot", "snapshot save", "snapshot load")
+_KINDS = {kind.name: kind for kind in (BACKUP, SNAPSHOT)}
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,12 @@ class Manifest:
     settings: dict[str, str]
     demo: KeptFile | None = None
     format: int = FORMAT
+    kind: str = BACKUP.name
+    # A snapshot's alone: the times of its first and last transaction (ns), the rows of loaded_range, and the
+    # entities that it is limited to.
+    times: tuple[int, int] | None = None
+    ranges: list[dict[str, Any]] = field(default_factory=list)
+    entities: list[str] = field(default_factory=list)
 
     @property
     def all_files(self) -> list[KeptFile]:
@@ -107,41 +126,76 @@ class Manifest:
     def digest(self) -> str:
         return digest_of(asdict(self))
 
+    @property
+    def held(self) -> Kind:
+        return _KINDS[self.kind]
+
     def write(self, folder: Path) -> None:
-        """Make the folder a complete backup."""
+        """Make the folder a complete one."""
         content = asdict(self)
         path = folder / MANIFEST
         write_whole(path, json.dumps(content | {"sha256": digest_of(content)}, indent=1).encode())
         (folder / JOURNAL).unlink(missing_ok=True)
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Return the description. Errors: DamagedBackup, OperatorError if there is no complete backup."""
+    def read(cls, folder: Path, kind: Kind = BACKUP) -> Self:
+        """Return the description. Errors: DamagedBackup, OperatorError if there is no complete one."""
         path = folder / MANIFEST
         try:
             text = path.read_bytes()
         except FileNotFoundError:
-            raise OperatorError(_missing(folder)) from None
+            raise OperatorError(_missing(folder, kind)) from None
         try:
             content = json.loads(text)
             if content["format"] > FORMAT:
                 raise OperatorError(
-                    f"The backup in {folder} was made by a newer release ({content['release']}) and can't be "
-                    "read by this one: install that release."
+                    f"The {kind.name} in {folder} was made by a newer release ({content['release']}) and "
+                    "can't be read by this one: install that release."
                 )
             if content.pop("sha256") != digest_of(content):
                 raise ValueError
-            return cls(**_typed(content))
+            description = cls(**_typed(content))
+            held = _KINDS[description.kind]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DamagedBackup(
-                f"The file {path} is damaged: use another backup, or another copy of this one."
+                f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
             ) from None
+        if held != kind:
+            raise OperatorError(
+                f"The folder {folder} has a {held.name}: `manage.py {held.brings_back} {folder}` takes it."
+            )
+        return description
+
+    def damaged(self, folder: Path, file: KeptFile, how: str) -> DamagedBackup:
+        return DamagedBackup(
+            f"The file {folder / file.name} of the {self.kind} {how}: use another {self.kind}, or another "
+            "copy of this one."
+        )
+
+    def check_sizes(self, folder: Path) -> None:
+        """Check that every file is there in its length, which takes no time. Errors: DamagedBackup."""
+        for file in self.all_files:
+            path = folder / file.name
+            if not path.is_file():
+                raise self.damaged(folder, file, "is missing")
+            if (size := path.stat().st_size) != file.bytes:
+                raise self.damaged(folder, file, f"has {size:,} bytes, not {file.bytes:,}")
+
+    def check_content(self, folder: Path, file: KeptFile) -> None:
+        """Check that a file has the content that was written. Errors: DamagedBackup."""
+        digest = hashlib.sha256()
+        with (folder / file.name).open("rb") as opened:
+            while block := opened.read(_BLOCK_BYTES):
+                digest.update(block)
+        if digest.hexdigest() != file.sha256:
+            raise self.damaged(folder, file, "is damaged")
 
 
-def _missing(folder: Path) -> str:
+def _missing(folder: Path, kind: Kind) -> str:
     if (folder / JOURNAL).exists():
-        return f"The backup in {folder} is not finished: `manage.py backup {folder}` goes on with it."
-    return f"There is no backup in {folder}: it has no {MANIFEST}."
+        command = f"manage.py {kind.writes} {folder}"
+        return f"The {kind.name} in {folder} is not finished: `{command}` goes on with it."
+    return f"There is no {kind.name} in {folder}: it has no {MANIFEST}."
 
 
 def _typed(content: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +215,12 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
         "tables": tables,
         "files": [KeptFile(**file) for file in content["files"]],
         "demo": KeptFile(**content["demo"]) if content["demo"] else None,
+        "times": _times(content.get("times")),
     }
+
+
+def _times(times: list[Any] | None) -> tuple[int, int] | None:
+    return (int(times[0]), int(times[1])) if times else None
 
 
 def digest_of(content: dict[str, Any]) -> str:
@@ -189,29 +248,3 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def damaged(folder: Path, file: KeptFile, how: str) -> DamagedBackup:
-    return DamagedBackup(
-        f"The file {folder / file.name} of the backup {how}: use another backup, or another copy of this one."
-    )
-
-
-def check_sizes(folder: Path, files: Iterable[KeptFile]) -> None:
-    """Check that every file is there in its length, which takes no time. Errors: DamagedBackup."""
-    for file in files:
-        path = folder / file.name
-        if not path.is_file():
-            raise damaged(folder, file, "is missing")
-        if (size := path.stat().st_size) != file.bytes:
-            raise damaged(folder, file, f"has {size:,} bytes, not {file.bytes:,}")
-
-
-def check_content(folder: Path, file: KeptFile) -> None:
-    """Check that a file has the content that was written. Errors: DamagedBackup."""
-    digest = hashlib.sha256()
-    with (folder / file.name).open("rb") as opened:
-        while block := opened.read(_BLOCK_BYTES):
-            digest.update(block)
-    if digest.hexdigest() != file.sha256:
-        raise damaged(folder, file, "is damaged")

@@ -1,5 +1,6 @@
-"""The pieces of the tables that a backup keeps: each is a range of pages of a table or partition."""
+"""The pieces of the tables that are kept: each is a range of pages of a table or partition, or a query."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from django.apps import apps
@@ -40,7 +41,7 @@ _EXISTING = "select name from unnest(%s::text[]) name where to_regclass(quote_id
 
 
 class Piece(NamedTuple):
-    """A range of pages of a table or a partition; `bytes` is for progress alone."""
+    """A range of pages of a table or a partition, or the rows of a `query`; `bytes` is for progress alone."""
 
     table: str
     columns: list[str]
@@ -48,6 +49,7 @@ class Piece(NamedTuple):
     number: int
     filenode: int
     bytes: int
+    query: str = ""
 
     @property
     def name(self) -> str:
@@ -57,6 +59,8 @@ class Piece(NamedTuple):
 
     @property
     def select(self) -> str:
+        if self.query:
+            return self.query
         columns = ", ".join(f'"{column}"' for column in self.columns)
         return f"select {columns} {self._rows}"
 
@@ -71,10 +75,8 @@ class Piece(NamedTuple):
         A row that has come or changed since then has a transaction that was not over at that time, and one
         that is gone is missing in the count. `now` is the oldest running transaction.
         """
-        if (self.filenode, self.table) != (
-            file.filenode,
-            file.table,
-        ) or now - file.since > _MOST_TRANSACTIONS:
+        same = (self.filenode, self.table) == (file.filenode, file.table)
+        if self.query or not same or now - file.since > _MOST_TRANSACTIONS:
             return False
         row = own.execute(
             f"select count(*), count(*) filter (where age(xmin) <= age('{file.since % 2**32}'::xid)) "
@@ -83,11 +85,15 @@ class Piece(NamedTuple):
         return row == (file.rows, 0)
 
 
-def kept_tables(own: Session) -> dict[str, list[str]]:
-    """Return the columns of each table that a backup keeps: those that this release knows."""
+def _in_backup(app: str, table: str) -> bool:
+    return app not in _APPS_NOT_KEPT and table not in _NOT_KEPT
+
+
+def kept_tables(own: Session, keeps: Callable[[str, str], bool] = _in_backup) -> dict[str, list[str]]:
+    """Return the columns of each table that is kept, by app and name: those that this release knows."""
     known: dict[str, set[str]] = {}
     for model in apps.get_models(include_auto_created=True):
-        if model._meta.app_label not in _APPS_NOT_KEPT and model._meta.db_table not in _NOT_KEPT:
+        if keeps(model._meta.app_label, model._meta.db_table):
             columns = {field.column for field in model._meta.concrete_fields if field.column}
             known.setdefault(model._meta.db_table, set()).update(columns)
     existing = [name for (name,) in own.execute(_EXISTING, [sorted(known)])]

@@ -1,4 +1,4 @@
-"""The empty tables that a backup is restored into, and the notes of what is done there."""
+"""The empty tables that a backup or a snapshot is loaded into, and the notes of what is done there."""
 
 import re
 from collections.abc import Callable
@@ -9,11 +9,12 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.config.errors import OperatorError
+from mirror.db.distribution import distributing, is_distributed
 from mirror.db.partitions import making
-from mirror.db.partitions.catalogue import divided_tables, growing_tables, partitions
+from mirror.db.partitions.catalogue import divided_tables, growing_tables, month_of, partitions
 from mirror.db.partitions.dividing import divide
 from mirror.node import tables
-from mirror.node.backup.manifest import Manifest
+from mirror.node.backup.manifest import SNAPSHOT, Manifest
 from mirror.node.backup.work import Session
 
 # The apps whose rows come from the network.
@@ -35,18 +36,19 @@ _INDEXES = """
 _LINKED = """
     select conrelid::regclass::text from pg_constraint where contype = 'f'
     union select confrelid::regclass::text from pg_constraint where contype = 'f'"""
+_PLAIN = "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)"
 _ON_ONLY = re.compile(r" ON ONLY ")
 
 
 def goes_on(first: Session, description: Manifest) -> bool:
-    """Return whether a restore of this backup has begun. Errors: OperatorError if one of another has."""
+    """Return whether loading it has begun. Errors: OperatorError if loading another one has."""
     if not tables.is_restoring():
         return False
     row = first.execute(f"select sha256 from {tables.RESTORING}.backup").fetchone()
     if row != (description.digest,):
         raise OperatorError(
-            "Another backup is restored into this database, and that is not finished: go on with that one, "
-            "or name an empty database."
+            f"Another {description.kind} is restored into this database, and that is not finished: go on "
+            "with that one, or name an empty database."
         )
     return True
 
@@ -59,13 +61,16 @@ def check_empty(first: Session, description: Manifest) -> None:
         return
     if applied != set(description.migrations):
         raise OperatorError(
-            "The database has tables of another release than the backup: name one without tables, or a new "
-            "data folder (SVC_MIRROR_DATA)."
+            f"The database has tables of another release than the {description.kind}: name one "
+            "without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
     with connection.cursor() as cursor:
         divided = divided_tables(cursor)
     kept = description.tables
-    if whole := [name for name in divided if name in kept and not kept[name].partitions]:
+    # A snapshot's tables are divided as this node's are.
+    if description.held != SNAPSHOT and (
+        whole := [name for name in divided if name in kept and not kept[name].partitions]
+    ):
         raise OperatorError(
             f"The database has tables divided by month ({whole[0]} and others), and those of the backup are "
             "whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
@@ -74,13 +79,16 @@ def check_empty(first: Session, description: Manifest) -> None:
     filled = " union all ".join(f"(select '{name}' from \"{name}\" limit 1)" for name in names)
     if row := first.execute(filled).fetchone():
         raise OperatorError(
-            f"The database is not empty (the table {row[0]} has rows): a backup is restored into an empty "
-            "database, or a new data folder (SVC_MIRROR_DATA)."
+            f"The database is not empty (the table {row[0]} has rows): a {description.kind} is restored into "
+            "an empty database, or a new data folder (SVC_MIRROR_DATA)."
         )
 
 
 def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -> None:
-    """Make the tables as the backup's were, empty and without most indexes, unless that is done."""
+    """Make the tables, empty and without most indexes, unless that is done.
+
+    Those of a backup are divided as they were, those of a snapshot as this node's settings say.
+    """
     if not tables.is_restoring():
         with first.transaction():
             first.execute(_NOTES)
@@ -90,9 +98,12 @@ def prepare(first: Session, description: Manifest, say: Callable[[str], None]) -
     say("Making the tables.")
     _migrate(description)
     _empty(first, description)
+    as_here = growing_tables() if description.held == SNAPSHOT else ()
     for table, kept in description.tables.items():
-        if kept.partitions:
+        if kept.partitions and table not in as_here:
             _arrange(table, kept.partitions)
+    if description.held == SNAPSHOT:
+        _arrange_as_here(description)
     # Each by itself: the server keeps a limited number of locks, and each month needs some.
     for name, table, definition in first.execute(_INDEXES, [sorted(description.tables)]).fetchall():
         with first.transaction():
@@ -144,6 +155,19 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
             cursor.execute(f"drop table {_quoted(name)}")
 
 
+def _arrange_as_here(description: Manifest) -> None:
+    """Divide and distribute the empty tables as this node's settings say, with a month for every row."""
+    tables.arrange_partitions()
+    with transaction.atomic(), connection.cursor() as cursor:
+        if (divided := divided_tables(cursor)) and description.times:
+            first, last = description.times
+            months = [month_of(first)]
+            while months[-1][1] <= last:
+                months.append(month_of(months[-1][1]))
+            making.make_months(cursor, divided, months)
+    distributing.arrange()
+
+
 # NOTES
 
 
@@ -177,6 +201,13 @@ def build_index(own: Session, name: str, definition: str) -> None:
     with own.transaction():
         own.execute(definition.encode())
         own.execute(f"delete from {tables.RESTORING}.index where name = %s", [name])
+
+
+def plain_tables(first: Session) -> set[str]:
+    """Return the tables that lie in one file of PostgreSQL: neither divided nor distributed."""
+    if is_distributed():
+        return set()
+    return {name for (name,) in first.execute(_PLAIN)}
 
 
 def linked_tables(first: Session) -> set[str]:

@@ -1,4 +1,4 @@
-"""Bringing a backup back into an empty database, and going on with that after it was interrupted.
+"""Bringing a backup or a snapshot back into an empty database, and going on with that after an interruption.
 
 A schema of its own says which files and indexes are done, in the same transaction as their rows. It is there
 until everything is: a node does not start on a database that has only a part.
@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
-import zstandard
 from django.conf import settings
 
 from ledger.ingest import stored_network
@@ -20,17 +19,14 @@ from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node import tables
 from mirror.node.backup import demo, preparing
 from mirror.node.backup.display import Display
-from mirror.node.backup.manifest import (
-    KeptFile,
-    Manifest,
-    check_content,
-    check_sizes,
-    damaged,
-)
+from mirror.node.backup.files import copy_rows
+from mirror.node.backup.manifest import BACKUP, KeptFile, Kind, Manifest
 from mirror.node.backup.work import Session, Stopped, alone, check_room, session, share
 from mirror.values.readable import byte_size
 
-_READ_BYTES = 1 << 18
+# A table whose files have no more bytes is loaded in one transaction. That saves the log of PostgreSQL and a
+# vacuum, but an interruption loses it.
+_AT_ONCE_BYTES = 512 << 20
 _MEMORY = "set maintenance_work_mem = '256MB'"
 # A crash that loses the end of what was committed loses rows together with the note that they are there.
 _FAST = "set synchronous_commit = off"
@@ -42,14 +38,18 @@ _SEQUENCES = """
         and pg_get_serial_sequence(quote_ident(relname), attname) is not null"""
 
 
-def check(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
-    """Read every file of a backup and compare it with what was written. Errors: DamagedBackup; Stopped."""
+def check(
+    folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
+) -> Manifest:
+    """Read every file and compare it with what was written. Errors: DamagedBackup; Stopped."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
-    description = Manifest.read(folder)
-    check_sizes(folder, description.all_files)
+    description = Manifest.read(folder, kind)
+    description.check_sizes(folder)
     with Display(say, "Checking", description.bytes) as display, ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(check_content, folder, file): file for file in description.all_files}
+        running = {
+            pool.submit(description.check_content, folder, file): file for file in description.all_files
+        }
         try:
             for each in as_completed(running):
                 each.result()
@@ -61,11 +61,13 @@ def check(folder: Path, say: Callable[[str], None], stopping: threading.Event, *
     return description
 
 
-def restore(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
-    """Bring a backup back, or go on with that; return its description. Errors: OperatorError; Stopped."""
-    description = Manifest.read(folder)
+def restore(
+    folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
+) -> Manifest:
+    """Bring it back, or go on with that; return its description. Errors: OperatorError; Stopped."""
+    description = Manifest.read(folder, kind)
     _check_fits(folder, description)
-    check_sizes(folder, description.all_files)
+    description.check_sizes(folder)
     with session() as first, alone(first), _without_loader(first):
         if not preparing.goes_on(first, description):
             if not config.value("db.url"):
@@ -100,15 +102,15 @@ def _check_fits(folder: Path, description: Manifest) -> None:
     """Raise OperatorError if this node is of another network, or of an older release."""
     if description.network != config.value("network"):
         raise OperatorError(
-            f"The backup in {folder} is of the network {description.network}, and "
+            f"The {description.kind} in {folder} is of the network {description.network}, and "
             f"{config.described('network').variable} is {config.value('network')}: set it to "
             f"{description.network}."
         )
     if unknown := sorted(set(description.migrations) - tables.on_disk()):
         app, name = unknown[-1]
         raise OperatorError(
-            f"The backup in {folder} was made by a newer release ({description.release}, with the migration "
-            f"{app} {name}): install that release, or a later one."
+            f"The {description.kind} in {folder} was made by a newer release ({description.release}, with "
+            f"the migration {app} {name}): install that release, or a later one."
         )
 
 
@@ -125,44 +127,62 @@ def _load(
 ) -> None:
     done = preparing.done_files(first)
     left = [file for file in description.files if file.name not in done]
-    with Display(say, "Restoring", sum(file.bytes for file in description.files)) as display:
+    with Display(say, "Loading", sum(file.bytes for file in description.files)) as display:
         display.add(sum(file.bytes for file in description.files if file.name in done))
         # Tables that refer to each other come together, and the order of their rows does not matter then.
         linked = preparing.linked_tables(first)
         if together := [file for file in left if file.table in linked]:
             with first.transaction():
                 for file in together:
-                    _copy(folder, first, description, file, stopping)
+                    copy_rows(folder, first, description, file, stopping)
+                    preparing.note_file(first, file.name)
                     display.add(file.bytes)
 
-        def load(own: Session, file: KeptFile) -> None:
+        at_once, one_by_one = _by_table(first, description, linked, done)
+
+        def load(own: Session, files: list[KeptFile]) -> None:
+            is_whole = files[0].table in at_once
             with own.transaction():
-                _copy(folder, own, description, file, stopping)
-            display.add(file.bytes)
+                if is_whole:
+                    own.execute(f'truncate "{files[0].table}"'.encode())
+                for file in files:
+                    copy_rows(folder, own, description, file, stopping, frozen=is_whole)
+                    preparing.note_file(own, file.name)
+            display.add(sum(file.bytes for file in files))
 
-        others = [file for file in left if file.table not in linked]
-        share(others, load, lambda own: _execute(own, _FAST), jobs=jobs, stopping=stopping)
+        items = [*([file] for file in one_by_one), *at_once.values()]
+        share(items, load, lambda own: _execute(own, _FAST), jobs=jobs, stopping=stopping)
 
 
-def _copy(
-    folder: Path, own: Session, description: Manifest, file: KeptFile, stopping: threading.Event
-) -> None:
-    """Copy the rows of a file, and note that they are there. Errors: DamagedBackup; Stopped."""
-    columns = ", ".join(f'"{column}"' for column in description.tables[file.table].columns)
-    check_content(folder, file)
-    with (folder / file.name).open("rb") as opened, own.cursor() as cursor:
-        try:
-            reader = zstandard.ZstdDecompressor().stream_reader(opened)
-            with cursor.copy(f'copy "{file.table}" ({columns}) from stdin') as copy:
-                while block := reader.read(_READ_BYTES):
-                    copy.write(block)
-                    if stopping.is_set():
-                        raise Stopped
-        except zstandard.ZstdError as error:
-            raise damaged(folder, file, "is damaged") from error
-        if cursor.rowcount != file.rows:
-            raise damaged(folder, file, f"has {cursor.rowcount:,} rows, not {file.rows:,}")
-    preparing.note_file(own, file.name)
+def _by_table(
+    first: Session, description: Manifest, linked: set[str], done: set[str]
+) -> tuple[dict[str, list[KeptFile]], list[KeptFile]]:
+    """Return the files of tables that are loaded at once, the largest table first, and all other files.
+
+    PostgreSQL takes frozen rows only for a table that is neither divided nor distributed, and emptied in the
+    same transaction. So tables of which an interrupted run has loaded a file are not among them.
+    """
+    files: dict[str, list[KeptFile]] = {}
+    for file in description.files:
+        if file.table not in linked:
+            files.setdefault(file.table, []).append(file)
+    bytes_of = {table: sum(file.bytes for file in parts) for table, parts in files.items()}
+    plain = preparing.plain_tables(first)
+    at_once = {
+        table: files[table]
+        for table in sorted(files, key=lambda each: -bytes_of[each])
+        if table in plain
+        and bytes_of[table] <= _AT_ONCE_BYTES
+        and not any(file.name in done for file in files[table])
+    }
+    others = [
+        file
+        for table, parts in files.items()
+        if table not in at_once
+        for file in parts
+        if file.name not in done
+    ]
+    return at_once, others
 
 
 # INDEXES
@@ -171,7 +191,7 @@ def _copy(
 def _build_indexes(first: Session, say: Callable[[str], None], stopping: threading.Event, jobs: int) -> None:
     left = preparing.indexes_left(first)
     if left:
-        say(f"Building {sum(map(len, left))} indexes.")
+        say(f"All rows are there. Building {sum(map(len, left))} indexes.")
 
     # Those of one table come one after another: their partitions would get the same names otherwise.
     def build(own: Session, indexes: list[tuple[str, str]]) -> None:
@@ -210,7 +230,7 @@ def _finish(
 
     share(names, analyze, lambda own: _execute(own, _MEMORY), jobs=jobs, stopping=stopping)
     if description.demo:
-        check_content(folder, description.demo)
+        description.check_content(folder, description.demo)
         demo.bring_back(folder)
     preparing.end(first)
 

@@ -1,22 +1,20 @@
-"""Writing a backup: everything as it is at one moment, while the node goes on.
+"""Writing a backup or a snapshot: all of it as it is at one moment, while the node goes on.
 
-A snapshot of the first session is shared by all others, so files that are written one after another fit
-together. It ends with its process. A backup that was killed takes a new one, and writes only those files
+The moment that the first session sees is shared by all others, so files that are written one after another
+fit together. It ends with its process. A backup that was killed takes a new one, and writes only those files
 again whose rows have changed since: reading which rows those are is much faster than writing them.
 """
 
-import hashlib
 import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import zstandard
 from psycopg import Error
 from psycopg.errors import LockNotAvailable
 
@@ -26,23 +24,22 @@ from mirror.config.settings import SETTINGS
 from mirror.node import inventory
 from mirror.node.backup import demo
 from mirror.node.backup.display import Display
+from mirror.node.backup.files import write_rows
 from mirror.node.backup.manifest import (
+    BACKUP,
     JOURNAL,
     MANIFEST,
     Block,
     KeptFile,
     KeptTable,
+    Kind,
     Manifest,
-    sync,
     write_whole,
 )
 from mirror.node.backup.pieces import Piece, kept_tables, partitions_by_time, pieces
 from mirror.node.backup.work import Session, Stopped, alone, check_room, session, share
 from mirror.values.readable import byte_size
 
-# Where the processor is the limit, a higher level costs more than it saves.
-_LEVEL = 1
-_BUFFER_BYTES = 1 << 18
 # After so long without the locks of all tables, those that it has are given back.
 _LOCK_MILLISECONDS = 500
 # The share of a table's bytes that its compressed rows need.
@@ -58,41 +55,76 @@ _MIGRATIONS = "select distinct app, name from django_migrations order by 1, 2"
 _OLDEST = "select pg_snapshot_xmin(pg_current_snapshot())::text"
 
 
+@dataclass(frozen=True)
+class Content:
+    """What is kept: tables with their columns, the pieces of these, and what its description says besides.
+
+    `complete` is called after the tables were read, and may add files.
+    """
+
+    kind: Kind
+    tables: Callable[[Session], dict[str, list[str]]]
+    pieces: Callable[[Session, dict[str, list[str]]], list[Piece]]
+    complete: Callable[[Path, Session, Manifest], Manifest]
+    # Whether one moment can be shared by several sessions: not where other machines hold the rows.
+    shares_moment: bool = True
+
+
 def backup(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
     """Write a backup into a folder, or go on with one; return its description.
 
     Errors: OperatorError; Stopped.
     """
-    _make_folder(folder)
+    everything = Content(
+        BACKUP, kept_tables, pieces, lambda folder, first, description: demo.add(folder, description)
+    )
+    return keep(folder, everything, say, stopping, jobs=jobs)
+
+
+def keep(
+    folder: Path,
+    content: Content,
+    say: Callable[[str], None],
+    stopping: threading.Event,
+    *,
+    jobs: int,
+) -> Manifest:
+    """Write what is to be kept into a folder, or go on with that; return its description.
+
+    Errors: OperatorError; Stopped.
+    """
+    name = content.kind.name
+    _make_folder(folder, name)
     with session() as first, alone(first):
-        with _snapshot(first, say, stopping):
-            tables = kept_tables(first)
-            begun = _begin(folder, first, tables, say)
-            wanted = pieces(first, tables)
+        with _one_moment(first, content, say, stopping):
+            tables = content.tables(first)
+            begun = _begin(folder, first, name, tables, say)
+            wanted = content.pieces(first, tables)
             total = sum(piece.bytes for piece in wanted)
-            check_room(folder, _COMPRESSED * total - sum(file.bytes for file in begun.values()), "The backup")
-            snapshot, oldest = _exported(first)
+            room = _COMPRESSED * total - sum(file.bytes for file in begun.values())
+            check_room(folder, room, f"The {name}")
+            moment, oldest = _exported(first) if content.shares_moment else ("", 0)
             if begun:
-                say(f"Going on with the backup in {folder}: what has changed since is written again.")
+                say(f"Going on with the {name} in {folder}: what has changed since is written again.")
             about = byte_size(_COMPRESSED * total)
-            say(f"{byte_size(total)} of tables are read; the backup will have about {about}.")
-            done = _write_all(folder, wanted, begun, snapshot, oldest, say, stopping, jobs)
-            description = _described(first, tables, done)
-        description = demo.add(folder, description)
+            say(f"{byte_size(total)} of tables are read; the {name} will have about {about}.")
+            done = _write_all(folder, wanted, begun, moment, oldest, say, stopping, jobs)
+            description = _described(first, name, tables, done)
+        description = content.complete(folder, first, description)
         for name in begun.keys() - {file.name for file in description.files}:
             (folder / name).unlink(missing_ok=True)
         description.write(folder)
     return description
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, name: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         present = {path.name for path in folder.iterdir()}
     except OSError as error:
         raise OperatorError(f"The folder {folder} can't be used: {error.strerror}.") from error
     if MANIFEST in present:
-        raise OperatorError(f"There is a complete backup in {folder} already: name another folder.")
+        raise OperatorError(f"There is a complete {name} in {folder} already: name another folder.")
     if present and JOURNAL not in present:
         raise OperatorError(f"The folder {folder} has other files: name an empty or new one.")
     # Passwords of the admin are in it, though only as digests.
@@ -103,9 +135,9 @@ def _make_folder(folder: Path) -> None:
 
 
 def _begin(
-    folder: Path, first: Session, tables: dict[str, list[str]], say: Callable[[str], None]
+    folder: Path, first: Session, name: str, tables: dict[str, list[str]], say: Callable[[str], None]
 ) -> dict[str, KeptFile]:
-    """Return the finished files of an unfinished backup, or begin a new one. Errors: OperatorError."""
+    """Return the finished files of an unfinished folder, or begin a new one. Errors: OperatorError."""
     cluster, database = first.execute(_WHERE).fetchone() or ("", "")
     place = {"cluster": cluster, "database": database, "network": config.value("network")}
     # Rows look unchanged where a column was added or dropped, but their files are of the columns before.
@@ -124,30 +156,30 @@ def _begin(
                 files[file.name] = file
             else:
                 stored = json.loads(line)
-    if stored and {name: stored.get(name) for name in place} != place:
+    if stored and {each: stored.get(each) for each in place} != place:
         raise OperatorError(
-            f"The unfinished backup in {folder} is of another database: name another folder, or remove it."
+            f"The unfinished {name} in {folder} is of another database: name another folder, or remove it."
         )
     for path in folder.glob("*.part"):
         path.unlink()
     kept = {
-        name: file
-        for name, file in files.items()
-        if (folder / name).is_file() and (folder / name).stat().st_size == file.bytes
+        each: file
+        for each, file in files.items()
+        if (folder / each).is_file() and (folder / each).stat().st_size == file.bytes
     }
     if stored != header:
         if kept:
-            say(f"The tables were changed since the backup in {folder} was begun: it begins anew.")
+            say(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
         kept = {}
     # It may end in half a line.
     write_whole(journal, b"".join(map(_line, [header, *map(asdict, kept.values())])))
-    for name in files.keys() - kept.keys():
-        (folder / name).unlink(missing_ok=True)
+    for each in files.keys() - kept.keys():
+        (folder / each).unlink(missing_ok=True)
     return kept
 
 
 def _migrations(first: Session) -> list[tuple[str, str]]:
-    """Return the migrations that were applied at the moment of the backup."""
+    """Return the migrations that are applied at this moment."""
     return [(app, name) for app, name in first.execute(_MIGRATIONS)]
 
 
@@ -163,17 +195,19 @@ def _note(folder: Path, content: dict[str, Any]) -> None:
         os.fsync(file.fileno())
 
 
-# SNAPSHOT
+# MOMENT
 
 
 @contextmanager
-def _snapshot(first: Session, say: Callable[[str], None], stopping: threading.Event) -> Iterator[None]:
+def _one_moment(
+    first: Session, content: Content, say: Callable[[str], None], stopping: threading.Event
+) -> Iterator[None]:
     """Hold one moment of all tables for the length of the block, and keep partitions from being dropped.
 
     Errors: Stopped, while this waits for somebody who changes a table.
     """
     is_said = False
-    while not _locked(first):
+    while not _locked(first, content):
         if not is_said:
             say("Waiting for somebody who changes a table.")
             is_said = True
@@ -186,9 +220,9 @@ def _snapshot(first: Session, say: Callable[[str], None], stopping: threading.Ev
             first.execute("rollback")
 
 
-def _locked(first: Session) -> bool:
-    """Begin the transaction of the snapshot, and return whether it could lock the tables soon."""
-    tables = ", ".join(f'"{table}"' for table in kept_tables(first))
+def _locked(first: Session, content: Content) -> bool:
+    """Begin the transaction of the moment, and return whether it could lock the tables soon."""
+    tables = ", ".join(f'"{table}"' for table in content.tables(first))
     first.execute("begin isolation level repeatable read, read only")
     first.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
     try:
@@ -202,7 +236,7 @@ def _locked(first: Session) -> bool:
 
 
 def _exported(first: Session) -> tuple[str, int]:
-    """Return the name of the snapshot, and the oldest transaction that was running."""
+    """Return the name of PostgreSQL's snapshot, and the oldest transaction that was running."""
     (name,) = first.execute("select pg_export_snapshot()").fetchone() or ("",)
     (oldest,) = first.execute(_OLDEST).fetchone() or ("0",)
     return name, int(oldest)
@@ -215,7 +249,7 @@ def _write_all(
     folder: Path,
     wanted: list[Piece],
     begun: dict[str, KeptFile],
-    snapshot: str,
+    moment: str,
     oldest: int,
     say: Callable[[str], None],
     stopping: threading.Event,
@@ -228,12 +262,13 @@ def _write_all(
     def write(own: Session, piece: Piece) -> None:
         # One transaction for all would keep the locks of every month, and the server has so many only.
         own.execute("begin isolation level repeatable read, read only")
-        own.execute(f"set transaction snapshot '{snapshot}'")
+        if moment:
+            own.execute(f"set transaction snapshot '{moment}'")
         earlier = begun.get(piece.name)
         if earlier and piece.is_unchanged(own, earlier, oldest):
             file = earlier
         else:
-            file = _write(folder, own, piece, oldest, stopping)
+            file = write_rows(folder, own, piece, oldest, stopping)
             with lock:
                 _note(folder, asdict(file))
         own.execute("commit")
@@ -241,61 +276,15 @@ def _write_all(
             done.append(file)
         display.add(piece.bytes)
 
-    with Display(say, "Backing up", sum(piece.bytes for piece in wanted)) as display:
+    with Display(say, "Writing", sum(piece.bytes for piece in wanted)) as display:
         share(wanted, write, lambda own: None, jobs=jobs, stopping=stopping)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
-
-
-def _write(folder: Path, own: Session, piece: Piece, oldest: int, stopping: threading.Event) -> KeptFile:
-    path = folder / piece.name
-    unfinished = path.with_name(f"{path.name}.part")
-    compressor, digest = zstandard.ZstdCompressor(level=_LEVEL).compressobj(), hashlib.sha256()
-    size = 0
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-
-        def put(data: bytes) -> None:
-            nonlocal size
-            digest.update(data)
-            file.write(data)
-            size += len(data)
-
-        rows: list[bytes | bytearray | memoryview] = []
-        gathered = 0
-        with own.cursor() as cursor:
-            with cursor.copy(f"copy ({piece.select}) to stdout") as copy:
-                for row in copy:
-                    rows.append(row)
-                    gathered += len(row)
-                    if gathered > _BUFFER_BYTES:
-                        put(compressor.compress(b"".join(rows)))
-                        rows.clear()
-                        gathered = 0
-                        if stopping.is_set():
-                            raise Stopped
-            put(compressor.compress(b"".join(rows)))
-            put(compressor.flush())
-            count = cursor.rowcount
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    sync(folder)
-    return KeptFile(
-        path.name,
-        piece.table,
-        count,
-        size,
-        digest.hexdigest(),
-        piece.leaf,
-        piece.number,
-        piece.filenode,
-        oldest,
-    )
 
 
 # DESCRIPTION
 
 
-def _described(first: Session, tables: dict[str, list[str]], files: list[KeptFile]) -> Manifest:
+def _described(first: Session, name: str, tables: dict[str, list[str]], files: list[KeptFile]) -> Manifest:
     row = first.execute(_LAST_BLOCK).fetchone()
     (postgresql, size) = first.execute(
         "select current_setting('server_version'), pg_database_size(current_database())"
@@ -318,6 +307,7 @@ def _described(first: Session, tables: dict[str, list[str]], files: list[KeptFil
         },
         files=files,
         settings=settings_in_force(),
+        kind=name,
     )
 
 

@@ -1,0 +1,117 @@
+"""Writing a snapshot: the tables of the ledger and those that describe them, as of the last block.
+
+A snapshot differs from a backup in what it leaves out: accounts of the admin, settings, the state of the
+node's processes. So it can be given to others.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from psycopg.rows import dict_row
+
+from ledger.ingest import stored_network
+from mirror.config.errors import OperatorError
+from mirror.db.distribution import is_distributed
+from mirror.models import LOADER_LOCK
+from mirror.node.backup import writing
+from mirror.node.backup.manifest import SNAPSHOT, Manifest
+from mirror.node.backup.pieces import Piece, kept_tables, pieces
+from mirror.node.backup.work import Session, session
+from mirror.node.snapshot import selection
+from mirror.values import entity_id
+
+_LEDGER = ("ledger", "contracts", "tokens", "network")
+# Of the project's own tables, those that describe this node rather than the ledger.
+_OF_THE_NODE = {"loader_state", "node_minute"}
+
+_TIMES = "select min(consensus_start), max(consensus_end) from record_file having count(*) > 0"
+_RANGES = """
+    select consensus_start, consensus_end, first_block, last_block, files, transactions, signed,
+        filters::text, rests_on, basis
+    from loaded_range order by consensus_start"""
+
+
+def save(
+    folder: Path,
+    say: Callable[[str], None],
+    stopping: threading.Event,
+    *,
+    jobs: int,
+    entities: frozenset[int] = frozenset(),
+) -> Manifest:
+    """Write a snapshot into a folder, or go on with one; return its description.
+
+    With `entities`, it has what these took part in and their state, and of the rest what a reader needs to
+    understand that. Errors: OperatorError; Stopped.
+    """
+    stored_network.check()
+    distributed = is_distributed()
+    content = writing.Content(
+        SNAPSHOT,
+        _tables,
+        partial(_pieces, entities=entities, distributed=distributed),
+        partial(_complete, entities=entities),
+        shares_moment=not distributed,
+    )
+    with session() as holder, _without_loader(holder) if distributed else nullcontext():
+        return writing.keep(folder, content, say, stopping, jobs=jobs)
+
+
+def _without_loader(holder: Session) -> nullcontext[None]:
+    """Keep loaders out, where several machines hold the rows: they share no moment. Errors: OperatorError."""
+    if holder.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK]).fetchone() != (True,):
+        raise OperatorError(
+            "A node loads into this database, which is distributed: stop loading while the snapshot is "
+            "written."
+        )
+    # The lock ends with the session.
+    return nullcontext()
+
+
+def _keeps(app: str, table: str) -> bool:
+    return app in _LEDGER or (app == "mirror" and table not in _OF_THE_NODE)
+
+
+def _tables(own: Session) -> dict[str, list[str]]:
+    return kept_tables(own, _keeps)
+
+
+def _pieces(
+    own: Session, tables: dict[str, list[str]], *, entities: frozenset[int], distributed: bool
+) -> list[Piece]:
+    if entities:
+        whole = selection.whole_tables() & tables.keys()
+        chosen = selection.pieces(own, {name: tables[name] for name in tables.keys() - whole}, entities)
+        rest = {name: columns for name, columns in tables.items() if name in whole}
+        return [*chosen, *(_queries(rest) if distributed else pieces(own, rest))]
+    return _queries(tables) if distributed else pieces(own, tables)
+
+
+def _queries(tables: dict[str, list[str]]) -> list[Piece]:
+    """Return each table as one piece: pages are a matter of the machines that hold them."""
+    return [
+        selection.piece(table, columns, f'from "{table}"', number=0, size=1)
+        for table, columns in tables.items()
+    ]
+
+
+def _complete(folder: Path, first: Session, description: Manifest, *, entities: frozenset[int]) -> Manifest:
+    # Within the transaction of the moment no row has come since the tables were read.
+    row = first.execute(_TIMES).fetchone()
+    with first.cursor(row_factory=dict_row) as cursor:
+        ranges: list[dict[str, Any]] = [
+            each | {"filters": each["filters"] and json.loads(each["filters"])}
+            for each in cursor.execute(_RANGES).fetchall()
+        ]
+    named = [str(entity_id.text(entity)) for entity in sorted(entities)]
+    if named:
+        ranges = [each | {"filters": selection.filters(each["filters"], named)} for each in ranges]
+    return replace(
+        description, times=(row[0], row[1]) if row else None, ranges=ranges, entities=named, settings={}
+    )
