@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class MirrorConfig(AppConfig):
     name = "mirror"
+    verbose_name = "Node"

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from mirror.db.fields import BlockTimestampField, NanosTimestampField, NumberField
+
 # The advisory lock of the process that loads into a database. Any fixed number does.
 LOADER_LOCK = 0x6C6564676572
 # The same for the process that runs backfills.
@@ -83,14 +85,14 @@ class LoadedRange(models.Model):  # noqa: DJ008
         # An older release has loaded it.
         UNKNOWN = "unknown"
 
-    # Consensus times (ns): the start of the first file, and the end of the last.
-    consensus_start = models.BigIntegerField(primary_key=True)
-    consensus_end = models.BigIntegerField()
+    # The start of the first file, and the end of the last.
+    consensus_start = NanosTimestampField(primary_key=True)
+    consensus_end = BlockTimestampField()
     first_block = models.BigIntegerField()
     last_block = models.BigIntegerField()
-    files = models.BigIntegerField()
+    files = NumberField()
     # All of these files, also those that the filters left out.
-    transactions = models.BigIntegerField()
+    transactions = NumberField()
     # Whether a quorum of the network's nodes has signed each file; null if nobody knows.
     signed = models.BooleanField(null=True)
     # The settings that choose what is stored, where they differ from their defaults: name to value. Null if
@@ -104,12 +106,12 @@ class LoadedRange(models.Model):  # noqa: DJ008
 
 
 class DroppedRows(models.Model):  # noqa: DJ008
-    """A table that has lost its rows from before a time (ns), written by `mirror.db.partitions.dropping`."""
+    """A table that has lost its rows from before a time, written by `mirror.db.partitions.dropping`."""
 
     compared = None
 
     table_name = models.TextField(primary_key=True)
-    before = models.BigIntegerField()
+    before = NanosTimestampField()
 
     class Meta:
         db_table = "dropped_rows"

@@ -12,11 +12,12 @@ from django.http import HttpRequest
 
 from mirror.admin.site import MirrorAdminSite
 from mirror.node import dashboard, inventory, status
+from mirror.node.loaded import loaded_text
 from mirror.node.pages.answer import marked
 
 
 class NodeAdminSite(MirrorAdminSite):
-    app_order = ("ledger", "tokens", "contracts", "network", "web3sim", "auth")
+    app_order = ("ledger", "tokens", "contracts", "network", "web3sim", "mirror", "auth")
     shortcut_tables = (
         "ledger.RecordFile",
         "ledger.Transaction",
@@ -37,6 +38,7 @@ class NodeAdminSite(MirrorAdminSite):
         context = {
             "status": now,
             "sentence": marked(now.sentence),
+            "loaded": marked(loaded_text(now.loaded)),
             "inventory": _inventory(now) if now.needs_help else [],
             "charts": charts,
             "troubles": [

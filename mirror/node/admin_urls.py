@@ -5,5 +5,6 @@ from django.contrib import admin
 admin.autodiscover()
 
 from mirror.admin import accounts  # noqa: E402, F401
+from mirror.node import admin_tables  # noqa: E402, F401
 
 urlpatterns = admin.site.urls[0]

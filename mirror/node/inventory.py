@@ -19,6 +19,7 @@ from django.db import connection
 from mirror import config
 from mirror.models import LoaderState
 from mirror.node import health
+from mirror.node.loaded import loaded_text
 from mirror.node.retention import plan
 from mirror.node.status import Status, process_of
 from mirror.processes.deaths import Death, recent
@@ -137,6 +138,8 @@ class Inventory:
         yield "Network", self.network
         if status.block:
             yield "Last block", f"{status.block.number} of {status.block.time}, in {status.block.name}"
+        if loaded := loaded_text(status.loaded):
+            yield "Loaded", loaded
         if status.loader:
             yield from self._of_loader(status.loader)
         for death in self.deaths:

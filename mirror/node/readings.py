@@ -121,6 +121,9 @@ def _of_health(judged: Health) -> Iterator[Reading]:
         yield node.LAG, (), judged.lag_seconds
         yield node.BLOCK, (), judged.block.number
         yield node.BLOCK_TIME, (), judged.block.consensus_end / NANOS_PER_SECOND
+    if loaded := judged.status.loaded.intervals:
+        yield node.FIRST_BLOCK, (), loaded[0].first_block
+        yield node.GAPS, (), len(loaded) - 1
     yield from _of_loader(judged.status)
     yield node.BACKFILLS, (), len(judged.status.upgrade.left)
     for step in judged.status.upgrade.left:

@@ -1,6 +1,7 @@
 """The status of the node: what it is doing, how far behind it is and, when it is stuck, why.
 
-Source: loader_state, which the loader writes; its lock in PostgreSQL; the last block; passed_over; backfill.
+Source: loader_state, which the loader writes; its lock in PostgreSQL; the last block; loaded_range;
+passed_over; backfill.
 """
 
 import json
@@ -15,7 +16,10 @@ from django.db import connection
 
 from mirror import config
 from mirror.config import clock
+from mirror.db import coverage
+from mirror.db.coverage import NOBODY_KNOWS, Loaded
 from mirror.models import LOADER_LOCK, LoaderState
+from mirror.node.loaded import loaded_json
 from mirror.node.upgrading import remaining
 from mirror.values import timestamp, transaction_types
 from mirror.values.readable import duration
@@ -117,6 +121,7 @@ class Status:
     passed_over: Sequence[Mapping[str, Any]] = ()
     upgrade: remaining.Upgrade = remaining.Upgrade((), False)
     standby: bool = False
+    loaded: Loaded = NOBODY_KNOWS
 
     @property
     def problem(self) -> Mapping[str, Any] | None:
@@ -261,6 +266,7 @@ class Status:
             },
             "passed_over": list(self.passed_over),
             "standby": self.standby,
+            "loaded": loaded_json(self.loaded) if self.loaded.is_known else None,
         }
 
     @property
@@ -371,6 +377,7 @@ def read() -> Status:
         passed_over=json.loads(passed_over),
         upgrade=remaining.read(),
         standby=standby,
+        loaded=coverage.read(),
     )
 
 

@@ -2,8 +2,8 @@
 
 Alive: the process answers, without asking the database. Ready: as `mirror.node.health` judges; it answers
 within two seconds, whatever the database does. Shape: {"status":"ok"}, or {"status":"error"} with 503 and
-`reasons`, a list of sentences. Lag: the seconds from the last block to now, and that block; 503 without any.
-Reasons name hosts and files, so only clients of `metrics.allowed` get them.
+`reasons`, a list of sentences. Lag: the seconds from the last block to now, that block, and what is loaded;
+503 without any block. Reasons name hosts and files, so only clients of `metrics.allowed` get them.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,17 @@ def lag(request: HttpRequest) -> HttpResponse:
             "seconds": round(now.lag_seconds or 0, 3),
             "block": {"number": now.block.number, "timestamp": timestamp.text(now.block.consensus_end)},
             "time": now.block.time,
+            **_loaded(now),
         }
     )
+
+
+def _loaded(now: health.Health) -> dict[str, Any]:
+    """Return what is loaded, if anybody knows: a gap is no reason not to be ready."""
+    intervals = now.status.loaded.intervals if now.status else ()
+    if not intervals:
+        return {}
+    return {"loaded": {"first_block": intervals[0].first_block, "gaps": len(intervals) - 1}}
 
 
 def _error(request: HttpRequest, reasons: Sequence[str]) -> HttpResponse:

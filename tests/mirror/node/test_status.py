@@ -224,6 +224,6 @@ def test_a_loader_that_hangs_is_reported() -> None:
     assert now.needs_help
 
 
-def test_the_sentence_costs_four_statements(django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(4, connection=connection):
+def test_the_sentence_costs_five_statements(django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(5, connection=connection):
         status.read()
