@@ -24,6 +24,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
 from mirror.db import budget, statements, turns
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions import months
 from mirror.db.prepared import PreparedStatements
 
@@ -244,14 +245,16 @@ def new_cursor(connection: psycopg.Connection[Row], milliseconds: str) -> psycop
     cursor.adapters.register_dumper(int, Int8Dumper)
     set_json_loads(orjson.loads, cursor)
     # Compiling a plan to machine code takes longer than our statements may run. With PostgreSQL's own page
-    # costs, all rows of a query would be read and sorted where a page has few on average.
+    # costs, all rows of a query would be read and sorted where a page has few on average. Distributed tables
+    # are planned with the values: they name the machines to ask.
+    plans = "force_custom_plan" if is_distributed() else "force_generic_plan"
     cursor.execute(
         """
         select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
-            set_config('plan_cache_mode', 'force_generic_plan', false),
+            set_config('plan_cache_mode', %s, false),
             set_config('random_page_cost', '1.1', false)
         """,
-        (milliseconds,),
+        (milliseconds, plans),
     )
     return cursor
 

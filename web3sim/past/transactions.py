@@ -5,12 +5,15 @@ before the transaction (web3sim.state), and contains the changes by earlier tran
 are tinybars.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ledger.queries import files
 from mirror import config
-from mirror.db.sql import Row
+from mirror.db.distribution import is_distributed
+from mirror.db.sql import Row, Values
 from mirror.values import entity_id
 from mirror.values.ethereum import created_address
 from mirror.values.result_codes import NAMES
@@ -45,6 +48,11 @@ _TABLES = """
     left join ethereum_transaction e
         on e.consensus_timestamp = r.consensus_timestamp and e.payer_account_id = r.payer_account_id
 """
+# Where tables are distributed, a result lies beside its contract, and its transaction with the payer.
+_RESULT_TABLES = "contract_result r left join contract c on c.id = r.contract_id"
+_OF_PAYER = re.compile(r"\b[te]\.\w+")
+_RESULT_COLUMNS = _OF_PAYER.sub("null", _COLUMNS)
+_PAYER_COLUMNS = ", ".join(_OF_PAYER.findall(_COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +133,8 @@ def has_result(consensus_timestamp: int, reading: Reading) -> bool:
 
 
 def at(consensus_timestamp: int, reading: Reading) -> PastTransaction | None:
-    rows = reading.fetch(
-        f"select {_COLUMNS} from {_TABLES} where r.consensus_timestamp = %s", (consensus_timestamp,)
-    )
-    return _of_row(rows[0]) if rows else None
+    found = _read(reading, "where r.consensus_timestamp = %s", (consensus_timestamp,))
+    return found[0] if found else None
 
 
 def between(
@@ -138,24 +144,55 @@ def between(
     # Indexes: as of `_TABLES`; of a contract contract_result__id_timestamp (contract_id,
     # consensus_timestamp).
     of_contract = "" if contract_id is None else "and r.contract_id = %(contract)s"
-    rows = reading.fetch(
+    return _read(
+        reading,
         f"""
-        select {_COLUMNS} from {_TABLES}
         where r.consensus_timestamp between %(first)s and %(last)s {of_contract}
         order by r.consensus_timestamp limit %(limit)s
         """,
         {"first": first, "last": last, "contract": contract_id, "limit": limit},
     )
-    return [_of_row(row) for row in rows]
+
+
+def _read(reading: Reading, condition: str, values: Values) -> list[PastTransaction]:
+    if not is_distributed():
+        rows = reading.fetch(f"select {_COLUMNS} from {_TABLES} {condition}", values)
+        return [_of_row(row) for row in rows]
+    rows = reading.fetch(f"select {_RESULT_COLUMNS} from {_RESULT_TABLES} {condition}", values)
+    if not rows:
+        return []
+    found = [_of_row(row) for row in rows]
+    # Indexes: the primary keys, which begin with the time.
+    of_payers = reading.fetch(
+        f"""
+        select t.consensus_timestamp, {_PAYER_COLUMNS}
+        from transaction t left join ethereum_transaction e
+            on e.consensus_timestamp = t.consensus_timestamp and e.payer_account_id = t.payer_account_id
+        where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
+        """,
+        (
+            [past.consensus_timestamp for past in found],
+            sorted({past.payer_account_id for past in found}),
+        ),
+    )
+    known = {time: (kind, _ethereum_of(wrapped)) for time, kind, *wrapped in of_payers}
+    return [
+        replace(past, type=kind, ethereum=ethereum)
+        for past in found
+        for kind, ethereum in [known.get(past.consensus_timestamp, (None, None))]
+    ]
 
 
 _WRAPPED = 8
 
 
 def _of_row(row: Row) -> PastTransaction:
-    own, wrapped = row[:-_WRAPPED], row[-_WRAPPED:]
+    return replace(PastTransaction(*row[:-_WRAPPED]), ethereum=_ethereum_of(row[-_WRAPPED:]))
+
+
+def _ethereum_of(wrapped: Sequence[Any]) -> Wrapped | None:
     # The bytes are null only where there is no row.
-    return replace(PastTransaction(*own), ethereum=None if wrapped[0] is None else wrapped_of(*wrapped))
+    return None if wrapped[0] is None else wrapped_of(*wrapped)
 
 
 # RUNNING

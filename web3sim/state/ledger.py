@@ -10,8 +10,7 @@ from web3sim.state import blocks
 from web3sim.state.blocks import BlockHashes, SelectedBlock
 from web3sim.state.database import Reading
 from web3sim.state.proxies import TOKEN_SERVICE, proxy_code
-from web3sim.state.tables.current import CurrentTables
-from web3sim.state.tables.historical.accounts import HistoricalTables
+from web3sim.state.tables.choice import tables_at
 from web3sim.state.tables.interface import (
     AirdropKey,
     Associations,
@@ -20,7 +19,6 @@ from web3sim.state.tables.interface import (
     Nft,
     Relationship,
     Schedule,
-    Tables,
     Token,
 )
 from web3sim.state.tables.remembered import EntityKey, RememberedTables
@@ -46,9 +44,7 @@ class LedgerState:
         self.block = selected.block
         self._reading = reading
         self.check_deadline = reading.check_deadline
-        time = selected.state_time
-        tables: Tables = CurrentTables(reading) if time is None else HistoricalTables(time, reading)
-        self._tables = RememberedTables(tables, reading)
+        self._tables = RememberedTables(tables_at(selected.state_time, reading), reading)
         self._accounts: dict[Address, AccountRecord | None] = {}
         self._block_hashes = BlockHashes(reading)
         #: The numbers of the tokens and schedules that the call makes, if they are known, in their order.

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from mirror import config
 from mirror.values.ethereum import created_address
 from web3sim.engine.interface import Address
-from web3sim.state.tables.current import CurrentTables
 from web3sim.state.tables.historical.tokens import HistoricalTokens, newest
 from web3sim.state.tables.interface import ENTITY_COLUMNS, Entities, Entity, SlotKey, entities_of
 
@@ -90,6 +89,14 @@ class HistoricalTables(HistoricalTokens):
         return nonce
 
     def slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
+        found = self._stored_slots(keys)
+        others = [key for key in keys if key not in found]
+        if others and config.value("web3.evm.storageFallback"):
+            return {**found, **self._current.slots(others)}
+        return {**found, **dict.fromkeys(others, 0)}
+
+    def _stored_slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
+        """Return the values of the slots that had changed by this time."""
         # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Slots lack
         # leading zero bytes here.
         rows = self.reading.fetch(
@@ -101,17 +108,14 @@ class HistoricalTables(HistoricalTokens):
                 order by consensus_timestamp desc limit 1
             ) change
             """,
-            ([contract for contract, _ in keys], [_stripped(slot) for _, slot in keys], self.time),
+            ([contract for contract, _ in keys], [stripped(slot) for _, slot in keys], self.time),
         )
-        found = {
+        return {
             (contract, int.from_bytes(slot, "big")): int.from_bytes(value, "big")
             for contract, slot, value in rows
         }
-        others = [key for key in keys if key not in found]
-        if others and config.value("web3.evm.storageFallback"):
-            return {**found, **CurrentTables(self.reading).slots(others)}
-        return found | dict.fromkeys(others, 0)
 
 
-def _stripped(slot: int) -> bytes:
+def stripped(slot: int) -> bytes:
+    """Return a slot as changes name it: without leading zero bytes."""
     return slot.to_bytes((slot.bit_length() + 7) // 8, "big")

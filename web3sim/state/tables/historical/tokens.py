@@ -67,6 +67,29 @@ _NFT = newest(
 )
 
 
+# How many serials an account held. Indexes: nft__account_token_serialnumber (account_id, token_id,
+# serial_number), nft_history__account_timestamp_range (account_id, timestamp_range).
+SERIALS_HELD = " + ".join(
+    f"""(
+                    select count(*) from {table} where account_id = %(account)s and token_id = %(token)s
+                        and deleted is not true and timestamp_range @> %(time)s::bigint
+                )"""
+    for table in ("nft", "nft_history")
+)
+
+
+def granted(table: str, allowance: str) -> str:
+    """A query for the versions of an allowance that were valid at %(time)s: how much, and since when."""
+    return f"""
+                select amount_granted, lower(timestamp_range) as since from {table}
+                where {allowance} and lower(timestamp_range) <= %(time)s and amount_granted > 0
+                union all
+                select amount_granted, lower(timestamp_range) from {table}_history
+                where {allowance} and lower(timestamp_range) <= %(time)s
+                    and upper(timestamp_range) > %(time)s
+            """
+
+
 class HistoricalTokens:
     """The part of web3sim.state.tables.interface.Tables that is about tokens, just after `time` (ns)."""
 
@@ -139,15 +162,7 @@ class HistoricalTokens:
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:
         if token.unique:
-            # Indexes: nft__account_token_serialnumber (account_id, token_id, serial_number),
-            # nft_history__account_timestamp_range (account_id, timestamp_range).
-            held = " + ".join(
-                f"""(
-                    select count(*) from {table} where account_id = %(account)s and token_id = %(token)s
-                        and deleted is not true and timestamp_range @> %(time)s::bigint
-                )"""
-                for table in ("nft", "nft_history")
-            )
+            held = SERIALS_HELD
         else:
             # Indexes: the primary key of token_balance (account_id, token_id, consensus_timestamp),
             # token_transfer__account_timestamp (account_id, consensus_timestamp).
@@ -254,9 +269,13 @@ class HistoricalTokens:
         )
         return None if row is None else int(row[0])
 
+    @property
+    def _current(self) -> CurrentTables:
+        return CurrentTables(self.reading)
+
     def schedule(self, schedule_id: int) -> Schedule | None:
         """Of its versions only the last is stored; that it was executed is known by the time."""
-        found = CurrentTables(self.reading).schedule(schedule_id)
+        found = self._current.schedule(schedule_id)
         if found is None or found.consensus_timestamp > self.time:
             return None
         executed = found.executed_timestamp
@@ -313,14 +332,7 @@ class HistoricalTokens:
         """
         row = self.reading.fetch_one(
             f"""
-            with granted as (
-                select amount_granted, lower(timestamp_range) as since from {table}
-                where {allowance} and lower(timestamp_range) <= %(time)s and amount_granted > 0
-                union all
-                select amount_granted, lower(timestamp_range) from {table}_history
-                where {allowance} and lower(timestamp_range) <= %(time)s
-                    and upper(timestamp_range) > %(time)s
-            )
+            with granted as ({granted(table, allowance)})
             select amount_granted + coalesce((
                 select sum(amount) from {transfers} and is_approval
                     and t.consensus_timestamp > since and t.consensus_timestamp <= %(time)s
