@@ -261,21 +261,17 @@ class DistributedHistoricalTables(HistoricalTables):
             """,
             {**values, "since": since, "time": self.time},
         )
-        senders = dict(
-            self.reading.fetch(
-                """
-                select consensus_timestamp, sender_id from contract_result
-                where consensus_timestamp = any(%s) and sender_id is not null
-                """,
-                ([time for time, *_ in spent],),
-            )
-            if spent
-            else ()
+        results: Sequence[Row] = spent and self.reading.fetch(
+            """
+            select consensus_timestamp, sender_id from contract_result
+            where consensus_timestamp = any(%s) and sender_id is not null
+            """,
+            ([time for time, *_ in spent],),
         )
+        senders: dict[int, int] = dict(results)
         spender = values["spender"]
-        return max(
-            int(amount) + sum(moved for time, payer, moved in spent if senders.get(time, payer) == spender), 0
-        )
+        left: int = amount + sum(moved for time, payer, moved in spent if senders.get(time, payer) == spender)
+        return max(left, 0)
 
     def _number(self, statement: str, **values: int) -> int:
         """Return the number that a statement reads at this time; 0 without a row."""
