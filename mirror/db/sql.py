@@ -23,8 +23,7 @@ from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
 from mirror import config
-from mirror.db import budget, statements, turns
-from mirror.db.distribution import is_distributed
+from mirror.db import budget, distribution, statements, turns
 from mirror.db.partitions import months
 from mirror.db.prepared import PreparedStatements
 
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
 MAX_INT64 = (1 << 63) - 1
 MIN_INT64 = -(1 << 63)
+
+# Citus finds the shards of most statements by their values, so there each run has a plan of its own.
+_GENERIC, _CUSTOM = "force_generic_plan", "force_custom_plan"
 
 # A statement is prepared when it is run for the second time on a connection.
 _PREPARE_AFTER = 1
@@ -245,16 +247,13 @@ def new_cursor(connection: psycopg.Connection[Row], milliseconds: str) -> psycop
     cursor.adapters.register_dumper(int, Int8Dumper)
     set_json_loads(orjson.loads, cursor)
     # Compiling a plan to machine code takes longer than our statements may run. With PostgreSQL's own page
-    # costs, all rows of a query would be read and sorted where a page has few on average. Distributed tables
-    # are planned with the values: they name the machines to ask.
-    plans = "force_custom_plan" if is_distributed() else "force_generic_plan"
+    # costs, all rows of a query would be read and sorted where a page has few on average.
     cursor.execute(
         """
         select set_config('statement_timeout', %s, false), set_config('jit', 'off', false),
-            set_config('plan_cache_mode', %s, false),
-            set_config('random_page_cost', '1.1', false)
+            set_config('plan_cache_mode', %s, false), set_config('random_page_cost', '1.1', false)
         """,
-        (milliseconds, plans),
+        (milliseconds, _CUSTOM if distribution.is_distributed() else _GENERIC),
     )
     return cursor
 
