@@ -1,7 +1,8 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests import cluster
 from web3sim.limits import buckets
 from web3sim.limits.buckets import SharedBuckets
 from web3sim.state import cache
@@ -29,3 +30,14 @@ def still(monkeypatch: pytest.MonkeyPatch) -> SharedBuckets:
     made = SharedBuckets(None, _stopped)
     monkeypatch.setattr(buckets, "of_process", lambda: made)
     return made
+
+
+@pytest.fixture(params=["single", "distributed"])
+def each_form(request: pytest.FixtureRequest, settings_of: Callable[..., None]) -> None:
+    """Run a test with the statements for one machine, and with those for several: both answer the same.
+
+    Those for distributed tables are SQL that a single machine understands, too.
+    """
+    if cluster.URL and request.param == "single":
+        pytest.skip("the tables are distributed")
+    settings_of({"db.distributed": request.param == "distributed"})

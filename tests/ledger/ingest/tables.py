@@ -5,7 +5,9 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
+from mirror.db.distribution import is_distributed
 from mirror.models import DroppedRows, LoadedRange, LoaderState, PassedOver
 
 # When something was loaded is the only thing that may differ.
@@ -23,13 +25,18 @@ _WITH_PAGES = """
     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and pg_relation_size(c.oid) > 0
 """
 
+# The same of distributed tables, on each worker.
+_DISTRIBUTED = """
+    select string_agg(distinct coalesce(pg_partition_root(logicalrelid), logicalrelid)::text, ',')
+    from pg_dist_shard where pg_relation_size(to_regclass(shard_name(logicalrelid, shardid))) > 0
+"""
+
 
 def contents() -> dict[str, list[str]]:
     """Every ledger table's rows as sorted text; tables without rows are left out."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_WITH_PAGES)
-        with_pages = {table for _, table in cursor.fetchall()}
+        with_pages = {table for _, table in _with_pages(cursor)}
         for table in with_pages.intersection(_tables()):
             cursor.execute(f"select to_jsonb(t) - %s::text[] from {table} t", [sorted(NOT_COMPARED)])
             rows: list[Any] = sorted(str(row[0]) for row in cursor.fetchall())
@@ -55,9 +62,19 @@ def _empty(chosen: Callable[[str], bool]) -> None:
     if not name.startswith("test_"):
         raise RuntimeError(f"{name} is no test database: its tables are not emptied.")
     with connection.cursor() as cursor:
-        cursor.execute(_WITH_PAGES)
-        if filled := [f'"{part}"' for part, table in cursor.fetchall() if chosen(table)]:
+        if filled := [f'"{part}"' for part, table in _with_pages(cursor) if chosen(table)]:
             cursor.execute(f"truncate {', '.join(filled)} cascade")
+
+
+def _with_pages(cursor: CursorWrapper) -> list[tuple[str, str]]:
+    """Return the tables and partitions that may have rows, each with its whole table."""
+    cursor.execute(_WITH_PAGES)
+    found: list[tuple[str, str]] = cursor.fetchall()
+    if is_distributed():
+        cursor.execute("select result from run_command_on_workers(%s)", [_DISTRIBUTED])
+        tables = {table for (result,) in cursor.fetchall() for table in (result or "").split(",") if table}
+        found += [(table, table) for table in sorted(tables)]
+    return found
 
 
 def _tables() -> list[str]:

@@ -12,6 +12,8 @@ from web3sim.past import transactions
 from web3sim.past.transactions import BlockMissing, CodeMissing
 from web3sim.state.database import Reading
 
+pytestmark = pytest.mark.usefixtures("each_form")
+
 TO, OWN_ADDRESS = 5001, bytes([0xAB]) * 20
 
 

@@ -11,6 +11,8 @@ from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
 from web3sim.state.proxies import proxy_code
 
+pytestmark = pytest.mark.usefixtures("each_form")
+
 EVM_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
 OTHER_ADDRESS = bytes.fromhex("d85bf2d38617f0bcd3320841419a798f7a81e38f")
 CODE = bytes.fromhex("6001600055")

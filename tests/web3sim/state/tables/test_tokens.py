@@ -7,6 +7,8 @@ from tests.build import START, insert, time_range
 from tests.web3sim.state.states import at, current, long_zero, token
 from web3sim.state.tables.interface import Nft, Token
 
+pytestmark = pytest.mark.usefixtures("each_form")
+
 TOKEN, OWNER, SPENDER, OTHER, TREASURY = 3001, 2001, 2002, 2003, 1001
 UNIQUE = "NON_FUNGIBLE_UNIQUE"
 DAY = 86_400 * 10**9

@@ -6,6 +6,8 @@ from tests.web3sim.state.states import account, at, current, long_zero
 from web3sim.engine.interface import AccountKind, AccountRecord
 from web3sim.state.proxies import proxy_code
 
+pytestmark = pytest.mark.usefixtures("each_form")
+
 EVM_ADDRESS = bytes.fromhex("830621be5815d8a1cd6f2a96d18013c6ad61c737")
 DAY = 86_400 * SECOND
 TREASURY = 2
