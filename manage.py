@@ -15,6 +15,11 @@ WITHOUT_DATABASE = {
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
 OF_STORED_DATA = {"backup", "drop", "password", "prune", "replay", "status", "verify"}
+# Commands that change what is stored, unless they only estimate: a replica refuses them.
+WRITING = {
+    "changepassword", "clearsessions", "createsuperuser", "drop", "flush", "grant", "ingest", "loaddata",
+    "migrate", "password", "prune", "restore", "upgrade",
+}  # fmt: skip
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 
@@ -76,6 +81,8 @@ def run(arguments: list[str]) -> None:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = arguments[1] not in OF_STORED_DATA
             with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
+                if arguments[1] in WRITING and "--estimate" not in arguments:
+                    database.check_writable()
                 execute_from_command_line(plain(arguments))
         else:
             if arguments[1] == "status":

@@ -35,6 +35,7 @@ from tests.build import Build
 from tests.checklist import pytest_collection_modifyitems
 from tests.ledger.ingest.tables import empty_database, empty_tables
 from tests.node import Node, manage
+from tests.replicated import Replicated
 from tests.waiting import PATIENT_SETTINGS
 
 __all__ = ["pytest_collection_modifyitems"]
@@ -116,9 +117,28 @@ def data_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
 @pytest.fixture
 def tables(request: pytest.FixtureRequest, data_folder: Path) -> None:
     """Give the data folder a database with all tables: a copy, which is much faster than making one."""
-    template = request.config.stash[_FOLDER] / "template"
+    copy_tables(request.config, data_folder)
+
+
+@pytest.fixture(scope="module")
+def replicated(request: pytest.FixtureRequest) -> Iterator[Replicated]:
+    """Yield a primary with all tables, and a replica that follows it, for the tests of a module."""
+    folder = Path(tempfile.mkdtemp(prefix="replicas-", dir=request.config.stash[_FOLDER]))
+    folder.chmod(0o755)
+    copy_tables(request.config, folder)
+    replicated = Replicated(folder, folder / "r", _UNSAFE_BUT_FAST)
+    try:
+        yield replicated.started()
+    finally:
+        replicated.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def copy_tables(config: pytest.Config, data_folder: Path) -> None:
+    """Copy a database with all tables, made by the first who wants one, into a data folder."""
+    template = config.stash[_FOLDER] / "template"
     made = template / "made"
-    with (request.config.stash[_FOLDER] / "template.lock").open("a") as lock:
+    with (config.stash[_FOLDER] / "template.lock").open("a") as lock:
         fcntl.lockf(lock, fcntl.LOCK_EX)
         if not made.exists():
             done = manage("migrate", "--verbosity", "0", SVC_MIRROR_DATA=str(template))

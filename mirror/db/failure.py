@@ -20,7 +20,12 @@ def sentence(error: Error | OSError) -> str | None:
     match origin:
         case errors.DiskFull():
             return f"The disk of the database is full: free some space and start again ({reason})."
-        case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
+        case errors.ReadOnlySqlTransaction():
+            return (
+                f"The database takes no changes ({reason}): if it is a replica, let DATABASE_URL name its "
+                "primary."
+            )
+        case errors.InsufficientPrivilege():
             return (
                 f"The role of the database may not do what the node has to ({reason}): let it own the "
                 "database (`alter database NAME owner to ROLE`), or name another one by DATABASE_URL."

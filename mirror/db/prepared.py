@@ -5,8 +5,9 @@ are. That takes ten microseconds each time, as long as PostgreSQL works for a sh
 needs no signals: its thread is not the main one, and whoever wants it to end cancels its statement.
 """
 
+import select
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
@@ -25,7 +26,11 @@ MOST = 100
 
 _DONE = pq.ExecStatus.COMMAND_OK
 _ROWS = pq.ExecStatus.TUPLES_OK
+_END = pq.ExecStatus.PIPELINE_SYNC
 _BINARY = pq.Format.BINARY
+_CONNECTED = pq.ConnStatus.OK
+# How often somebody who waits for a server looks whether others have given it up.
+_LOOK_SECONDS = 0.5
 
 
 class _Statement:
@@ -49,6 +54,8 @@ class PreparedStatements:
         # Text -> statement, the one that was used last at the end; None after its first use.
         self._statements: OrderedDict[str, _Statement | None] = OrderedDict()
         self._made = 0
+        self._readable = select.poll()
+        self._readable.register(self._connection.socket, select.POLLIN)
 
     def rows(self, text: str, values: "Values") -> "list[Row] | None":
         """Return all rows of a statement; None for one that is not prepared, as it is used once so far.
@@ -63,23 +70,96 @@ class PreparedStatements:
         if statement is None:
             statement = self._prepare(text, values)
         statements.move_to_end(text)
+        sent = self._dumped(statement, values)
+        if self._values.types != statement.types:
+            # A value is None here and was a number before, or the other way round.
+            return None
+        result = self._connection.exec_prepared(statement.name, sent, self._values.formats, _BINARY)
+        if result.status != _ROWS:
+            raise self._error(result)
+        return self._loaded(statement, result)
+
+    def rows_of_both(
+        self, first: str, text: str, values: "Values", is_gone: Callable[[], bool]
+    ) -> "tuple[list[Row], list[Row]]":
+        """Return the rows of two statements that are sent together, the first one without values.
+
+        `is_gone` tells whether to give the server up while it says nothing. Errors: psycopg.Error.
+        """
+        one, other = self._ready(first, ()), self._ready(text, values)
+        connection = self._connection
+        connection.enter_pipeline_mode()
+        try:
+            for statement, sent, formats in (one, other):
+                connection.send_query_prepared(statement.name, sent, formats, _BINARY)
+            connection.pipeline_sync()
+            results = [self._result(is_gone) for _ in (one, other)]
+            # The sync itself.
+            self._result(is_gone)
+        finally:
+            if connection.status == _CONNECTED:
+                connection.exit_pipeline_mode()
+        for result in results:
+            if result.status != _ROWS:
+                raise self._error(result)
+        first_rows, rows = (
+            self._loaded(each[0], result) for each, result in zip((one, other), results, strict=True)
+        )
+        return first_rows, rows
+
+    def _ready(self, text: str, values: "Values") -> tuple[_Statement, Sequence[bytes], list[pq.Format]]:
+        """Return a statement, prepared for values like these, with the values as they are sent."""
+        statement = self._statements.get(text) or self._prepare(text, values)
+        sent = self._dumped(statement, values)
+        if self._values.types != statement.types:
+            self._cursor.execute(b"deallocate " + statement.name, prepare=False)
+            statement = self._prepare(text, values)
+            sent = self._dumped(statement, values)
+        self._statements.move_to_end(text)
+        return statement, sent, list(self._values.formats or ())
+
+    def _dumped(self, statement: _Statement, values: "Values") -> Sequence[bytes]:
         if statement.order is not None:
             assert isinstance(values, Mapping)
             values = [values[name] for name in statement.order]
         dumped = self._values.dump_sequence(cast(Sequence[Any], values), statement.formats)
-        if self._values.types != statement.types:
-            # A value is None here and was a number before, or the other way round.
-            return None
-        sent = cast(Sequence[bytes], dumped)
-        result = self._connection.exec_prepared(statement.name, sent, self._values.formats, _BINARY)
-        if result.status != _ROWS:
-            raise self._error(result)
+        return cast(Sequence[bytes], dumped)
+
+    def _loaded(self, statement: _Statement, result: PGresult) -> "list[Row]":
         columns = statement.columns
         columns.set_pgresult(result, set_loaders=not statement.knows_columns, format=_BINARY)
         statement.knows_columns = True
         rows = columns.load_rows(0, result.ntuples, tuple)
         columns.set_pgresult(None, set_loaders=False)
         return rows
+
+    def _result(self, is_gone: Callable[[], bool]) -> PGresult:
+        """Return the result of the next statement of a pipeline, or that of its end."""
+        connection = self._connection
+        self._wait(is_gone)
+        result = connection.get_result()
+        if result is None:
+            raise self._lost(connection.get_error_message())
+        if result.status != _END:
+            # The end of this statement's results.
+            self._wait(is_gone)
+            connection.get_result()
+        return result
+
+    def _wait(self, is_gone: Callable[[], bool]) -> None:
+        """Wait until libpq has a result at hand: asked for one before, it would keep all threads waiting."""
+        connection = self._connection
+        while connection.flush():
+            select.select([], [connection.socket], [], _LOOK_SECONDS)
+        while connection.is_busy():
+            if not self._readable.poll(_LOOK_SECONDS * 1000) and is_gone():
+                connection.finish()
+                raise psycopg.OperationalError("the server has not answered")
+            connection.consume_input()
+
+    def _lost(self, message: str) -> psycopg.Error:
+        self._connection.finish()
+        return psycopg.OperationalError(message)
 
     def _prepare(self, text: str, values: "Values") -> _Statement:
         query = PostgresQuery(Transformer(self._cursor))
@@ -104,6 +184,4 @@ class PreparedStatements:
         if result.error_field(pq.DiagnosticField.SQLSTATE) is not None:
             return psycopg.errors.error_from_result(result)
         # The server told nothing: libpq lost it. While writing, it does not yet take its connection for lost.
-        message = result.get_error_message()
-        self._connection.finish()
-        return psycopg.OperationalError(message)
+        return self._lost(result.get_error_message())

@@ -14,7 +14,7 @@ the plan that a test has seen is the plan of every request. So one plan has to s
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -132,13 +132,30 @@ def _holds_for_all(operator: str, value: int) -> bool:
     return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
 
 
+# What reads instead, from replicas, in a process that does so.
+_other_fetch: "Callable[[str, Values, str], list[Row]] | None" = None
+
+
+def fetch_by(other: "Callable[[str, Values, str], list[Row]] | None") -> None:
+    """Have `fetch` do what this function does; with None, as it does by itself."""
+    global _other_fetch
+    _other_fetch = other
+
+
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
+    if _other_fetch is not None:
+        return _other_fetch(statement, values, timeout)
+    return fetch_here(statement, values, timeout)
+
+
+def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
+    """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
     wrapper = turns.own_connection()
     turn = wrapper.turn
     if turn is not None and turn.interrupted:
         turns.go_on(turn)
-        return fetch(statement, values, timeout=timeout)
+        return fetch_here(statement, values, timeout)
     if wrapper.connection is None:
         wrapper.ensure_connection()
     began = time.monotonic() if wrapper.queries_logged else 0.0
@@ -151,7 +168,7 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
             and not (wrapper.in_atomic_block or wrapper.connection.closed)
         ):
             turns.go_on(turn)
-            return fetch(statement, values, timeout=timeout)
+            return fetch_here(statement, values, timeout)
         wrapper.errors_occurred = True
         if wrapper.in_atomic_block or not wrapper.connection.closed:
             raise
@@ -190,7 +207,7 @@ def _rows(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: s
 
 
 def _read(wrapper: "DatabaseWrapper", statement: str, values: Values, timeout: str) -> list[Row]:
-    cursor = _cursor(wrapper, timeout)
+    cursor = cursor_of(wrapper, timeout)
     turn = wrapper.turn
     if turn is None:
         cursor.execute(statement, values)
@@ -220,7 +237,7 @@ def fetch_one(statement: str, values: Values = ()) -> Row | None:
     return rows[0] if rows else None
 
 
-def _cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
+def cursor_of(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     """Return the connection's cursor for reading; making one costs as much as a small query."""
     connection = wrapper.connection
     seconds: float = config.value(timeout)

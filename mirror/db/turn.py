@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
@@ -39,6 +39,8 @@ class Turn:
         self.began = 0.0
         # Set by others: the work has to call `go_on` before its next statement.
         self.interrupted = self.abandoned = self.refused = False
+        #: The connection to a replica that it has read with, if any.
+        self.reads: DatabaseWrapper | None = None
         #: Whether a statement of `mirror.db.sql` runs, which may be cancelled.
         self.reading = False
         #: Whether the connection must not be used for other work.
@@ -56,7 +58,7 @@ class Turn:
 
     def begin(self) -> None:
         """Begin to measure the processor time of work, in the thread that does it."""
-        self._meter.begin(None if self.connection is None else self.connection.connection)
+        self._meter.begin(self._session)
 
     def so_far(self) -> float | None:
         """Return the processor time since then, if it is known; any thread may ask."""
@@ -64,14 +66,19 @@ class Turn:
 
     def lap(self) -> float | None:
         """Return the processor time since then, or since the last lap, if it is known."""
-        return self._meter.lap(None if self.connection is None else self.connection.connection)
+        return self._meter.lap(self._session)
+
+    @property
+    def _session(self) -> "psycopg.Connection[Any] | None":
+        wrapper = self.connection if self.reads is None else self.reads
+        return None if wrapper is None else wrapper.connection
 
     def interrupt(self) -> None:
         """Cancel the statement that runs; the caller holds the lock."""
         self.interrupted = True
-        wrapper = self.connection
+        own = self.connection
         # The thread that works may be replacing one that is broken.
-        connection = None if wrapper is None or wrapper.in_atomic_block else wrapper.connection
+        connection = None if own is None or own.in_atomic_block else self._session
         if self.reading and connection is not None:
             try:
                 connection.cancel_safe(timeout=_CANCEL_SECONDS)

@@ -298,14 +298,14 @@ class Turns:
         """End the use of a turn, once nobody interrupts it any more."""
         with turn.lock:
             turn.work = None
-        connection = turn.connection
-        if connection is None:
-            return
-        if turn.spoiled:
-            turn.spoiled = False
-            connection.close()
-        elif connection.errors_occurred:
-            connection.close_if_unusable_or_obsolete()
+        for connection in (turn.connection, turn.reads):
+            if connection is None:
+                continue
+            if turn.spoiled:
+                connection.close()
+            elif connection.errors_occurred:
+                connection.close_if_unusable_or_obsolete()
+        turn.spoiled = False
 
     def _attach(self, turn: Turn) -> None:
         """Make a turn this thread's."""

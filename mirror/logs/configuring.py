@@ -39,7 +39,7 @@ _PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):([^\s/]+)(?=@)")
 # One that stands in the query, or in the other form of an address: host=... password='...'
 _PASSWORD_AS_PARAMETER = re.compile(r"password *= *('(?:\\.|[^'])*'|[^\s&']+)")
 # Settings that may be the address of a server. The rest of it is no secret.
-_ADDRESSES = frozenset({"db.url", "db.reader", "rest.redis.uri"})
+_ADDRESSES = frozenset({"db.url", "db.reader", "db.read", "rest.redis.uri"})
 # A secret that is shorter may be a part of any word.
 _SHORTEST_SECRET = 4
 

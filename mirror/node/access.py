@@ -33,7 +33,7 @@ def session_key(data_folder: Path) -> str:
     stored = stored_session_key(data_folder)
     if stored is None:
         stored = secrets.token_urlsafe(50)
-        _write_secret(session_key_file(data_folder), stored)
+        write_secret(session_key_file(data_folder), stored)
     return stored
 
 
@@ -46,7 +46,7 @@ def make_admin(data_folder: Path) -> None:
         return
     password = secrets.token_urlsafe(12)
     # The file comes first: an account whose password is lost could not be used.
-    _write_secret(password_file(data_folder), password)
+    write_secret(password_file(data_folder), password)
     user, _ = users.get_or_create(
         username=ADMIN, defaults={"is_staff": True, "is_superuser": True, "is_active": True}
     )
@@ -73,13 +73,13 @@ def new_password(data_folder: Path, name: str, *, keep: bool) -> str:
         user = known
     password = secrets.token_urlsafe(12)
     if keep:
-        _write_secret(password_file(data_folder), password)
+        write_secret(password_file(data_folder), password)
     user.set_password(password)
     user.save()
     return password
 
 
-def _write_secret(path: Path, secret: str) -> None:
+def write_secret(path: Path, secret: str) -> None:
     """Write a file that only this user may read; it gets its name only when it is complete."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:

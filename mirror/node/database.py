@@ -17,7 +17,9 @@ from django.db import OperationalError, connection, connections
 from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.db import outage
+from mirror.node.postgres import replication
 from mirror.node.postgres import server as embedded
+from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.place import place
 from mirror.values.readable import duration
 
@@ -46,6 +48,7 @@ def ready(
             f"There is no node in {settings.DATA_DIR} yet: `manage.py up` and `manage.py ingest` make one."
         )
     with embedded.in_use(settings.DATA_DIR, say) as server:
+        replication.make_role(server.place, DATABASE, settings.DATA_DIR)
         try:
             yield server
         except OperationalError:
@@ -53,6 +56,19 @@ def ready(
             raise
         finally:
             connections.close_all()
+
+
+def check_writable() -> None:
+    """Raise OperatorError if the database is a replica, into which nobody can load."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_is_in_recovery()")
+        (is_replica,) = cursor.fetchone()
+    if is_replica:
+        raise OperatorError(
+            "This database is a replica, which takes its changes from its primary alone. Load into its "
+            "primary, and change that: DATABASE_URL has to name it. `manage.py serve` and `manage.py status` "
+            "work here, too."
+        )
 
 
 def _check(say: Callable[[str], None], *, wait: bool) -> None:

@@ -16,6 +16,7 @@ from mirror.config.errors import OperatorError
 from mirror.db.distribution import distributing
 from mirror.db.partitions.catalogue import divided_tables, growing_tables
 from mirror.db.partitions.dividing import divide
+from mirror.node.database import check_writable
 
 _FOREIGN_TABLES_NAMED = 3
 #: The schema of a database into which a backup is being restored.
@@ -25,7 +26,11 @@ _DIVISION = "monthly_partitions"
 
 
 def make_tables(say: Callable[[str], None]) -> None:
-    """Apply the migrations that the database lacks; divide and distribute empty tables if that is wanted."""
+    """Apply the migrations that the database lacks; divide and distribute empty tables if that is wanted.
+
+    Errors: OperatorError.
+    """
+    check_writable()
     check_restored()
     distributing.check_setting()
     if not are_current():

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from mirror import config, logs
 from mirror.db import turns
+from mirror.db.replicas import moments
 from mirror.metrics import simulation
 from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
 
@@ -91,14 +92,16 @@ class Pool:
 
     def _ask(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """A process, which has to be released, its answer, and whether that is its last."""
-        message = pickle.dumps((request, logs.REQUEST_ID.get()))
+        moment = moments.current()
+        message = pickle.dumps((request, logs.REQUEST_ID.get(), max(moment.since, moment.newest)))
         while time.monotonic() < deadline:
             worker = self._acquire(deadline)
             answered = False
             try:
                 worker.ask(message)
-                answer, last = worker.answer(deadline)
+                answer, last, newest = worker.answer(deadline)
                 answered = True
+                moment.newest = max(moment.newest, newest)
                 return worker, answer, last
             except BrokenPipeError:
                 # It died before: another one gets the call.

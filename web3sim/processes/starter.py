@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror import config, logs
+from mirror.db.replicas import reading
 from mirror.processes import deaths
 from mirror.processes.pauses import Pauses
 from web3sim.processes.channel import Inbox, receive, send
@@ -190,14 +191,17 @@ class Starter:
         # One that was stopped reads nothing.
         ours.settimeout(START_SECONDS)
         self._began = time.monotonic()
+        replicas = reading.shared()
+        passed = [theirs.fileno(), *([] if replicas is None else [replicas])]
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
                 cwd=settings.BASE_DIR,
                 stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=passed,
             )
-        send(ours, pickle.dumps((config.values(), dict(connections.settings[DEFAULT_DB_ALIAS]))))
+        database = dict(connections.settings[DEFAULT_DB_ALIAS])
+        send(ours, pickle.dumps((config.values(), database, replicas)))
         return ours
 
     def close(self) -> None:

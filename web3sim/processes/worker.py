@@ -25,6 +25,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from mirror import logs
+from mirror.db.replicas import moments
+from mirror.db.replicas.board import NO_BLOCK
+from mirror.db.replicas.moments import NotThereYet
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import receive, send
 
@@ -122,8 +125,8 @@ def _collect() -> None:
                 log.error("process_died", process=process, reason=why)
 
 
-def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
-    """Load what calls need, with the settings and the database of the process that started this."""
+def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int | None = None) -> None:
+    """Load what calls need, with the settings and the databases of the process that started this."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     from django.conf import settings as django_settings
 
@@ -134,11 +137,13 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     configuring.configure()
     django_settings.DATABASES = {"default": database}
     from mirror.db import timeouts
+    from mirror.db.replicas import reading
     from web3sim.calls import call
     from web3sim.engine import precompiles
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
+    reading.use(replicas)
     call.load_engine()
     trace.load_engine()
     precompiles.load()
@@ -180,6 +185,8 @@ class _Worker:
         self._calls = 0
         # Hands the database connection from one thread to the next.
         self._turn = Turns(1)
+        # All state that is remembered is that of this block, or later.
+        self._remembered_from = NO_BLOCK
         # A call that was received, but is left to the next thread.
         self._received: bytes | None = None
 
@@ -220,9 +227,9 @@ class _Worker:
                     if os.getpriority(os.PRIO_PROCESS, 0) != priority:
                         self._received = message
                         return
-                    request, request_id = pickle.loads(message)
+                    request, request_id, since = pickle.loads(message)
                     logs.REQUEST_ID.set(request_id)
-                    if not self._answer_call(request, memory, most_calls):
+                    if not self._answer_call(request, since, memory, most_calls):
                         return
                 except OSError:
                     return
@@ -230,9 +237,13 @@ class _Worker:
                     log.error("worker_failed", exc_info=error)
                     return
 
-    def _answer_call(self, request: Any, memory: int, most_calls: int) -> bool:
-        """Answer a call; false if it was the last. Errors: OSError when the web server wants no more."""
+    def _answer_call(self, request: Any, since: int, memory: int, most_calls: int) -> bool:
+        """Answer a call from the block `since` or a later one; false if it was the last.
+
+        Errors: OSError when the web server wants no more.
+        """
         began = time.monotonic()
+        self._forget_older(since)
         pieces = _Pieces(self._connection)
         answer, spent = self._answer(request, pieces)
         self._calls += 1
@@ -240,10 +251,20 @@ class _Worker:
             spent = spent or _memory()[1] - self._resident > memory // 2
         last = spent or self._calls >= most_calls
         if not pieces.began:
-            send(self._connection, pickle.dumps((answer, last)))
+            send(self._connection, pickle.dumps((answer, last, moments.newest_read())))
         else:
             pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
         return not last
+
+    def _forget_older(self, since: int) -> None:
+        """Let the call read no state that is older, nor any that the node has answered from already."""
+        from web3sim.state.cache import caches
+
+        moments.go_on(since)
+        needed = max(since, moments.answered())
+        if needed > self._remembered_from:
+            caches().forget_state()
+            self._remembered_from = needed
 
     def _answer(self, request: Any, pieces: "_Pieces") -> tuple[Any, bool]:
         """The answer, and whether this process should answer no more."""
@@ -256,6 +277,9 @@ class _Worker:
             pieces.seconds = request.seconds
             answer = trace.answer(request, pieces.add)
             return answer._replace(result=pieces.held), False
+        except NotThereYet as error:
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+            return call.Answer(status, problems=(call.Problem(status.phrase, str(error)),)), False
         except MemoryError:
             log.warning("call_took_too_much_memory")
             return call.Answer(HTTPStatus.SERVICE_UNAVAILABLE), True
@@ -295,7 +319,7 @@ class _Pieces:
         if self._size > _HELD_BYTES:
             self.began = True
             self._last = time.monotonic() + self.seconds
-            send(self._connection, pickle.dumps((None, False)))
+            send(self._connection, pickle.dumps((None, False, moments.newest_read())))
             send(self._connection, self.held)
             self._held.clear()
 

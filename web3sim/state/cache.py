@@ -71,6 +71,10 @@ class ExpiringCache(Generic[Key, Value]):
             if len(self._entries) > self._size:
                 self._entries.popitem(last=False)
 
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
 
 class Caches:
     """One cache per kind. Keys begin with the state time, None for the current state, where values have one.
@@ -113,6 +117,11 @@ class Caches:
         self.system_files: ExpiringCache[Hashable, Any] = ExpiringCache(
             config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )
+
+    def forget_state(self) -> None:
+        """Forget what blocks change."""
+        for each in (self.slots, self.batches, self.entities, self.tokens, self.blocks):
+            each.clear()
 
 
 @cache

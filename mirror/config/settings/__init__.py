@@ -3,9 +3,16 @@
 Those of the node itself have no common beginning.
 """
 
-from mirror.config.settings import importer, logs, node, rest, web3
+from mirror.config.settings import importer, logs, node, replicas, rest, web3
 
-SETTINGS = (*node.SETTINGS, *logs.SETTINGS, *importer.SETTINGS, *rest.SETTINGS, *web3.SETTINGS)
+SETTINGS = (
+    *node.SETTINGS,
+    *replicas.SETTINGS,
+    *logs.SETTINGS,
+    *importer.SETTINGS,
+    *rest.SETTINGS,
+    *web3.SETTINGS,
+)
 
 #: The names of settings that an earlier release had and that are gone.
 REMOVED = web3.REMOVED

@@ -19,6 +19,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     prepared: PreparedStatements | None = None
     #: The turn that the connection belongs to at present.
     turn: Turn | None = None
+    #: The connections to replicas and to their primary that a turn has beside this one, and the replica that
+    #: it asks first: see `mirror.db.replicas.reading`.
+    sessions: "dict[int, DatabaseWrapper] | None" = None
+    preferred: int | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mirror.config.errors import OperatorError
+from mirror.node.postgres import replication
 from mirror.node.postgres.place import PORT, Place, wheel_folder
 from mirror.processes import signals
 
@@ -147,6 +148,7 @@ def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
     files = {name: place.home / name for name in ("postgresql.conf", "pg_hba.conf", "pg_ident.conf")}
     settings = {
         **CONFIGURATION,
+        **replication.configuration(),
         "unix_socket_directories": _quoted(place.socket),
         "hba_file": _quoted(files["pg_hba.conf"]),
         "ident_file": _quoted(files["pg_ident.conf"]),
@@ -157,7 +159,7 @@ def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
         f'node "{name}" {role}\n' for name in sorted(accounts) for role in (ROLE, READER, "postgres")
     )
     files["pg_ident.conf"].write_text(users)
-    files["pg_hba.conf"].write_text("local all all peer map=node\n")
+    files["pg_hba.conf"].write_text("local all all peer map=node\n" + replication.access())
     files["postgresql.conf"].write_text(
         "# The node writes this file at every start. Put your own settings into local.conf beside it.\n"
         + "".join(f"{name} = {value}\n" for name, value in settings.items())

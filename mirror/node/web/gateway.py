@@ -17,6 +17,7 @@ from granian.server import mp
 
 from mirror import config, logs
 from mirror.db import statements, turns
+from mirror.db.replicas import watching
 from mirror.db.slots import Slot
 from mirror.db.turn import Work
 from mirror.db.turns import Turns
@@ -68,6 +69,7 @@ def started(
         gateway.readers.watch,
         gone_clients.Watch(gateway.turns).watch,
         Minutes().keep,
+        *watching.watches(),
     ):
         threading.Thread(target=_kept_on, args=(watch,), daemon=True).start()
     # Granian's own wrapper would answer in the thread that it calls.

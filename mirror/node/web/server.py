@@ -20,6 +20,7 @@ from mirror import config
 from mirror.config import proxies
 from mirror.config.errors import OperatorError
 from mirror.db import slots, timeouts
+from mirror.db.replicas import reading, servers
 from mirror.node import reader
 from mirror.node.web import assets, rate_limits, stalled_clients
 from mirror.processes import signals
@@ -61,6 +62,7 @@ def check_settings() -> None:
     proxies.check(rate_limits.EXEMPT)
     proxies.check("metrics.allowed")
     users.configured()
+    servers.configured()
 
 
 def check_port() -> None:
@@ -131,10 +133,12 @@ def serve() -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slots.files() for _ in range(config.value("web.slowThreads"))]
-    server.serve(work, partial(_application, shared, rate_limits.made()), wrap_loader=False)
+    server.serve(work, partial(_application, shared, rate_limits.made(), reading.made()), wrap_loader=False)
 
 
-def _application(shared: Sequence[slots.Files], limits: int | None) -> Callable[..., Any]:
+def _application(
+    shared: Sequence[slots.Files], limits: int | None, replicas: int | None
+) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
@@ -144,6 +148,7 @@ def _application(shared: Sequence[slots.Files], limits: int | None) -> Callable[
     os.nice(_NICENESS)
     reader.use()
     timeouts.use(timeouts.WEB_SERVER)
+    reading.use(replicas)
     from mirror.metrics import files
     from mirror.node.web import gateway
     from mirror.wsgi import application

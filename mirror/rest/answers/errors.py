@@ -20,6 +20,7 @@ from rest_framework.response import Response
 
 from mirror import logs
 from mirror.db import outage
+from mirror.db.replicas.moments import NotThereYet
 from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers.rendering import render
 
@@ -112,6 +113,12 @@ class TakesTooLong(Failure):
         super().__init__(f"The request takes too long: {cure}")
 
 
+class TooEarly(Failure):
+    """503 for a block that a client has seen elsewhere, and that this node does not have yet."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
 class InternalError(Failure):
     """500 for everything that should not happen. The reason goes to the log."""
 
@@ -159,7 +166,8 @@ def classic_envelope(failure: Failure) -> dict[str, Any]:
 def newer_envelope(failure: Failure) -> dict[str, Any]:
     if isinstance(failure, InvalidParameter):
         return classic_envelope(failure)
-    hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(failure, TakesTooLong)
+    is_told = isinstance(failure, TakesTooLong | TooEarly)
+    hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not is_told
     texts = [""] * len(failure.problems) if hidden else newer_texts(failure)
     return _envelope({"detail": text, "message": failure.status.phrase} for text in texts)
 
@@ -186,6 +194,8 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         return NotFound()
     if isinstance(error, Abandoned):
         return Unavailable()
+    if isinstance(error, NotThereYet):
+        return TooEarly(str(error))
     if outage.is_outage(error):
         outage.report(error, request=True)
         return Unavailable()
@@ -216,15 +226,15 @@ def _failed(view: Any, failure: Failure) -> Response:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(NotFound())
+    return page(NotFound())
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(BadRequest("Bad request"))
+    return page(BadRequest("Bad request"))
 
 
 def unauthorized() -> HttpResponse:
-    response = _page(Unauthorized())
+    response = page(Unauthorized())
     response.headers["www-authenticate"] = 'Basic realm="REST API", charset="UTF-8"'
     return response
 
@@ -232,9 +242,10 @@ def unauthorized() -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a failure after the view, such as in a renderer. Django's own log line goes nowhere."""
     log.error("unexpected_error", method=request.method, path=request.path, exc_info=sys.exception())
-    return _page(InternalError())
+    return page(InternalError())
 
 
-def _page(failure: Failure) -> HttpResponse:
+def page(failure: Failure) -> HttpResponse:
+    """Answer a failure that no view answers."""
     body = render(classic_envelope(failure))
     return HttpResponse(body, status=failure.status, content_type="application/json; charset=utf-8")

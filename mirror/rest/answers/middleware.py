@@ -13,9 +13,10 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 
 from mirror import config
+from mirror.db.replicas import servers
 from mirror.metrics import http
 from mirror.rest import users
-from mirror.rest.answers import cache, compression, errors, etag
+from mirror.rest.answers import cache, compression, errors, etag, moment
 from mirror.rest.answers.cache import Kept
 from mirror.rest.answers.views import NewerReadView
 from mirror.rest.users import WrongCredentials
@@ -26,7 +27,10 @@ _OWN_PAGES = ("/admin", "/static")
 # Answered by the node, not by the API.
 _NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
-_UNCHANGED = ("cache-control", "etag", "access-control-allow-origin", "vary", "link", "mirror-loaded")
+_UNCHANGED = (
+    *("cache-control", "etag", "access-control-allow-origin", "vary", "link", "mirror-loaded"),
+    moment.HEADER,
+)
 
 
 class ApiMiddleware:
@@ -37,6 +41,8 @@ class ApiMiddleware:
         self._cache = cache.configured()
         self._users = users.configured()
         self._vary = "Accept-Encoding" if self._users is None else "Accept-Encoding, Authorization"
+        if servers.are_configured():
+            self._vary += ", Mirror-Block"
         self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -48,18 +54,27 @@ class ApiMiddleware:
         if self._users is not None and not self._admits(request):
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
-            return self._completed(request, self.get_response(request), None)
-        if found := self._cache.find(key):
+            return self._completed(request, self._response(request), None)
+        if (found := self._cache.find(key)) and self._is_new_enough(found[0], request.META):
             http.CACHE.add("hit")
             return self._from_cache(request, *found)
         http.CACHE.add("miss")
-        response = self.get_response(request)
+        response = self._response(request)
         kept = None
         if isinstance(response, HttpResponse):
             etag.add(response)
             response.headers["access-control-allow-origin"] = "*"
             kept = self._cache.keep(key, response, response.content)
         return self._completed(request, response, kept)
+
+    def _response(self, request: HttpRequest) -> HttpResponseBase:
+        if moment.is_wanted(request.META):
+            return moment.answered(request, self.get_response)
+        return self.get_response(request)
+
+    @staticmethod
+    def _is_new_enough(kept: Kept, sent: Mapping[str, Any]) -> bool:
+        return not moment.is_wanted(sent) or moment.is_new_enough(kept, sent)
 
     def _admits(self, request: HttpRequest) -> bool:
         """Return whether the request may go on; for a user, note the most rows of a page.
@@ -127,7 +142,7 @@ class ApiMiddleware:
         if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
             return None
         found = self._cache.find_at_once(environ)
-        if found is None:
+        if found is None or not self._is_new_enough(found[0], environ):
             return None
         http.CACHE.add("hit")
         return self._kept(environ, *found)

@@ -87,7 +87,7 @@ def test_every_setting_and_variable_named_exists() -> None:
 
 
 def test_every_metric_named_exists() -> None:
-    roles = {"mirror_node", "mirror_reader"}
+    roles = {"mirror_node", "mirror_reader", "mirror_replica"}
     parts = re.compile(r"_(?:bucket|count|sum)$")
     named = {parts.sub("", name) for name in re.findall(r"`(mirror_[a-z_]+)`", ALL)} - roles
 

@@ -1,0 +1,128 @@
+"""What the processes of a node know of its database's servers, in memory that they share.
+
+It holds the newest block that any of them has answered from, and of each server its state and the newest
+block it is known to have. Each number is written at once; only the newest answered one needs a lock, as it
+must never fall by accident.
+"""
+
+import fcntl
+import mmap
+import os
+import threading
+import time
+from enum import IntEnum
+from typing import NamedTuple
+
+_CELL = 8
+# Of the node: the newest block answered from, and when the servers were last looked at.
+_ANSWERED, _LOOKED = range(2)
+_OF_NODE = 2
+# Of each server.
+_STATE, _BLOCK, _LAG = range(3)
+_OF_SERVER = 3
+#: A database without any block.
+NO_BLOCK = -1
+# The bytes of the file that processes lock.
+_ANSWERED_LOCK, _WATCHER_LOCK = range(2)
+
+
+class State(IntEnum):
+    """A server, by what was last known of it."""
+
+    UNKNOWN = 0
+    WELL = 1
+    # A replica that is further behind than db.readMaxLag.
+    BEHIND = 2
+    AWAY = 3
+
+
+class Known(NamedTuple):
+    """What is known of a server: `lag` is in seconds."""
+
+    state: State
+    block: int
+    lag: float
+
+
+def made(servers: int) -> int:
+    """Make the memory for so many servers, in the process that starts the others; return its file."""
+    file = os.memfd_create("replicas")
+    os.ftruncate(file, (_OF_NODE + _OF_SERVER * servers) * _CELL)
+    board = Board(file, servers)
+    board.forget_answered(NO_BLOCK)
+    for place in range(servers):
+        board.note(place, NO_BLOCK)
+    return file
+
+
+class Board:
+    """The memory of `made`, in a process."""
+
+    def __init__(self, file: int, servers: int) -> None:
+        self.file = file
+        self._cells = memoryview(mmap.mmap(file, (_OF_NODE + _OF_SERVER * servers) * _CELL)).cast("q")
+        self._lock = threading.Lock()
+
+    # ANSWERS
+
+    @property
+    def answered(self) -> int:
+        """The newest block that any process has answered from."""
+        return self._cells[_ANSWERED]
+
+    def answer_from(self, block: int) -> None:
+        """Note that an answer rests on a block."""
+        if block <= self._cells[_ANSWERED]:
+            return
+        with self._lock:
+            fcntl.lockf(self.file, fcntl.LOCK_EX, 1, _ANSWERED_LOCK)
+            try:
+                if block > self._cells[_ANSWERED]:
+                    self._cells[_ANSWERED] = block
+            finally:
+                fcntl.lockf(self.file, fcntl.LOCK_UN, 1, _ANSWERED_LOCK)
+
+    def forget_answered(self, block: int) -> None:
+        """Go back to a block: no server has what was answered from."""
+        self._cells[_ANSWERED] = block
+
+    # SERVERS
+
+    def of(self, place: int) -> Known:
+        """Return what is known of a server."""
+        cell = _OF_NODE + place * _OF_SERVER
+        state, block, lag = self._cells[cell : cell + _OF_SERVER]
+        return Known(State(state), block, lag / 1000)
+
+    def state(self, place: int) -> int:
+        return self._cells[_OF_NODE + place * _OF_SERVER + _STATE]
+
+    def block(self, place: int) -> int:
+        return self._cells[_OF_NODE + place * _OF_SERVER + _BLOCK]
+
+    def note(self, place: int, block: int) -> None:
+        """Note the newest block of a server."""
+        self._cells[_OF_NODE + place * _OF_SERVER + _BLOCK] = block
+
+    def judge(self, place: int, state: State, lag: float = 0.0) -> None:
+        """Note the state of a server."""
+        cell = _OF_NODE + place * _OF_SERVER
+        self._cells[cell + _STATE], self._cells[cell + _LAG] = state, round(lag * 1000)
+
+    # WATCHING
+
+    def may_watch(self) -> bool:
+        """Return whether this process is the one that watches the servers; another follows if it dies."""
+        try:
+            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _WATCHER_LOCK)
+        except OSError:
+            return False
+        return True
+
+    def looked(self) -> None:
+        self._cells[_LOOKED] = time.monotonic_ns()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody has looked at the servers at all."""
+        return bool(self._cells[_LOOKED])

@@ -1,0 +1,122 @@
+"""Moments: the newest block that the answer to a request rests on, and those that it must not be older than.
+
+A client that gives the block of an answer back with its next request never gets an older state. The node
+itself never goes back for those who give none.
+"""
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from mirror import config
+from mirror.db import sql, turns
+from mirror.db.replicas.board import NO_BLOCK
+
+if TYPE_CHECKING:
+    from mirror.db.replicas.reading import Reader
+
+PATIENCE = "db.readPatience"
+
+# Index: the primary key (consensus_end).
+LATEST = "select index from record_file order by consensus_end desc limit 1"
+
+_LOOK_SECONDS = 0.05
+# Requests of a process that wait for a block: each has a thread.
+_MOST_WAITING = 16
+_waiting = threading.BoundedSemaphore(_MOST_WAITING)
+
+#: What reads from replicas, in a process that does; `mirror.db.replicas.reading.use` sets it.
+reader: "Reader | None" = None
+
+
+class NotThereYet(Exception):
+    """No server of the database has the block that a client has seen elsewhere."""
+
+    def __init__(self, wanted: int, newest: int) -> None:
+        self.wanted, self.newest = wanted, newest
+        last = f"the last one is {newest}" if newest > NO_BLOCK else "there is none yet"
+        super().__init__(f"Block {wanted} is not loaded here yet: {last}. Ask again soon")
+
+
+class Moment:
+    """The blocks of a request: `since` is the one its client has seen, `newest` that of what it was shown."""
+
+    def __init__(self, since: int = NO_BLOCK) -> None:
+        self.since, self.newest = since, NO_BLOCK
+
+
+class _Local(threading.local):
+    moment: Moment | None = None
+
+
+_local = _Local()
+
+
+def begin(since: int = NO_BLOCK) -> Moment:
+    """Begin a request in this thread. Errors: NotThereYet, psycopg.Error."""
+    moment = _local.moment = Moment(since)
+    if reader is None and since > NO_BLOCK:
+        _wait_for(since)
+    return moment
+
+
+def go_on(since: int) -> None:
+    """Go on with a request of another process, which has waited for the block `since`."""
+    _local.moment = Moment(since)
+
+
+def end() -> None:
+    """End the request of this thread."""
+    _local.moment = None
+
+
+def current() -> Moment:
+    """Return the moment of the request that this thread works on."""
+    moment = _local.moment
+    return Moment() if moment is None else moment
+
+
+def newest(moment: Moment) -> int:
+    """Return the newest block of an answer that is complete. Errors: psycopg.Error."""
+    return latest() if reader is None else moment.newest
+
+
+def latest() -> int:
+    """Return the last block, of a database without replicas. Errors: psycopg.Error."""
+    row = sql.fetch_one(LATEST)
+    return NO_BLOCK if row is None else int(row[0])
+
+
+def answered() -> int:
+    """Return the newest block that any process of the node has answered from, as far as replicas need it."""
+    return NO_BLOCK if reader is None else reader.board.answered
+
+
+def newest_read() -> int:
+    """Return the newest block that this process has read from replicas; it may remember any of it."""
+    return NO_BLOCK if reader is None else reader.newest_read
+
+
+def _wait_for(block: int) -> None:
+    """Wait until the only server has a block. Errors: NotThereYet, psycopg.Error."""
+    patience = Patience(block)
+    while (last := latest()) < block:
+        patience.wait(last)
+
+
+class Patience:
+    """Waiting for a block, without the turn of this thread, for as long as the setting allows."""
+
+    def __init__(self, block: int) -> None:
+        self._block = block
+        self._until = time.monotonic() + config.value(PATIENCE)
+
+    def wait(self, last: int) -> None:
+        """Wait for a moment; `last` is the newest block there is. Errors: NotThereYet."""
+        if time.monotonic() >= self._until or not _waiting.acquire(blocking=False):
+            raise NotThereYet(self._block, last)
+        try:
+            with turns.left():
+                time.sleep(_LOOK_SECONDS)
+        finally:
+            _waiting.release()

@@ -1,0 +1,236 @@
+"""Reading from replicas: each statement is asked of one that has all that was shown before.
+
+With its rows a statement brings the newest block of the state that it has seen; an older one than is needed
+counts for nothing. A replica that cancels a statement, as it conflicts with what it has to replay, is asked
+again once, then the primary. A server that does not answer is not asked again until the watcher finds it
+well.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, cast
+
+import psycopg
+from django.db import Error as DjangoError
+
+from mirror.db import outage, sql, statements, turns
+from mirror.db.prepared import PreparedStatements
+from mirror.db.replicas import board, moments, servers
+from mirror.db.replicas.board import NO_BLOCK, Board, State
+from mirror.db.replicas.servers import Server
+from mirror.metrics import database
+
+if TYPE_CHECKING:
+    from mirror.db.backend.base import DatabaseWrapper
+    from mirror.db.sql import Row, Values
+
+# All statements of a round see one state: that of the block that is read first.
+_REPEATABLE = "select set_config('default_transaction_isolation', 'repeatable read', false)"
+# A replica conflicts with the replay of changes, or its session waits for that in a circle.
+_CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+# Replicas are milliseconds behind: so long one is waited for before the primary is asked.
+_PAUSES = (0.0, 0.002, 0.005)
+
+
+class _NoAnswer(Exception):
+    """A server has not answered; its cause says why."""
+
+    def __init__(self, *, conflict: bool) -> None:
+        super().__init__()
+        self.conflict = conflict
+
+
+class Reader:
+    """Reads for the requests of a process. The last server is the primary."""
+
+    def __init__(self, the_servers: list[Server], the_board: Board) -> None:
+        self.servers, self.board = the_servers, the_board
+        self._replicas, self._primary = the_servers[:-1], the_servers[-1]
+        #: The newest block that this process has read.
+        self.newest_read = NO_BLOCK
+        # Each connection of this process prefers another replica, and those of other processes again others.
+        self._number = count(os.getpid())
+
+    def fetch(self, statement: str, values: "Values", timeout: str) -> "list[Row]":
+        """Return all rows of a statement. Errors: NotThereYet, psycopg.Error, DatabaseError."""
+        if turns.own_connection().in_atomic_block:
+            return sql.fetch_here(statement, values, timeout)
+        moment = moments.current()
+        patience: moments.Patience | None = None
+        while True:
+            needed = max(moment.since, moment.newest, self.board.answered)
+            newest, failure = NO_BLOCK, None
+            choices, asked = self._choices(needed), set()
+            while (server := next(choices, None)) is not None:
+                if server.place in asked:
+                    continue
+                asked.add(server.place)
+                try:
+                    block, rows = self._asked(server, statement, values, timeout)
+                except _NoAnswer as error:
+                    failure = failure or error
+                    if error.conflict and self.board.state(self._primary.place) != State.AWAY:
+                        choices = chain([self._primary], choices)
+                    continue
+                if self.board.block(server.place) != block:
+                    self.board.note(server.place, block)
+                if block >= needed:
+                    moment.newest = block
+                    self.newest_read = max(self.newest_read, block)
+                    self.board.answer_from(block)
+                    return rows
+                newest = max(newest, block)
+            if failure is not None and newest == NO_BLOCK:
+                assert failure.__cause__ is not None
+                raise failure.__cause__
+            patience = patience or moments.Patience(needed)
+            patience.wait(newest)
+
+    def _choices(self, needed: int) -> Iterator[Server]:
+        """Yield the servers in the order in which to ask them; some may come twice."""
+        known = self.board
+        own = turns.own_connection()
+        if own.preferred is None:
+            own.preferred = next(self._number) % len(self._replicas)
+        replicas = self._replicas[own.preferred :] + self._replicas[: own.preferred]
+        for each in replicas:
+            if known.state(each.place) <= State.WELL and known.block(each.place) >= needed:
+                yield each
+        for pause in _PAUSES:
+            time.sleep(pause)
+            for each in replicas:
+                if known.state(each.place) <= State.WELL and self._block(each) >= needed:
+                    yield each
+        if known.state(self._primary.place) != State.AWAY:
+            yield self._primary
+        # Nothing better is left. What is said to be away may be back.
+        yield from sorted(self.servers, key=lambda each: known.state(each.place))
+
+    def _block(self, server: Server) -> int:
+        """Return the newest block of a server that answers."""
+        try:
+            block, _ = self._asked(server, "select 1", (), sql.TIMEOUT)
+        except _NoAnswer:
+            return NO_BLOCK
+        self.board.note(server.place, block)
+        return block
+
+    # ONE SERVER
+
+    def _asked(
+        self, server: Server, statement: str, values: "Values", timeout: str
+    ) -> "tuple[int, list[Row]]":
+        """Return the newest block that a server has, and the rows; try twice. Errors: _NoAnswer."""
+        is_last = False
+        while True:
+            own = turns.own_connection()
+            turn = own.turn
+            if turn is not None and turn.interrupted:
+                turns.go_on(turn)
+                continue
+            session: DatabaseWrapper | None = None
+            try:
+                session = _session(own, server)
+                return self._read(own, session, server, statement, values, timeout)
+            except (psycopg.OperationalError, psycopg.InterfaceError, DjangoError) as error:
+                is_open = session is not None and session.connection and not session.connection.closed
+                if turn is not None and turn.interrupted and is_open:
+                    continue
+                has_conflict = isinstance(error, _CONFLICTS)
+                if session is not None and not is_open:
+                    session.close()
+                elif not has_conflict and not outage.is_outage(error):
+                    raise
+                if has_conflict:
+                    database.CONFLICTS.add(server.name)
+                # A server that can't be connected to is not tried again; one that has restarted is.
+                if is_last or session is None:
+                    if not has_conflict:
+                        self.board.judge(server.place, State.AWAY)
+                    raise _NoAnswer(conflict=has_conflict) from error
+                is_last = True
+            except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
+                # As in `mirror.db.sql`: a migration has changed a table of a prepared statement.
+                if is_last or session is None:
+                    raise
+                session.connection.execute("deallocate all")
+                session.prepared = None
+                is_last = True
+
+    def _read(
+        self,
+        own: "DatabaseWrapper",
+        session: "DatabaseWrapper",
+        server: Server,
+        statement: str,
+        values: "Values",
+        timeout: str,
+    ) -> "tuple[int, list[Row]]":
+        cursor = sql.cursor_of(session, timeout)
+        prepared = session.prepared
+        if prepared is None:
+            prepared = session.prepared = PreparedStatements(cursor)
+        turn, noted = own.turn, statements.local.noted
+        began, length = time.monotonic(), None
+        if turn is not None:
+            turn.reads, turn.reading = session, True
+        try:
+            # Whoever has interrupted it just before has seen nothing to cancel.
+            if turn is not None and turn.interrupted:
+                raise psycopg.errors.QueryCanceled
+            latest, rows = prepared.rows_of_both(
+                moments.LATEST, statement, values, lambda: self.board.state(server.place) == State.AWAY
+            )
+            length = len(rows)
+            return (latest[0][0] if latest else NO_BLOCK), rows
+        finally:
+            if turn is not None:
+                turn.reading = False
+            if noted is not None:
+                noted.append((statement, values, time.monotonic() - began, length))
+
+
+def _session(own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
+    """Return the connection to a server that goes with that of a turn. Errors: OperationalError."""
+    if own.sessions is None:
+        own.sessions = {}
+    session = own.sessions.get(server.place)
+    if session is None:
+        session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
+    if session.connection is None:
+        session.ensure_connection()
+        session.prepared = None
+        with session.cursor() as cursor:
+            cursor.execute(_REPEATABLE)
+    return session
+
+
+def made() -> int | None:
+    """Make the memory that processes share, in the one that starts the others; None without replicas.
+
+    Errors: InvalidSetting.
+    """
+    found = servers.configured()
+    return board.made(len(found)) if found else None
+
+
+def use(file: int | None) -> None:
+    """Have this process read from replicas, with the memory of `made`."""
+    if file is None:
+        return
+    found = servers.configured()
+    moments.reader = Reader(found, Board(file, len(found)))
+    sql.fetch_by(moments.reader.fetch)
+
+
+def stop() -> None:
+    """Have this process read as usual again."""
+    moments.reader = None
+    sql.fetch_by(None)
+
+
+def shared() -> Any:
+    """Return the file of the memory that this process uses, if it does."""
+    return None if moments.reader is None else moments.reader.board.file

@@ -1,0 +1,68 @@
+"""The header Mirror-Block: the newest block that an answer rests on, which a client may give back.
+
+A request with it is answered from that block or a later one, whichever server of the database it is read
+from. Where that block has yet to come the request waits for a moment, and then gets 503 with Retry-After.
+Answers have the header where the node reads from replicas, and otherwise if the request has it.
+"""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from mirror.db import outage
+from mirror.db.replicas import moments
+from mirror.db.replicas.board import NO_BLOCK
+from mirror.db.replicas.moments import NotThereYet
+from mirror.db.sql import MAX_INT64
+from mirror.rest.answers import errors
+from mirror.rest.answers.cache import Kept
+
+HEADER = "mirror-block"
+SENT = "HTTP_MIRROR_BLOCK"
+
+_NAME = "Mirror-Block"
+_RETRY_AFTER = "1"
+
+
+def is_wanted(sent: Mapping[str, Any]) -> bool:
+    """Return whether the answer to a request has the header."""
+    return SENT in sent or moments.reader is not None
+
+
+def is_new_enough(kept: Kept, sent: Mapping[str, Any]) -> bool:
+    """Return whether a kept answer may be given to a client."""
+    needed = max(moments.answered(), _since(sent) or NO_BLOCK)
+    block = kept.headers.get(HEADER)
+    return needed <= (NO_BLOCK if block is None else int(block))
+
+
+def answered(request: HttpRequest, answer: Callable[[HttpRequest], HttpResponseBase]) -> HttpResponseBase:
+    """Answer a request with the header, from a state that is new enough for its client."""
+    since = _since(request.META)
+    if since is None:
+        return errors.page(errors.InvalidParameter(_NAME))
+    try:
+        moment = moments.begin(since)
+        response = answer(request)
+        newest = moments.newest(moment)
+    except (NotThereYet, *outage.ERRORS) as error:
+        response, newest = errors.page(errors.failure_of(error, request)), NO_BLOCK
+    finally:
+        moments.end()
+    if newest > NO_BLOCK:
+        response.headers[HEADER] = str(newest)
+    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers.setdefault("retry-after", _RETRY_AFTER)
+    return response
+
+
+def _since(sent: Mapping[str, Any]) -> int | None:
+    """Return the block that a client has seen, NO_BLOCK for one that gives none; None if it is no number."""
+    text: str | None = sent.get(SENT)
+    if text is None:
+        return NO_BLOCK
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(MAX_INT64)) else None

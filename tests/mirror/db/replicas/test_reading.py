@@ -1,0 +1,149 @@
+"""Reading from a replica and its primary, both real: which one is asked, and that time never goes back."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+import pytest_django
+from django.db import connections
+
+from mirror.db import sql
+from mirror.db.replicas import moments
+from mirror.db.replicas.board import State
+from mirror.db.replicas.moments import NotThereYet
+from mirror.db.replicas.reading import Reader
+from tests.replicated import PRIMARY, REPLICA, Replicated
+
+IS_REPLICA = "select pg_is_in_recovery()"
+# A statement that a replica cancels, as it would if it had to replay the removal of what is read.
+MAKE_CONFLICT = """
+    create or replace function read_on_primary() returns text language plpgsql as $$
+        begin
+            if pg_is_in_recovery() then
+                raise exception using errcode = '40001', message = 'conflict with recovery';
+            end if;
+            return 'the primary';
+        end $$"""
+
+
+@pytest.fixture
+def reader(replicated: Replicated, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[Reader]:
+    """Read from the replica, which has all blocks, within a request of its own."""
+    replicated.add_block(replicated.last_block(replicated.primary) + 1)
+    replicated.catch_up()
+    with django_db_blocker.unblock(), replicated.reading() as reader:
+        moments.begin()
+        yield reader
+        moments.end()
+    replicated.catch_up()
+
+
+def asked_replica() -> bool:
+    return sql.fetch(IS_REPLICA) == [(True,)]
+
+
+def test_a_statement_reads_from_the_replica(reader: Reader) -> None:
+    assert asked_replica()
+    assert connections["default"].connection is None
+
+
+def test_values_rows_and_names_come_as_from_one_database(reader: Reader) -> None:
+    statement = "select %(number)s + 1, %(text)s::text, %(nothing)s::bigint from generate_series(1, 2)"
+    for nothing in (None, 5, None):
+        rows = sql.fetch(statement, {"number": 6, "text": "six", "nothing": nothing})
+        assert rows == [(7, "six", nothing)] * 2
+    assert sql.fetch("select 1 where false") == []
+
+
+def test_an_error_of_the_statement_is_an_error(reader: Reader) -> None:
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        sql.fetch("select 1 / %s", (0,))
+    assert asked_replica()
+
+
+def test_a_request_knows_the_newest_block_it_has_read(reader: Reader, replicated: Replicated) -> None:
+    asked_replica()
+    assert moments.current().newest == replicated.last_block(replicated.replica)
+
+
+def test_what_another_process_has_answered_from_is_read_at_least(
+    reader: Reader, replicated: Replicated
+) -> None:
+    replicated.hold()
+    last = replicated.last_block(replicated.replica)
+    replicated.add_block(last + 1)
+    assert asked_replica()
+    reader.board.answer_from(last + 1)
+    assert not asked_replica()
+    assert moments.current().newest == last + 1
+    replicated.catch_up()
+    assert asked_replica()
+
+
+def test_a_client_reads_at_least_the_block_that_it_gives(reader: Reader, replicated: Replicated) -> None:
+    replicated.hold()
+    last = replicated.last_block(replicated.replica)
+    replicated.add_block(last + 1)
+    moments.begin(last + 1)
+    assert not asked_replica()
+
+
+def test_a_block_that_nobody_has_is_waited_for_and_then_refused(
+    reader: Reader, replicated: Replicated, settings_of
+) -> None:
+    settings_of({"db.readPatience": 0.0})
+    last = replicated.last_block(replicated.primary)
+    moments.begin(last + 5)
+    with pytest.raises(NotThereYet, match=f"Block {last + 5} is not loaded here yet: the last one is {last}"):
+        sql.fetch(IS_REPLICA)
+
+
+def test_a_conflict_with_recovery_is_tried_again_and_then_asked_of_the_primary(
+    reader: Reader, replicated: Replicated
+) -> None:
+    replicated.on(replicated.primary, MAKE_CONFLICT)
+    replicated.catch_up()
+    assert sql.fetch("select read_on_primary()") == [("the primary",)]
+    assert reader.board.state(REPLICA) != State.AWAY
+    assert asked_replica()
+
+
+def test_a_conflict_without_a_primary_is_an_error(reader: Reader, replicated: Replicated) -> None:
+    replicated.on(replicated.primary, MAKE_CONFLICT)
+    replicated.catch_up()
+    asked_replica()
+    settings = dict(reader.servers[PRIMARY].settings)
+    reader.servers[PRIMARY] = reader._primary = reader.servers[PRIMARY]._replace(
+        settings=settings | {"HOST": "/nowhere"}
+    )
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        sql.fetch("select read_on_primary()")
+
+
+def test_a_session_that_is_ended_is_replaced(reader: Reader, replicated: Replicated) -> None:
+    assert asked_replica()
+    others = "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend'"
+    replicated.on(replicated.replica, f"{others} and pid <> pg_backend_pid()")
+    assert asked_replica()
+
+
+def test_the_primary_is_asked_while_the_replica_is_down_and_the_replica_once_it_is_well(
+    reader: Reader, replicated: Replicated
+) -> None:
+    assert asked_replica()
+    replicated.replica.stop()
+    assert not asked_replica()
+    assert reader.board.state(REPLICA) == State.AWAY
+    replicated.restart()
+    assert not asked_replica()
+    reader.board.judge(REPLICA, State.WELL)
+    assert asked_replica()
+
+
+def test_a_replica_that_is_too_far_behind_is_asked_if_nobody_else_is_left(
+    reader: Reader, replicated: Replicated
+) -> None:
+    reader.board.judge(REPLICA, State.BEHIND)
+    assert not asked_replica()
+    reader.board.judge(PRIMARY, State.AWAY)
+    assert asked_replica()

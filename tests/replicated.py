@@ -1,0 +1,151 @@
+"""A primary and a replica of it, both the node's own PostgreSQL: made as the guide to replicas says."""
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from mirror import config
+from mirror.db import sql
+from mirror.db.replicas import board, moments
+from mirror.db.replicas.board import Board
+from mirror.db.replicas.reading import Reader
+from mirror.db.replicas.servers import Server as Place
+from mirror.node.postgres import cluster, folders
+from mirror.node.postgres.cluster import DATABASE, ROLE
+from mirror.node.postgres.place import place
+from mirror.node.postgres.server import Server
+from tests.waiting import wait_until
+
+# Tests reach both by their sockets, as their port may be taken, and wait until what they wrote has come over.
+_CONFIGURATION = {"listen_addresses": "''", "synchronous_commit": "on"}
+_ADDRESSES = {"db.replicas": ("127.0.0.1/32",)}
+REPLICA, PRIMARY = 0, 1
+
+# A block that is the last one of the database.
+_BLOCK = """
+    insert into record_file (index, consensus_start, consensus_end, name, hash, prev_hash, file_hash, count,
+        load_start, load_end, digest_algorithm, version)
+    values (%(number)s, %(number)s, %(number)s, %(number)s::text || '.rcd', '', '', '', 0, 0, 0, 0, 6)"""
+
+
+class Replicated:
+    """The data folders of both; `configuration` is that of their servers, for tests."""
+
+    def __init__(self, primary: Path, replica: Path, configuration: Mapping[str, str]) -> None:
+        self._configuration = {**configuration, **_CONFIGURATION}
+        self.primary_folder, self.replica_folder = primary, replica
+        self.primary, self.replica = (
+            Server(place(folder), configuration=self._configuration) for folder in (primary, replica)
+        )
+
+    def started(self) -> "Replicated":
+        restore = config.overridden(_ADDRESSES)
+        try:
+            self._start(self.primary)
+            self._copy()
+            self._start(self.replica)
+        finally:
+            restore()
+        return self
+
+    def restart(self) -> None:
+        """Start the replica again."""
+        restore = config.overridden(_ADDRESSES)
+        try:
+            self._start(self.replica)
+        finally:
+            restore()
+
+    def stop(self) -> None:
+        for server in (self.replica, self.primary):
+            with suppress(Exception):
+                server.stop()
+
+    def _start(self, server: Server) -> None:
+        folders.make_home(server.place)
+        server.revive()
+
+    def _copy(self) -> None:
+        """Copy the primary by PostgreSQL's own program, as an operator does."""
+        ours = self.replica.place
+        folders.make_home(ours)
+        ours.account.make_folder(ours.data)
+        command = [
+            cluster.binaries(ours) / "pg_basebackup",
+            "-h",
+            self.primary.place.socket,
+            "-U",
+            "postgres",
+        ]
+        command += ["-D", ours.data, "-R", "-c", "fast"]
+        options = ours.account.process_options
+        done = subprocess.run(
+            list(map(str, command)), env=cluster.ENVIRONMENT, cwd="/", capture_output=True, **options
+        )
+        assert done.returncode == 0, done.stderr
+
+    # STATEMENTS
+
+    def on(self, server: Server, statement: str, values: Any = ()) -> list[Any]:
+        """Run a statement as the superuser."""
+        address = f"host={server.place.socket} user=postgres dbname={DATABASE}"
+        with psycopg.connect(address, autocommit=True) as connection:
+            cursor = connection.execute(statement, values)
+            return cursor.fetchall() if cursor.description else []
+
+    def add_block(self, number: int) -> None:
+        self.on(self.primary, _BLOCK, {"number": number})
+
+    def last_block(self, server: Server) -> int:
+        return int(self.on(server, "select coalesce(max(index), -1) from record_file")[0][0])
+
+    def catch_up(self) -> None:
+        """Let the replica follow, and wait until it has all that the primary has."""
+        self.on(self.replica, "select pg_wal_replay_resume()")
+        ((end,),) = self.on(self.primary, "select pg_current_wal_lsn()::text")
+        reached = "select pg_last_wal_replay_lsn() >= %s::pg_lsn"
+        wait_until(lambda: self.on(self.replica, reached, (end,)) == [(True,)])
+
+    def hold(self) -> None:
+        """Let the replica replay nothing more."""
+        self.on(self.replica, "select pg_wal_replay_pause()")
+        paused = "select pg_get_wal_replay_pause_state()"
+        wait_until(lambda: self.on(self.replica, paused) == [("paused",)])
+
+    # READING
+
+    def places(self) -> list[Place]:
+        """Return the servers as a reader knows them: the replica, and the primary."""
+        default = connections.settings[DEFAULT_DB_ALIAS]
+        return [
+            Place(
+                number,
+                name,
+                {**default, "HOST": str(server.place.socket), "NAME": DATABASE, "USER": ROLE},
+                server is self.primary,
+            )
+            for number, (name, server) in enumerate((("replica", self.replica), ("primary", self.primary)))
+        ]
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """Have this process read from the replica in the block."""
+        places = self.places()
+        reader = Reader(places, Board(board.made(len(places)), len(places)))
+        connections.close_all()
+        own: Any = connections[DEFAULT_DB_ALIAS]
+        moments.reader = reader
+        sql.fetch_by(reader.fetch)
+        try:
+            yield reader
+        finally:
+            moments.reader = None
+            sql.fetch_by(None)
+            for session in (own.sessions or {}).values():
+                session.close()
+            own.sessions = own.preferred = None
