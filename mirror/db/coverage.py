@@ -1,7 +1,7 @@
 """What is loaded: the ranges of loaded_range, joined, as every process keeps them for a moment.
 
-Nobody knows what is loaded where the table is empty, as in a database that an older release has filled: then
-nothing is said about it.
+Nobody knows it while `manage.py upgrade` has not listed yet what an older release has loaded: then nothing
+is said about it.
 """
 
 import json
@@ -27,14 +27,15 @@ _MOST_NAMED = 20
 
 _GENESIS, _RANGE = "genesis", "range"
 
-# Both tables are small. A range of which nobody knows the filters counts as one without.
+# These tables are small. A range of which nobody knows the filters counts as one without.
 _READ = """
     select (
         select coalesce(jsonb_agg(jsonb_build_array(
             consensus_start, consensus_end, first_block, last_block, signed,
             array(select jsonb_object_keys(coalesce(filters, '{}')) order by 1), rests_on, basis
         ) order by consensus_start), '[]')::text from loaded_range
-    ), (select coalesce(jsonb_object_agg(table_name, before), '{}')::text from dropped_rows)"""
+    ), (select coalesce(jsonb_object_agg(table_name, before), '{}')::text from dropped_rows),
+    exists (select from backfill where name = 'loaded_ranges' and finished is null)"""
 
 
 class Interval(NamedTuple):
@@ -179,14 +180,17 @@ def read() -> Loaded:
 
 def _loaded(row: Any) -> Loaded:
     """Return the intervals: a range that goes on after the one before is a part of the same."""
+    ranges, dropped, is_incomplete = row
+    if is_incomplete:
+        return NOBODY_KNOWS
     intervals: list[Interval] = []
-    for start, end, first_block, last_block, signed, filters, rests_on, basis in json.loads(row[0]):
+    for start, end, first_block, last_block, signed, filters, rests_on, basis in json.loads(ranges):
         each = Interval(start, end, first_block, last_block, signed, tuple(filters), rests_on, basis)
         if intervals and rests_on == _RANGE:
             intervals[-1] = intervals[-1].with_next(each)
         else:
             intervals.append(each)
-    return Loaded(tuple(intervals), json.loads(row[1]))
+    return Loaded(tuple(intervals), json.loads(dropped))
 
 
 def _session() -> "psycopg.Connection[tuple[Any, ...]]":

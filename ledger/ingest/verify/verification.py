@@ -6,7 +6,7 @@ the stakes of their time, and the entities there were.
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from django.db import connection
@@ -23,8 +23,9 @@ from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
+from mirror.db import coverage
 from mirror.values import timestamp
-from mirror.values.timestamp import MAX
+from mirror.values.timestamp import MAX, instant
 
 # So many transactions, or files, are compared at once.
 _MAX_ITEMS, _MAX_FILES = 20_000, 200
@@ -62,14 +63,35 @@ class Finding:
 
 
 @dataclass
+class NotLoaded:
+    """Files that follow each other and lie in no loaded range, and the consensus times of their ends (ns)."""
+
+    files: int
+    first: str
+    last: str
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        times = f"{instant(self.start)} to {instant(self.end)}"
+        if self.files == 1:
+            return f"{self.first} ({times})"
+        return f"{self.files:,} files from {self.first} to {self.last} ({times})"
+
+
+@dataclass
 class Checked:
-    """The files that a verification has gone through. `signed` ones were published with signatures."""
+    """The files that a verification has gone through. `signed` ones were published with signatures.
+
+    What is `not_loaded` is not compared.
+    """
 
     files: int = 0
     skipped: int = 0
     transactions: int = 0
     signed: int = 0
     findings: int = 0
+    not_loaded: list[NotLoaded] = field(default_factory=list)
 
 
 class _Past(EntityLookup):
@@ -114,13 +136,16 @@ class Verification:
         self._last: Position | None = None
         self._group: list[_ReadFile] = []
         self._stopping = False
+        self._loaded = coverage.NOBODY_KNOWS
+        # Whether the file before was not loaded either.
+        self._outside = False
 
     def stop(self) -> None:
         """Finish after the file at hand; safe to call from a signal handler."""
         self._stopping = True
 
     def run(self, files: Iterable[StreamFile]) -> Checked:
-        items = 0
+        items, self._loaded = 0, coverage.read()
         for source in files:
             if self._stopping:
                 break
@@ -189,13 +214,31 @@ class Verification:
             cursor.execute(_BLOCKS, [first, last])
             stored = {end: (name, index) for end, name, index in cursor.fetchall()}
         for read in group:
-            if read.file.consensus_end not in stored:
+            is_stored = read.file.consensus_end in stored
+            if not is_stored and self._is_outside(read.file):
+                self._leave_out(read.file)
+                continue
+            self._outside = False
+            if not is_stored:
                 self._find(read.file.name, "", "the database does not have it: load it")
         for end in sorted(stored.keys() - {read.file.consensus_end for read in group}):
             name, index = stored[end]
             self._find(name, "", f"block {index} of the database is none of the given files")
         for run in _runs(group, stored.keys()):
             self._compare_run(run)
+
+    def _is_outside(self, file: RecordFile) -> bool:
+        return self._loaded.is_known and not self._loaded.has_time(file.consensus_end)
+
+    def _leave_out(self, file: RecordFile) -> None:
+        """Add a file to those that are not loaded."""
+        spans = self.checked.not_loaded
+        if self._outside:
+            span = spans[-1]
+            span.files, span.last, span.end = span.files + 1, file.name, file.consensus_end
+        else:
+            spans.append(NotLoaded(1, file.name, file.name, file.consensus_start, file.consensus_end))
+        self._outside = True
 
     def _compare_run(self, run: Sequence[_ReadFile]) -> None:
         files = [read.file for read in run]

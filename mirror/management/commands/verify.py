@@ -92,6 +92,8 @@ class Command(NodeCommand):
         self._sum_up(checked, len(chosen))
 
     def _sum_up(self, checked: Checked, total: int) -> None:
+        for span in checked.not_loaded:
+            self.stdout.write(f"Not loaded, so not compared: {span}.")
         sentence = f"{checked.files:,} files with {checked.transactions:,} transactions"
         if checked.files < total:
             sentence += f" (stopped as asked, {total - checked.files:,} are left)"
@@ -100,8 +102,10 @@ class Command(NodeCommand):
             if checked.signed == checked.files
             else f"{checked.signed:,} of them published with signatures"
         )
+        outside = sum(span.files for span in checked.not_loaded)
+        if outside:
+            sentence += f", of which {outside:,} {'is' if outside == 1 else 'are'} not loaded"
         if checked.findings:
             raise CommandError(f"{checked.findings:,} differences in {sentence}, {signed}.")
-        self.stdout.write(
-            f"Nothing wrong with {sentence}, {signed}: intact, in order, and stored as they are."
-        )
+        stored = "the others stored as they are" if outside else "stored as they are"
+        self.stdout.write(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")

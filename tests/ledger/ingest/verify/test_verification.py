@@ -280,16 +280,32 @@ def test_rows_added_when_deleted_tokens_are_given_up_are_no_difference(tmp_path:
 # FILES AND BLOCKS THAT ARE NOT THERE, OR DO NOT FOLLOW
 
 
-def test_a_file_that_is_not_loaded_is_told_once(tmp_path: Path) -> None:
-    first, second, third = some_blocks()
-    write(tmp_path, first, second)
+def test_a_file_that_should_be_loaded_is_told_once(tmp_path: Path) -> None:
+    write(tmp_path, *some_blocks())
     load(tmp_path)
-    write(tmp_path, third)
+    change("delete from record_file where index = 1")
 
     checked, found = verify(tmp_path)
 
-    name = find_record_files([tmp_path])[2].name
+    name = find_record_files([tmp_path])[1].name
     assert (checked.files, found) == (3, [f"{name}: the database does not have it: load it"])
+
+
+def test_files_outside_of_what_is_loaded_are_no_difference(tmp_path: Path) -> None:
+    blocks = some_blocks(7)
+    write(tmp_path, *blocks)
+    files = find_record_files([tmp_path])
+    Pipeline().run(files[2:3])
+    Pipeline(allow_gap=True).run(files[5:6])
+
+    checked, found = verify(tmp_path)
+
+    assert (checked.files, found) == (7, [])
+    assert [(each.files, each.first, each.last) for each in checked.not_loaded] == [
+        (2, files[0].name, files[1].name),
+        (2, files[3].name, files[4].name),
+        (1, files[6].name, files[6].name),
+    ]
 
 
 def test_a_block_without_its_file_is_told_and_so_is_the_gap(tmp_path: Path) -> None:

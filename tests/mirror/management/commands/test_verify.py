@@ -37,6 +37,25 @@ def test_it_says_in_one_sentence_that_all_is_well(folder: Path) -> None:
     )
 
 
+def test_it_says_which_files_are_not_loaded(tmp_path: Path) -> None:
+    stream = Stream()
+    for _ in range(3):
+        stream.send({1001: -5, 1002: 5})
+        stream.block().write(tmp_path)
+    files = find_record_files([tmp_path])
+    Pipeline().run(files[2:])
+    said = StringIO()
+
+    call_command("verify", tmp_path, stdout=said)
+
+    assert said.getvalue() == (
+        f"Not loaded, so not compared: 2 files from {files[0].name} to {files[1].name} "
+        "(2025-01-01T00:00:00Z to 2025-01-01T00:00:02Z).\n"
+        "Nothing wrong with 3 files with 3 transactions, of which 2 are not loaded, 0 of them published with "
+        "signatures: intact, in order, and the others stored as they are.\n"
+    )
+
+
 def test_it_prints_every_difference_and_fails(folder: Path) -> None:
     with connection.cursor() as cursor:
         cursor.execute("update crypto_transfer set amount = 6 where amount = 5")

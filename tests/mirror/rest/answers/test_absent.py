@@ -11,6 +11,7 @@ import pytest
 from mirror.db import coverage
 from tests.api import Api
 from tests.build import SECOND, START, insert
+from tests.upgrading import put_ahead
 
 HASH = "ab" * 48
 FROM = "2023-11-14T22:15:00Z"
@@ -116,8 +117,11 @@ def test_traces_of_past_calls_say_it_too(
     ]
 
 
-@pytest.mark.parametrize("ranges", ["unknown", "all"])
+@pytest.mark.parametrize("ranges", ["unknown", "not listed yet", "all"])
 def test_nothing_is_said_where_everything_is_loaded_or_nobody_knows(api: Api, db: None, ranges: str) -> None:
+    if ranges == "not listed yet":
+        load(100, 199)
+        put_ahead("loaded_ranges")
     if ranges == "all":
         load(0, 199, rests_on="genesis")
         load(200, 399, rests_on="range")
