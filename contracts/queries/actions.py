@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from contracts.queries.searches import Search
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.reading import also
 from mirror.db.query import Query
 from mirror.db.sql import fetch
@@ -31,6 +32,10 @@ class Action(NamedTuple):
 
 def actions(search: Search, query: Query) -> list[Action] | None:
     """Return a page of a transaction's actions by index; None if there is no such transaction."""
+    if is_distributed():
+        from contracts.queries.distributed import actions as distributed
+
+        return distributed.actions(search, query)
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
     statement = f"""
         with found as materialized ({search.sql})

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from ledger.queries.moments import Moment
+from mirror.db.distribution import is_distributed
 from mirror.db.query import Query
 from mirror.db.sql import Where, fetch
 
@@ -47,6 +48,10 @@ def contracts(query: Query) -> list[Contract]:
     """Return a page of contracts by id, deleted ones included."""
     # Indexes: entity__type_id (type, id); the primary key of contract. `any`, and order by both columns, as
     # for `type = ...` PostgreSQL may walk the primary key past all other entities.
+    if is_distributed():
+        from contracts.queries.distributed import contracts as distributed
+
+        return [Contract(*row) for row in distributed.contracts(query, _COLUMNS)]
     statement = f"""
         select {_COLUMNS}
         from (
@@ -64,7 +69,14 @@ def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
     # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
     # rows.
-    if isinstance(name, bytes):
+    if isinstance(name, bytes) and is_distributed():
+        from contracts.queries.distributed import contracts as distributed
+
+        found = distributed.id_of(name)
+        if found is None:
+            return None
+        where = Where(("id = %s", "evm_address = %s"), (found, name))
+    elif isinstance(name, bytes):
         by_address = "id = any(array(select id from entity where evm_address = %s))"
         where = Where((by_address, "evm_address = %s"), (name, name))
     else:

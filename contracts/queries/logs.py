@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from contracts.models.log import TOPIC_PREFIX
 from mirror.db.bounds import Bounds
 from mirror.db.built import built
+from mirror.db.distribution import is_distributed
 from mirror.db.pairs import PairBounds, Statement, page_of_pairs
 from mirror.db.query import Query
-from mirror.db.sql import Where, fetch, fetch_one
+from mirror.db.sql import Row, Where, fetch, fetch_one
 from mirror.db.walks import AT_ONCE, FIRST_NANOS, WHOLE, walk
 
 PAIR = ("consensus_timestamp", "index")
@@ -76,6 +77,10 @@ def _read(
     # Indexes: of the entity, once for a list of one contract, and of the block the primary keys (id,
     # consensus_end).
     page = _page(bounds, query, leading, sides)
+    if is_distributed():
+        from contracts.queries.distributed import logs as distributed
+
+        return distributed.logs(page, query, longest_block)
     address, entity = "e.evm_address", "left join entity e on e.id = l.contract_id"
     values = page.values
     if contract_id is not None:
@@ -162,12 +167,20 @@ def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> tuple[
         Statement(f"select count(*), {farthest}(consensus_timestamp) from ({page.sql}) page", page.values)
         for page in (_page(bounds, probe, side, [side]) for side in counted)
     ]
-    rows = fetch(
+    if is_distributed():
+        # Each on the machines that have it.
+        rows = [(place, *fetch(sql, values)[0]) for place, (sql, values) in enumerate(counts)]
+    else:
+        rows = _counted(counts)
+    fewest = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))
+    return counted[fewest[0]], WHOLE if fewest[1] < _FEW else AT_ONCE
+
+
+def _counted(counts: Sequence[Statement]) -> list[Row]:
+    return fetch(
         " union all ".join(f"select {place:d}, c.* from ({sql}) c" for place, (sql, _) in enumerate(counts)),
         tuple(value for _, values in counts for value in values),
     )
-    fewest = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))
-    return counted[fewest[0]], WHOLE if fewest[1] < _FEW else AT_ONCE
 
 
 def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Side]) -> Statement:
@@ -196,6 +209,9 @@ def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Sid
     if len(prefixes) == 1:
         of_topic = Where((f"{prefix} = any(%s)", f"{column} = %s"), (prefixes, leading.alternatives[0]))
         return page_of_pairs(select, query.filter(of_topic), bounds, PAIR, led_by=led_by)
+    if is_distributed():
+        of_any = Where((f"{prefix} = any(%s)", f"{column} = any(%s)"), (prefixes, list(leading.alternatives)))
+        return page_of_pairs(select, query.filter(of_any), bounds, PAIR)
     of_each = Where((f"{prefix} = any(array[wanted.prefix])", f"{column} = wanted.topic"))
     page = page_of_pairs(select, query.filter(of_each), bounds, PAIR, led_by=led_by)
     return Statement(

@@ -7,6 +7,7 @@ from contracts.queries import ethereum
 from contracts.queries.ethereum import Ethereum
 from contracts.queries.searches import Search
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.reading import also
 from mirror.db.query import Query
 from mirror.db.skipping import different_values
@@ -54,8 +55,8 @@ class Result(NamedTuple):
 
 
 _SUCCESS = 22
-_RESULT_LENGTH = len(Result._fields) - 2
-_ETHEREUM = _RESULT_LENGTH + len(Block._fields)
+RESULT_LENGTH = len(Result._fields) - 2
+_ETHEREUM = RESULT_LENGTH + len(Block._fields)
 
 
 # The senders of a list: accounts, or what they have to meet if they are too many to name; None for all.
@@ -95,6 +96,10 @@ def first_and_last() -> tuple[int, int] | None:
 
 def results(query: Query, senders: Senders) -> list[Result]:
     """Return a page of results by consensus timestamp; the query's conditions are on contract_result."""
+    if is_distributed():
+        from contracts.queries.distributed import results as distributed
+
+        return distributed.results(query, senders)
     # Index of the entity: the primary key (id).
     part = _page(query, senders)
     statement = f"""
@@ -112,6 +117,10 @@ def full_results(
     All are of `times`. The conditions of `synthetic` are on contract_log. A block that ends more than
     `longest_block` nanoseconds after the page's last result is not shown.
     """
+    if is_distributed():
+        from contracts.queries.distributed import results as distributed
+
+        return distributed.full_results(query, senders, times, synthetic, longest_block=longest_block)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
     part = _page(query, senders)
@@ -134,9 +143,9 @@ def full_results(
 
 
 def _full(row: Row) -> Result:
-    columns = row[_RESULT_LENGTH:_ETHEREUM]
+    columns = row[RESULT_LENGTH:_ETHEREUM]
     block = None if columns[0] is None else Block(*columns)
-    return Result._make((*row[:_RESULT_LENGTH], block, ethereum.of_row(row[_ETHEREUM:])))
+    return Result._make((*row[:RESULT_LENGTH], block, ethereum.of_row(row[_ETHEREUM:])))
 
 
 class _Part(NamedTuple):
@@ -167,7 +176,7 @@ def _page(query: Query, senders: Senders) -> _Part:
 
 
 # The columns of a synthetic result: a successful call of the token that was moved, by whoever paid.
-_SYNTHETIC = {
+SYNTHETIC = {
     "amount": "null::bigint",
     "bloom": "null::bytea",
     "call_result": "null::bytea",
@@ -189,8 +198,8 @@ _SYNTHETIC = {
 }
 
 
-_RESULT_COLUMNS = ", ".join(_SYNTHETIC)
-_SYNTHETIC_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in _SYNTHETIC.items())
+_RESULT_COLUMNS = ", ".join(SYNTHETIC)
+_SYNTHETIC_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())
 
 
 # In a database that an older release has filled the index is built during use; without it all logs would be
@@ -238,6 +247,10 @@ def times_of_block(*, number: int | None = None, hash_start: str | None = None) 
 
 def result_of(search: Search) -> tuple[Result, list[int]] | None:
     """Return the result of a contract transaction, and the ids of all that took part in it."""
+    if is_distributed():
+        from contracts.queries.distributed import results as distributed
+
+        return distributed.result_of(search)
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
     row = fetch_one(

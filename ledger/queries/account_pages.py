@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.few import MOST, page_of_few
 from mirror.db.pairs import Statement
 from mirror.db.query import Query
@@ -34,7 +35,15 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     ids = bounds_of(filters.ids)
     if not filters.balances and not filters.public_keys or names_few(ids):
         return _by_id(columns, joins, query), None
-    if candidates := _candidates(filters):
+    candidates = _candidates(filters)
+    if candidates and is_distributed():
+        from ledger.queries.distributed import account_pages as distributed
+
+        index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
+        found = distributed.page_of_few(columns, joins, query, candidates, index=index)
+        if found is not None:
+            return found, None
+    elif candidates:
         # The candidates in the order of ids, each looked up by the primary key of entity.
         where = Where((IS_ACCOUNT,)) + query.where
         few = f"""
@@ -101,6 +110,10 @@ def is_selective(comparisons: Sequence[Comparison]) -> bool:
 
 
 def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
+    if is_distributed():
+        from ledger.queries.distributed import account_pages as distributed
+
+        return distributed.by_id(columns, joins, query)
     # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
     # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
     order = f"order by e.id {query.direction}"

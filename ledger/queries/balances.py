@@ -20,6 +20,7 @@ from ledger.queries.account_pages import (
 from ledger.queries.accounts import Holdings
 from mirror import config
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.few import page_of_few
 from mirror.db.pairs import Statement
 from mirror.db.query import Query
@@ -227,6 +228,10 @@ def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> S
             for kind in ("ACCOUNT", "CONTRACT")
         )
         ordered = f"select id from ({parts}) account order by id {query.direction} offset 0"
+        if is_distributed():
+            # Balances are not on the machines of their accounts.
+            ids = [number for (number,) in fetch(ordered, where.values * 2)]
+            return Statement(f"select id from unnest(%s::bigint[]) id order by id {query.direction}", (ids,))
         return Statement(ordered, where.values * 2)
     equal = {comparison.value for comparison in selection.accounts if comparison.operator == "eq"}
     if equal:

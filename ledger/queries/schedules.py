@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.query import Query
 from mirror.db.skipping import different_values
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, compare, fetch, fetch_one
@@ -13,7 +14,7 @@ _MOST_CREATORS = 100
 
 # Per row of `s`. Indexes: the primary key of entity; transaction_signature__entity_id (entity_id,
 # consensus_timestamp). PostgreSQL's base64 has a newline after every 76 characters, as the API has.
-_COLUMNS = """
+COLUMNS = """
     s.consensus_timestamp, s.creator_account_id, s.executed_timestamp, s.expiration_time, s.payer_account_id,
     s.schedule_id, s.transaction_body, s.wait_for_expiry, e.id is not null, e.key, e.deleted, e.memo,
     (
@@ -53,6 +54,10 @@ def schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list
     # schedule_id). `any`, and an order that starts with the creator, as for `=` PostgreSQL may walk the
     # primary key; always both ends of the ids, as without them it may sort all schedules of the creator.
     query = query.filter(ids.where("schedule_id"))
+    if is_distributed():
+        from ledger.queries.distributed import schedules as distributed
+
+        return distributed.schedules(query, creators)
     end = f"{query.direction} limit {query.limit:d}"
     if creators is None:
         page = f"select * from schedule {query.where.sql} order by schedule_id {end}"
@@ -70,7 +75,7 @@ def schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list
         """
         values = (list(creators), *query.where.values, MIN_INT64, MAX_INT64)
     statement = f"""
-        select {_COLUMNS}
+        select {COLUMNS}
         from ({page}) s
         left join entity e on e.id = s.schedule_id
         order by s.schedule_id {query.direction}
@@ -95,7 +100,7 @@ def schedule(schedule_id: int) -> FullSchedule | None:
     """Return one schedule."""
     where = compare("s.schedule_id", [Comparison("eq", schedule_id)])
     statement = f"""
-        select {_COLUMNS} from schedule s left join entity e on e.id = s.schedule_id {where.sql}
+        select {COLUMNS} from schedule s left join entity e on e.id = s.schedule_id {where.sql}
     """
     row = fetch_one(statement, where.values)
     return None if row is None else FullSchedule(*row)

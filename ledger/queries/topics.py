@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.query import Query
 from mirror.db.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.values import result_codes, transaction_types
 
-_SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
+SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
 
 # The end of a partition, which may be open.
 _LAST_TIME = f"coalesce(upper(timestamp_range) - 1, {MAX_INT64})"
@@ -157,8 +158,12 @@ def message_at(consensus_timestamp: int) -> Message | None:
     """Return the message of the transaction at this time."""
     # Indexes: the primary key of transaction; topic_message__topic_id_timestamp (topic_id,
     # consensus_timestamp).
+    if is_distributed():
+        from ledger.queries.distributed import topics as distributed
+
+        return _message(distributed.message_at(consensus_timestamp, _MESSAGE_COLUMNS))
     where = compare("t.consensus_timestamp", [Comparison("eq", consensus_timestamp)])
-    where += Where(("t.type = %s", "t.result = %s"), (_SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
+    where += Where(("t.type = %s", "t.result = %s"), (SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
     statement = f"""
         select {_MESSAGE_COLUMNS} from transaction t
         join topic_message m on m.topic_id = t.entity_id and m.consensus_timestamp = t.consensus_timestamp

@@ -28,6 +28,7 @@ from ledger.queries.transactions import FullTransaction, columns
 from mirror import config
 from mirror.db import budget
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.reading import EVER, also, is_divided, windows
 from mirror.db.query import Query
 from mirror.db.sql import TIMEOUT, fetch
@@ -35,6 +36,8 @@ from mirror.db.sql import TIMEOUT, fetch
 # The rows of each stream that the first step looks at, and the last ones.
 _FEW, _MANY = 256, 65_536
 _GROWTH = 4
+# The same where tables are distributed: to ask all machines takes as long as to look at some thousand rows.
+_FEW_OF_MACHINES = 4096
 # A step that takes less than this part of the budget is followed by a larger one.
 _SHORT = 0.05
 
@@ -57,7 +60,7 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
     accounts = accounts_of(selection.accounts)
     if accounts == ():
         return [], None
-    if is_plain(selection, accounts) and not is_divided():
+    if is_plain(selection, accounts) and not is_divided() and not is_distributed():
         account = accounts[0] if isinstance(accounts, tuple) else 0
         return _plain(selection, account, query), None
     # Where tables are divided by month, month by month.
@@ -145,6 +148,10 @@ def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
 
 def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return a page of a side, each of whose streams stops early."""
+    if is_distributed():
+        from ledger.queries.distributed import transaction_lists as distributed
+
+        return distributed.page(side, Window(timestamps, query.direction), query)
     return _page(side.keys(Window(timestamps, query.direction), query.limit), query, timestamps)
 
 
@@ -156,6 +163,11 @@ class _Step(NamedTuple):
 
 
 def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
+    if is_distributed():
+        from ledger.queries.distributed import transaction_lists as distributed
+
+        reached = distributed.edge(side, Window(timestamps, query.direction), number)
+        return _up_to(side, timestamps, query, reached)
     edge = side.edge(Window(timestamps, query.direction), number)
     keys = side.keys(Window(timestamps, query.direction, edge=True), query.limit)
     page = f"order by consensus_timestamp {query.direction} limit {query.limit:d}"
@@ -173,6 +185,13 @@ def _step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
     return _Step(found, rows[0][-1])
 
 
+def _up_to(side: Side, timestamps: Bounds, query: Query, reached: int | None) -> _Step:
+    """Look at a side's rows up to a known time, or all of them."""
+    if reached is not None:
+        timestamps = _until(timestamps, reached, descending=query.descending)
+    return _Step(_at_once(side, timestamps, query), reached)
+
+
 class _Search:
     """A list that is searched in steps."""
 
@@ -185,7 +204,7 @@ class _Search:
         self._counts = iter(_MOST_ACCOUNTS)
         self._rest = selection.timestamps
         self._found: list[FullTransaction] = []
-        self._number = max(_FEW, 2 * query.limit)
+        self._number = max(_FEW_OF_MACHINES if is_distributed() else _FEW, 2 * query.limit)
 
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
@@ -236,14 +255,20 @@ class _Search:
                 if self._plan.direct:
                     return _Step(_at_once(self._plan.sides[0], self._rest, self._query), None)
                 reached = self._edges()
-        return self._meetings(reached) or self._step(self._farthest(reached))
+        if (step := self._meetings(reached)) is not None:
+            return step
+        farthest = self._farthest(reached)
+        if is_distributed():
+            query = self._query._replace(limit=self._limit)
+            return _up_to(self._plan.sides[farthest], self._rest, query, reached[farthest])
+        return self._step(self._plan.sides[farthest])
 
-    def _farthest(self, reached: Sequence[int | None]) -> Side:
-        sides = self._plan.sides
+    def _farthest(self, reached: Sequence[int | None]) -> int:
+        """Return which side comes farthest."""
         if None in reached:
-            return sides[reached.index(None)]
+            return reached.index(None)
         edges = [edge for edge in reached if edge is not None]
-        return sides[edges.index(min(edges) if self._query.descending else max(edges))]
+        return edges.index(min(edges) if self._query.descending else max(edges))
 
     def _meetings(self, reached: Sequence[int | None]) -> _Step | None:
         """Look for times that both sides have, unless one of them comes much farther."""
@@ -261,6 +286,12 @@ class _Search:
             return None
         window = Window(_until(self._rest, near, descending=descending), self._query.direction)
         one, other = self._plan.sides
+        if is_distributed():
+            from ledger.queries.distributed import transaction_lists as distributed
+
+            return _Step(
+                distributed.meetings(one, other, window, self._query._replace(limit=self._limit)), near
+            )
         return _Step(_page(meetings(one, other, window, self._limit), self._query, window.bounds), near)
 
     def _end(self) -> int:
@@ -278,6 +309,10 @@ class _Search:
     def _edges(self) -> list[int | None]:
         """Return how far each side comes by looking at the same number of rows; None for all the way."""
         window = Window(self._rest, self._query.direction)
+        if is_distributed():
+            from ledger.queries.distributed import transaction_lists as distributed
+
+            return [distributed.edge(side, window, self._number) for side in self._plan.sides]
         edges = [side.edge(window, self._number) for side in self._plan.sides]
         statement = "select " + ", ".join(f"({edge.text})" for edge in edges)
         ((*reached,),) = fetch(statement, [value for edge in edges for value in edge.values])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.reading import also
 from mirror.db.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.values import result_codes
@@ -137,6 +138,12 @@ def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, 
 
 def _distinct(table: str, column: str, within: Bounds, extra: Where, most: int) -> Sql:
     """Return a statement of the smallest values of a column, which is the first one of an index."""
+    if is_distributed():
+        where = extra + replace(within, unequal=frozenset()).where(column)
+        text = f"""
+            select distinct {column}::bigint as id from {table} {where.sql} order by id limit {most:d}
+        """
+        return Sql(text, where.values)
     first = extra + replace(within, unequal=frozenset()).where(column)
     upper = Bounds(upper=within.upper).where(column)
     following = extra + Where((f"{column} > found.id",)) + upper
@@ -317,8 +324,13 @@ def _is_party(selection: Selection, accounts: Accounts) -> Where:
         parts.append(Where((exists,), condition.values))
     if selection.credit is None and selection.entities:
         condition = _among(accounts, "e.entity_id")
-        exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
-        parts.append(Where((exists,), condition.values))
+        if is_distributed():
+            from ledger.queries.distributed import transaction_sides as distributed
+
+            parts.append(distributed.named(condition, selection.timestamps.where("e.consensus_timestamp")))
+        else:
+            exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
+            parts.append(Where((exists,), condition.values))
     text = " or ".join(f"({part.conditions[0]})" for part in parts)
     return Where((f"({text})",), tuple(value for part in parts for value in part.values))
 
@@ -331,6 +343,8 @@ def _among(accounts: Accounts, column: str) -> Where:
 
 def _exists(tables: str, condition: str, times: Bounds) -> str:
     alias = tables.partition(" ")[2]
+    if is_distributed():
+        condition += f" and {alias}.payer_account_id = t.payer_account_id"
     return (
         f"coalesce((select true from {tables} where {alias}.consensus_timestamp = t.consensus_timestamp "
         f"and {condition}{also(times, f'{alias}.consensus_timestamp')} limit 1), false)"

@@ -88,11 +88,11 @@ class Stream:
             probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
             probe += also(window.bounds, "t.consensus_timestamp")
             keep = Where((f"({probe}{keep.and_sql} limit 1)",), keep.values)
-        where = self.where + self._within(window) + self.keep + keep
+        where = self.where + self.within(window) + self.keep + keep
         distinct = "" if self.table.startswith("transaction ") else "distinct"
         text = f"""
             select {distinct} {self.time} from {self.table} {where.sql}
-            order by {self._order(window)} limit {limit:d}
+            order by {self.order(window)} limit {limit:d}
         """
         if self.each is None:
             return Sql(text, where.values)
@@ -104,7 +104,7 @@ class Stream:
 
     def all(self, window: Window) -> Sql:
         """Return a statement of the times of all rows of a window, whatever they are to be looked at for."""
-        where = self.where + self._within(window)
+        where = self.where + self.within(window)
         text = f"select {self.time} from {self.table} {where.sql}"
         if self.each is None:
             return Sql(text, where.values)
@@ -113,21 +113,23 @@ class Stream:
 
     def nth(self, window: Window, number: int) -> Sql:
         """Return a statement of the time of the row after so many, of each stream that has one."""
-        where = self.where + self._within(window)
+        where = self.where + self.within(window)
         if self.each is not None:
             number = max(1, number >> (len(self.each) - 1).bit_length())
         text = f"""
             select {self.time} as at from {self.table} {where.sql}
-            order by {self._order(window)} offset {number:d} limit 1
+            order by {self.order(window)} offset {number:d} limit 1
         """
         if self.each is None:
             return Sql(f"({text})", where.values)
         return Sql(f"(select at from {self._lateral(text)})", (list(self.each), *where.values))
 
-    def _within(self, window: Window) -> Where:
+    def within(self, window: Window) -> Where:
+        """Return the condition of the window."""
         return window.rows(self.first, self.value, self.time) if self.first else window.where(self.time)
 
-    def _order(self, window: Window) -> str:
+    def order(self, window: Window) -> str:
+        """Return the order of the index."""
         first = f"{self.first} {window.direction}, " if self.first else ""
         return f"{first}{self.time} {window.direction}"
 

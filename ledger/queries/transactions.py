@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.reading import EVER, also, is_divided, spanned
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, Where, compare, fetch
@@ -100,6 +101,10 @@ def columns(times: Bounds, *, more: bool = False) -> str:
     `more`: with those that only a query for one id or hash has.
     """
     months = {alias: also(times, f"{alias}.consensus_timestamp") for alias in "ckf"}
+    if is_distributed():
+        # What belongs to a transaction is with its payer.
+        for alias in "ckf":
+            months[alias] += f" and {alias}.payer_account_id = t.payer_account_id"
     return (_COLUMNS + _MORE_COLUMNS if more else _COLUMNS + ", null, null").format(**months)
 
 
@@ -122,6 +127,10 @@ def transactions_of_ids(
 ) -> list[FullTransaction]:
     """Return the same of several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
+    if is_distributed():
+        from ledger.queries.distributed import transactions as distributed
+
+        return distributed.transactions_of_ids(ids, query, times)
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
     return _all(where + query.where, times)
@@ -132,6 +141,10 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     # Indexes: transaction_hash__hash of the partition that the first byte selects; then the primary key
     # (consensus_timestamp).
     times = _times_of_hash(digest) if is_divided() else EVER
+    if is_distributed():
+        from ledger.queries.distributed import transactions as distributed
+
+        return distributed.transactions_of_hash(digest, query, times, most=_MOST_OF_A_HASH)
     statement = f"""
         with found as materialized (
             select consensus_timestamp, payer_account_id

@@ -5,6 +5,8 @@ that column finds them all, and the page is the first of them. If many do, a wal
 soon. Which way it is shows while the first one is taken: it ends after `MOST` rows.
 """
 
+from mirror.db.built import built
+from mirror.db.distribution import is_distributed
 from mirror.db.pairs import Statement
 from mirror.db.query import Query
 from mirror.db.sql import Row, fetch
@@ -22,14 +24,16 @@ def page_of_few(candidates: Statement, page: Statement, query: Query, *, index: 
     rows. `index` names the index of the candidates if it may not be there, as it is built during use; without
     it no candidate is known.
     """
-    built = f"""
+    if is_distributed():
+        return _page_of_ids(few_ids(candidates, index=index), page, query)
+    is_built = f"""
         select coalesce(
             (select indisvalid from pg_index where indexrelid = to_regclass('{index}')), false) as is_built
     """
     there = "where (select is_built from built)" if index else ""
     count = "case when (select is_built from built) then count(*) end" if index else "count(*)"
     statement = f"""
-        with {f"built as materialized ({built})," if index else ""}
+        with {f"built as materialized ({is_built})," if index else ""}
             candidate as materialized (
                 select id from ({candidates.sql} limit {MOST + 1:d}) found {there}
             ), number as materialized (
@@ -46,3 +50,27 @@ def page_of_few(candidates: Statement, page: Statement, query: Query, *, index: 
     if number is None or number > MOST:
         return None
     return [row[1:] for row in rows if row[1] is not None]
+
+
+# WHERE TABLES ARE DISTRIBUTED
+
+
+def few_ids(candidates: Statement, *, index: str = "") -> list[int] | None:
+    """Return the ids of the candidates; None if they are not few.
+
+    A page of rows that are on several machines is read by these, without a lateral join.
+    """
+    if index and not built([index]):
+        return None
+    rows = fetch(f"select id from ({candidates.sql} limit {MOST + 1:d}) found", candidates.values)
+    return None if len(rows) > MOST else sorted({number for (number,) in rows})
+
+
+def _page_of_ids(ids: list[int] | None, page: Statement, query: Query) -> list[Row] | None:
+    """Return a page of tables that are whole on the coordinator."""
+    if not ids:
+        return None if ids is None else []
+    statement = f"""
+        with few as (select id from unnest(%s::bigint[]) id order by id {query.direction}) {page.sql}
+    """
+    return fetch(statement, (ids, *page.values))

@@ -1,6 +1,7 @@
 """The different values of a column, found by skipping along an index from each one to the next."""
 
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.sql import Where, fetch
 
 _ALL = Where()
@@ -14,6 +15,13 @@ def different_values(
     An index has to begin with the columns of `where`, which are equalities, and this column.
     """
     first = where + within.where(column)
+    if is_distributed():
+        # Each machine knows its own values only, so it tells them all.
+        rows = fetch(
+            f"select distinct {column} as value from {table} {first.sql} order by value limit {most + 1:d}",
+            first.values,
+        )
+        return None if len(rows) > most else [value for (value,) in rows if value is not None]
     following = first + Where((f"{column} > known.value",))
     rows = fetch(
         f"""

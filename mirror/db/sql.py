@@ -272,6 +272,9 @@ def new_cursor(connection: psycopg.Connection[Row], milliseconds: str) -> psycop
         """,
         (milliseconds, _CUSTOM if distribution.is_distributed() else _GENERIC),
     )
+    if distribution.is_distributed():
+        # A second connection to a machine takes longer than what is read by it.
+        cursor.execute("select set_config('citus.max_adaptive_executor_pool_size', '1', false)")
     return cursor
 
 

@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks.distributed SINGLE DISTRIBUTED [--urls FILE] [--only REGEX] [--runs 5]
 
-SINGLE and DISTRIBUTED are URLs of PostgreSQL databases with the same rows. Every list is asked with its filters
-alone and in pairs, in both orders (`tests.benchmarks.scale.cases`), also its second page; the tour's requests
-and every account, token, topic and transaction of the first pages too. Prints each request with another
-answer, with the statements that failed, then the requests by how much longer they take.
+SINGLE and DISTRIBUTED are URLs of PostgreSQL databases with the same rows. Every list is asked with its
+filters alone and in pairs, in both orders (`tests.benchmarks.scale.cases`), also for its second page; and the
+tour's requests, and every account, token, contract and transaction of the first pages. Prints each request
+with another answer, and the statements that failed; with `--runs` also how long each request takes.
 """
 
 import argparse
@@ -184,9 +184,7 @@ def _table(compared: list[Compared]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for one in compared:
-        single, distributed = (
-            statistics.median(side.milliseconds) for side in (one.single, one.distributed)
-        )
+        single, distributed = (statistics.median(side.milliseconds) for side in (one.single, one.distributed))
         lines.append(
             f"| {one.name} | {single:.1f} | {distributed:.1f} | {distributed / single:.1f} "
             f"| {one.distributed.statements} | {one.single.statements} |"

@@ -15,10 +15,11 @@ from ledger.queries.account_pages import (
 )
 from ledger.queries.balances import Window
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.few import page_of_few
 from mirror.db.pairs import Statement
 from mirror.db.query import Query
-from mirror.db.sql import Comparison, Where, compare, fetch, fetch_one
+from mirror.db.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.db.walks import FIRST_IDS, walk
 
 _BALANCE_INDEX = "token_account__token_balance_account"
@@ -65,7 +66,15 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     ids = bounds_of(selection.accounts)
     if selection.public_key is None and (not selection.balances or names_few(ids)):
         return _fetched(_holders(selection, None, query), selection, query), None
-    if candidates := _candidates(selection):
+    candidates = _candidates(selection)
+    if candidates and is_distributed():
+        from tokens.queries.distributed import holdings as distributed
+
+        index = "" if selection.public_key else _BALANCE_INDEX
+        found = distributed.page_of_few(selection, query, candidates, index=index)
+        if found is not None:
+            return _with_known_decimals(found, selection), None
+    elif candidates:
         # Index: the primary key (account_id, token_id), for one account at a time.
         where = selection.of_token + Where(("associated",)) + selection.with_balance
         where += selection.among("account_id")
@@ -142,9 +151,14 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
         among = selection.among("id")
         page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
         index = "" if selection.public_key is not None else _PAST_BALANCE_INDEX
-        few = page_of_few(candidates, _with_decimals(page, selection, query), query, index=index)
-        if few is not None:
-            return [Holding(*row) for row in few], None
+        if is_distributed():
+            found = page_of_few(candidates, page, query, index=index)
+            if found is not None:
+                return _with_known_decimals(found, selection), None
+        else:
+            few = page_of_few(candidates, _with_decimals(page, selection, query), query, index=index)
+            if few is not None:
+                return [Holding(*row) for row in few], None
 
     def read(window: Bounds | None) -> list[Holding]:
         return _fetched(_latest_within(selection, rows, window, query), selection, query)
@@ -241,8 +255,19 @@ def _with_decimals(page: Statement, selection: Holders, query: Query) -> Stateme
 
 
 def _fetched(page: Statement, selection: Holders, query: Query) -> list[Holding]:
+    if is_distributed():
+        rows = fetch(f"select * from ({page.sql}) page order by account_id {query.direction}", page.values)
+        return _with_known_decimals(rows, selection)
     statement = _with_decimals(page, selection, query)
     return [Holding(*row) for row in fetch(statement.sql, statement.values)]
+
+
+def _with_known_decimals(rows: Sequence[Row], selection: Holders) -> list[Holding]:
+    """Return the holdings where the token is on another machine than its holders."""
+    # Index: the primary key of token.
+    token = fetch_one("select decimals from token where token_id = %s", (selection.token_id,))
+    decimals = None if token is None else token[0]
+    return [Holding(account, balance, since, decimals) for account, balance, since in rows]
 
 
 def _ends(table: str, where: Where) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ledger.queries.account_pages import entities_of_keys, is_selective
 from mirror.db.bounds import Bounds
+from mirror.db.distribution import is_distributed
 from mirror.db.few import page_of_few
 from mirror.db.pairs import Statement
 from mirror.db.query import Query
@@ -16,7 +17,7 @@ from mirror.db.walks import FIRST_IDS, walk
 # that is likely to fill the page, as the index knows all tokens of a common name in no order.
 _SEARCHED_FIRST, _SEARCHED_MOST = 1000, 10_000
 # A pattern without this part is no help to the index of names.
-_TRIGRAM = re.compile(r"\w{3}")
+TRIGRAM = re.compile(r"\w{3}")
 
 
 class Selection(NamedTuple):
@@ -62,11 +63,17 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
 
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
-    if is_selective(selection.public_keys):
+    if is_distributed():
+        from tokens.queries.distributed import tokens as distributed
+
+        found = distributed.tokens(selection, query)
+        if found is not None:
+            return found, None
+    elif is_selective(selection.public_keys):
         rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
         if rows is not None:
             return rows, None
-    if selection.names:
+    if selection.names and not is_distributed():
         return _tokens_of_name(selection, query), None
     if not selection.public_keys and (selection.type is None or selection.account_id is None):
         return _by_id(selection, query), None
@@ -78,6 +85,10 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
 
 
 def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
+    if is_distributed():
+        from tokens.queries.distributed import tokens as distributed
+
+        return distributed.by_id(selection, query)
     if selection.account_id is not None:
         # Index: the primary key (account_id, token_id).
         where = Where(("account_id = %s", "associated"), (selection.account_id,))
@@ -86,7 +97,7 @@ def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", where.values)
     elif selection.type is not None:
         # Index: token__type_id (type, token_id).
-        where = _type("type", selection) + compare("token_id", selection.tokens)
+        where = of_type("type", selection) + compare("token_id", selection.tokens)
         typed = f"select token_id as id, * from token {where.sql}"
         source = _Source(f"from ({typed}) t", where.values, ("t.type", "t.id"))
     else:
@@ -106,8 +117,8 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
     if len(page) == query.limit:
         return page
     # Index: token__name, trigrams of the name.
-    if any(_TRIGRAM.search(name) for name in selection.names):
-        like = _like("name", selection)
+    if any(TRIGRAM.search(name) for name in selection.names):
+        like = named("name", selection)
         candidates = Statement(f"select token_id as id from token {like.sql}", like.values)
         rows = _page_of_few(candidates, selection, query)
         if rows is not None:
@@ -125,7 +136,7 @@ def _search_first(
     # Index: the primary key (token_id), or token__type_id (type, token_id).
     columns = ("t.id",) if selection.type is None else ("t.type", "t.id")
     order = ", ".join(f"{column} {query.direction}" for column in columns)
-    where = _type("t.type", selection)
+    where = of_type("t.type", selection)
     if behind is not None:
         where += compare("t.id", [Comparison("lt" if query.descending else "gt", behind)])
     first = f"""
@@ -150,8 +161,8 @@ def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> l
 
 def _page(source: _Source, selection: Selection, query: Query, among: Where | None = None) -> Statement:
     # Index: the primary key of entity (id).
-    where = _type("t.type", selection) + _like("t.name", selection) + (among or Where())
-    where += _public_key("e.public_key", selection)
+    where = of_type("t.type", selection) + named("t.name", selection) + (among or Where())
+    where += having_key("e.public_key", selection)
     order = ", ".join(f"{column} {query.direction}" for column in source.order)
     statement = f"""
         select t.token_id, t.decimals, e.key, t.metadata, t.name, t.symbol, t.type::text
@@ -173,7 +184,7 @@ def _ends() -> tuple[int, int] | None:
     return None if row is None or row[0] is None else (row[0], row[1])
 
 
-def _type(column: str, selection: Selection) -> Where:
+def of_type(column: str, selection: Selection) -> Where:
     """Return the condition of the type, if one is selected.
 
     `any`, as for `type = ...` PostgreSQL may walk the primary key past tokens of the other type.
@@ -183,11 +194,11 @@ def _type(column: str, selection: Selection) -> Where:
     return Where((f"{column} = any('{{{selection.type}}}'::token_type[])",))
 
 
-def _like(column: str, selection: Selection) -> Where:
+def named(column: str, selection: Selection) -> Where:
     return Where((f"{column} ilike %s",) * len(selection.names), tuple(selection.names))
 
 
-def _public_key(column: str, selection: Selection) -> Where:
+def having_key(column: str, selection: Selection) -> Where:
     return compare(column, selection.public_keys, any_equal=False)
 
 

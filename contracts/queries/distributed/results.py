@@ -1,0 +1,157 @@
+"""Contract results where tables are distributed: the results first, then what belongs to them.
+
+Results are with their contract, Ethereum transactions with their payer, and blocks on the coordinator.
+"""
+
+from collections.abc import Sequence
+
+from contracts.queries import ethereum
+from contracts.queries.distributed import belongings
+from contracts.queries.results import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders
+from contracts.queries.searches import Search
+from mirror.db.bounds import Bounds
+from mirror.db.built import built
+from mirror.db.partitions.reading import also
+from mirror.db.query import Query
+from mirror.db.sql import Row, Where, fetch, fetch_one
+
+_RESULT = """
+    r.amount, r.bloom, r.call_result, r.consensus_timestamp, r.contract_id, r.created_contract_ids,
+    r.error_message, null::bytea, r.failed_initcode, r.function_parameters,
+    case when r.sender_id is null then r.function_result end, r.gas_consumed, r.gas_limit, r.gas_used,
+    r.sender_id, r.transaction_hash, r.transaction_index, r.transaction_result, r.payer_account_id
+"""
+
+
+def results(query: Query, senders: Senders) -> list[Result]:
+    """Return a page of results by consensus timestamp."""
+    return _with_addresses(_page(query, senders))
+
+
+def full_results(
+    query: Query, senders: Senders, times: Bounds, synthetic: Query | None, *, longest_block: int
+) -> list[Result]:
+    """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
+    found = _page(query, senders)
+    if synthetic is not None:
+        found += _synthetic(query, synthetic, found)
+        found.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
+        found = found[: query.limit]
+    return _with_the_rest(_with_addresses(found), times, longest_block)
+
+
+def _page(query: Query, senders: Senders) -> list[Result]:
+    # Indexes: the primary key, which begins with the time; of one contract contract_result__id_timestamp
+    # (contract_id, consensus_timestamp); of senders contract_result__sender_timestamp (sender_id,
+    # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
+    if isinstance(senders, Bounds):
+        query = query.filter(senders.where("sender_id + 0"))
+    elif senders is not None:
+        query = query.filter(Where(("sender_id = any(%s)",), (list(senders),)))
+    statement = f"""
+        select {_RESULT} from contract_result r {query.where.sql}
+        order by consensus_timestamp {query.direction} limit {query.limit:d}
+    """
+    return [Result(*row) for row in fetch(statement, query.where.values)]
+
+
+_COLUMNS_OF_SYNTHETIC = ", ".join(
+    SYNTHETIC.get(name, "null::bytea") for name in Result._fields[:RESULT_LENGTH]
+)
+
+
+def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[Result]:
+    """Return the synthetic results of a page, as far as its own results leave room for them."""
+    # Index: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs.
+    if not built(["contract_log__synthetic_timestamp"]):
+        return []
+    beyond, until = ("<", ">=") if query.descending else (">", "<=")
+    where = Where(("synthetic",)) + synthetic.where
+    if len(real) == query.limit:
+        where += Where((f"l.consensus_timestamp {until} %s",), (real[-1].consensus_timestamp,))
+    found: list[Result] = []
+    rest = where
+    while True:
+        statement = f"""
+            select {_COLUMNS_OF_SYNTHETIC} from contract_log l {rest.sql}
+            order by l.consensus_timestamp {query.direction}, index {query.direction} limit {query.limit:d}
+        """
+        rows = fetch(statement, rest.values)
+        first: dict[int, Result] = {}
+        for row in rows:
+            result = Result(*row)
+            first.setdefault(result.consensus_timestamp, result)
+        # Of a time that has a result, that alone is shown.
+        own = _times_with_results(query, list(first))
+        found += [result for at, result in first.items() if at not in own]
+        if len(rows) < query.limit or len(found) >= query.limit:
+            return found
+        last = rows[-1][Result._fields.index("consensus_timestamp")]
+        rest = where + Where((f"l.consensus_timestamp {beyond} %s",), (last,))
+
+
+def _times_with_results(query: Query, times: Sequence[int]) -> set[int]:
+    """Return those of the times that have a result which meets the query's conditions."""
+    if not times:
+        return set()
+    # Index: the primary key, which begins with the time, on all machines.
+    where = Where(("consensus_timestamp = any(%s)",), (list(times),)) + query.where
+    return {
+        at for (at,) in fetch(f"select consensus_timestamp from contract_result {where.sql}", where.values)
+    }
+
+
+def _with_addresses(found: Sequence[Result]) -> list[Result]:
+    addresses = belongings.evm_addresses(result.contract_id for result in found)
+    return [result._replace(evm_address=addresses.get(result.contract_id)) for result in found]
+
+
+def _with_the_rest(found: Sequence[Result], times: Bounds, longest_block: int) -> list[Result]:
+    """Return results with their Ethereum transactions and blocks."""
+    keys = [(result.consensus_timestamp, result.payer_account_id) for result in found]
+    transactions = belongings.ethereum_transactions(keys, times)
+    blocks = belongings.blocks([at for at, _ in keys], longest_block)
+    return [
+        _full(result, blocks.get(result.consensus_timestamp), transactions.get(result.consensus_timestamp))
+        for result in found
+    ]
+
+
+def _full(result: Result, block: Row | None, transaction: Row | None) -> Result:
+    return result._replace(
+        block=None if block is None else Block(*block),
+        ethereum=None if transaction is None else ethereum.of_row(transaction),
+    )
+
+
+def result_of(search: Search) -> tuple[Result, list[int]] | None:
+    """Return the result of a contract transaction, and the ids of all that took part in it."""
+    found = fetch_one(search.sql, search.values)
+    if found is None:
+        return None
+    at, entity_id, _ = found
+    # Index: the primary key (consensus_timestamp, entity_id), on the entity's machine.
+    transaction = fetch_one(
+        f"""
+        select contract_ids, payer_account_id from contract_transaction
+        where consensus_timestamp = %s and entity_id = %s {also(search.times, "consensus_timestamp")}
+        """,
+        (at, entity_id),
+    )
+    if transaction is None:
+        return None
+    contract_ids, payer = transaction
+    # Index: the primary key, which begins with the time, on the machines of these contracts.
+    row = fetch_one(
+        f"""
+        select {_RESULT} from contract_result r
+        where r.consensus_timestamp = %s and r.contract_id = any(%s)
+            {also(search.times, "r.consensus_timestamp")}
+        """,
+        (at, contract_ids),
+    )
+    if row is None:
+        return None
+    (result,) = _with_addresses([Result(*row)])
+    wrapped = belongings.ethereum_transactions([(at, payer)], search.times, one=True)
+    return _full(result, belongings.blocks([at]).get(at), wrapped.get(at)), contract_ids

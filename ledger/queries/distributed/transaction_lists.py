@@ -1,0 +1,127 @@
+"""Lists of transactions where tables are distributed: times and payers first, then the rows.
+
+Transactions and their transfers are with their payer, so every probe names it. Each stream is a statement of
+its own, which goes to one machine or to all: together they would have to send each other what they find.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream, Window, joined
+from ledger.queries.transactions import FullTransaction, columns
+from mirror.db.bounds import Bounds
+from mirror.db.partitions.reading import also
+from mirror.db.query import Query
+from mirror.db.sql import Where, fetch
+
+Key = tuple[int, int]  # consensus timestamp and payer
+
+# So many values have a statement each, which an index has in the order of time. More have one together.
+_MOST_APART = 4
+
+
+def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
+    """Return the first transactions of a side."""
+    found = set[Key]()
+    for stream in side.streams:
+        for part in _parts(stream):
+            statement = _keys(part, window, side.keep, query.limit)
+            found.update(fetch(statement.text, statement.values))
+    first = sorted(found, reverse=query.descending)[: query.limit]
+    return _rows(first, window.bounds, query)
+
+
+def edge(side: Side, window: Window, number: int) -> int | None:
+    """Return the time that is reached by looking at so many rows of a stream; None for all the way."""
+    found = []
+    for stream in side.streams:
+        parts = _parts(stream)
+        offset = max(1, number >> (len(parts) - 1).bit_length())
+        for part in parts:
+            where = part.where + part.within(window)
+            statement = f"""
+                select {part.time} from {part.table} {where.sql}
+                order by {part.order(window)} offset {offset:d} limit 1
+            """
+            found += [at for (at,) in fetch(statement, where.values)]
+    if not found:
+        return None
+    nearest: int = max(found) if window.direction == "desc" else min(found)
+    return nearest
+
+
+def meetings(one: Side, other: Side, window: Window, query: Query) -> list[FullTransaction]:
+    """Return the first transactions of both sides within a window."""
+    times = [
+        joined(" union all ", [_all(stream, window) for stream in side.streams]) for side in (one, other)
+    ]
+    both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
+    statement = f"""
+        select t.consensus_timestamp, t.payer_account_id from {TRANSACTION}
+        where (t.consensus_timestamp, t.payer_account_id) in ({both.text})
+            {also(window.bounds, "t.consensus_timestamp")} {other.keep.and_sql}
+        order by t.consensus_timestamp {window.direction} limit {query.limit:d}
+    """
+    found = fetch(statement, (*both.values, *other.keep.values))
+    return _rows([(at, payer) for at, payer in found], window.bounds, query)
+
+
+def _rows(keys: Sequence[Key], times: Bounds, query: Query) -> list[FullTransaction]:
+    """Return the transactions of these times and payers."""
+    if not keys:
+        return []
+    # Index: the primary key (consensus_timestamp, payer_account_id), on the machines of these payers.
+    statement = f"""
+        select {columns(times)} from transaction t
+        where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
+        order by t.consensus_timestamp {query.direction}
+    """
+    values = [at for at, _ in keys], sorted({payer for _, payer in keys})
+    return [FullTransaction._make(row) for row in fetch(statement, values)]
+
+
+def _keys(stream: Stream, window: Window, keep: Where, limit: int) -> Sql:
+    """Return a statement of the first times of rows, with their payers."""
+    payer = f"{stream.alias}.payer_account_id"
+    if keep.conditions and stream.alias != "t":
+        probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {stream.time}"
+        probe += f" and t.payer_account_id = {payer}" + also(window.bounds, "t.consensus_timestamp")
+        keep = Where((f"({probe}{keep.and_sql} limit 1)",), keep.values)
+    where = stream.where + stream.within(window) + stream.keep + keep
+    distinct = "" if stream.table.startswith("transaction ") else "distinct"
+    text = f"""
+        select {distinct} {stream.time}, {payer} from {stream.table} {where.sql}
+        order by {stream.order(window)} limit {limit:d}
+    """
+    return Sql(text, where.values)
+
+
+def _all(stream: Stream, window: Window) -> Sql:
+    """Return a statement of the times of all rows of a window, with their payers."""
+    found = []
+    for part in _parts(stream):
+        where = part.where + part.within(window)
+        text = f"select {part.time}, {part.alias}.payer_account_id from {part.table} {where.sql}"
+        found.append(Sql(text, where.values))
+    return joined(" union all ", found)
+
+
+def _parts(stream: Stream) -> list[Stream]:
+    """Return streams of one value each, or of any of many, as machines can't join each other's rows."""
+    values = stream.each
+    if values is None:
+        return [stream]
+    if len(values) <= _MOST_APART:
+        return [
+            replace(stream, where=_named(stream.where, one), value=_named(stream.value, one), each=None)
+            for one in (f"{value:d}" for value in values)
+        ]
+    anyone = f"any(array[{', '.join(f'{value:d}' for value in values)}]::bigint[])"
+    where = _named(stream.where, anyone)
+    if stream.first:
+        where += Where((f"{stream.first} = {anyone}",))
+    return [replace(stream, where=where, value=Where(), first="", each=None)]
+
+
+def _named(where: Where, value: str) -> Where:
+    return Where(tuple(each.replace("one.value", value) for each in where.conditions), where.values)

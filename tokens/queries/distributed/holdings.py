@@ -1,0 +1,22 @@
+"""The holders of a token where tables are distributed."""
+
+from mirror.db.few import few_ids
+from mirror.db.pairs import Statement
+from mirror.db.query import Query
+from mirror.db.sql import Row, Where, fetch
+from tokens.queries.holdings import Holders
+
+
+def page_of_few(selection: Holders, query: Query, candidates: Statement, *, index: str) -> list[Row] | None:
+    """Return a page of the candidates; None if they are not few."""
+    ids = few_ids(candidates, index=index)
+    if not ids:
+        return None if ids is None else []
+    # Index: the primary key (account_id, token_id).
+    where = Where(("account_id = any(%s)",), (ids,)) + selection.of_token + Where(("associated",))
+    where += selection.with_balance + selection.among("account_id")
+    statement = f"""
+        select account_id, balance, balance_timestamp from token_account {where.sql}
+        order by account_id {query.direction} limit {query.limit:d}
+    """
+    return fetch(statement, where.values)
