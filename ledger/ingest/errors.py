@@ -18,5 +18,9 @@ class IngestError(Exception):
         self.kind = kind
 
 
+class MakingWay(Exception):
+    """A backfill puts its tables in the place of those that a run loads into. Another run goes on in them."""
+
+
 class RecoverableError(Exception):
     """A problem of one transaction that is logged and passed over, unless the operator wants it to stop."""

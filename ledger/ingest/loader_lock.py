@@ -10,9 +10,15 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.errors import IngestError
-from mirror.models import LOADER_LOCK
+from mirror.models import LOADER_LOCK, REPLACING_LOCK
 
 LOADER_LOCK_SECONDS = 5.0
+
+_REPLACING = """
+    select exists (
+        select from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database() and l.granted
+            and l.classid = %s and l.objid = %s and l.objsubid = 1 and l.pid <> pg_backend_pid())"""
 
 _HOLDER = """
     select a.application_name from pg_locks l
@@ -23,20 +29,25 @@ _HOLDER = """
 
 
 @contextmanager
-def loader_lock() -> Iterator[None]:
+def loader_lock(lock: int = LOADER_LOCK) -> Iterator[None]:
     """Be the one loader of the database. Errors: IngestError when another holds the lock.
 
     A loader that was killed keeps the lock until the server ends its session. Take it before reporting, so
-    that a refused loader never reports; a session may take it twice.
+    that a refused loader never reports; a session may take it twice. While a backfill puts its tables in
+    place, this waits. A backfill has a `lock` of its own.
     """
     with connection.cursor() as cursor:
         deadline = time.monotonic() + LOADER_LOCK_SECONDS
         while True:
-            cursor.execute("select pg_try_advisory_lock(%s)", [LOADER_LOCK])
+            if lock == LOADER_LOCK and is_wanted(cursor):
+                deadline = time.monotonic() + LOADER_LOCK_SECONDS
+                time.sleep(0.1)
+                continue
+            cursor.execute("select pg_try_advisory_lock(%s)", [lock])
             if cursor.fetchone()[0]:
                 break
             if time.monotonic() > deadline:
-                raise _held(cursor)
+                raise _held(cursor, lock)
             time.sleep(0.1)
         cursor.execute("select set_config('application_name', %s, false)", [_session_name()])
     try:
@@ -44,8 +55,14 @@ def loader_lock() -> Iterator[None]:
     finally:
         # A session that was lost has lost its lock too.
         with suppress(OperationalError, InterfaceError), connection.cursor() as cursor:
-            cursor.execute("select pg_advisory_unlock(%s)", [LOADER_LOCK])
+            cursor.execute("select pg_advisory_unlock(%s)", [lock])
             cursor.execute("reset application_name")
+
+
+def is_wanted(cursor: CursorWrapper) -> bool:
+    """Tell if a backfill in another session waits for the loader to make way."""
+    cursor.execute(_REPLACING, [REPLACING_LOCK >> 32, REPLACING_LOCK & 0xFFFFFFFF])
+    return bool(cursor.fetchone()[0])
 
 
 def _session_name() -> str:
@@ -53,9 +70,9 @@ def _session_name() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
-def _held(cursor: CursorWrapper) -> IngestError:
+def _held(cursor: CursorWrapper, lock: int) -> IngestError:
     """Return the error that says who holds the lock."""
-    cursor.execute(_HOLDER, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
+    cursor.execute(_HOLDER, [lock >> 32, lock & 0xFFFFFFFF])
     holder = next((name for (name,) in cursor.fetchall() if name), "of another user of the database")
     return IngestError(
         "database",

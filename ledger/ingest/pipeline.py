@@ -26,9 +26,9 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.computed.balance_snapshots import Snapshots
 from ledger.ingest.coverage import Coverage, Range
-from ledger.ingest.errors import IngestError
+from ledger.ingest.errors import IngestError, MakingWay
 from ledger.ingest.file_rows import FileRows
-from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.loader_lock import is_wanted, loader_lock
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.persist import Persist
@@ -39,12 +39,17 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror import config, logs
 from mirror.config import clock
 from mirror.metrics import ingest
+from mirror.models import LOADER_LOCK
 
 log = logs.logger(__name__)
 
 # The first batch has only so many transactions, and each later one at most twice as many: the writer, which
 # takes longest, has something to do as soon as possible.
 _FIRST_ITEMS = 2_500
+# How often a run looks if a backfill wants to put its tables in place.
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+_TABLE = "select 'record_file'::regclass::oid"
 
 
 @dataclass
@@ -84,7 +89,8 @@ class Pipeline:
     `report` is called after every file and every commit. With `trust`, published files have to be signed by a
     quorum. With `start` (ns), a gap that ends there is allowed. `progress` is that of an earlier run, to be
     added to; `committed` is the part of it that is stored for certain, however the run ends. `readers` read
-    files on disk ahead.
+    files on disk ahead. A run that `makes_way` ends with MakingWay when a backfill wants to put its tables in
+    place. `lock` is another than the loaders' for a run that loads into tables of its own.
     """
 
     def __init__(
@@ -97,6 +103,8 @@ class Pipeline:
         progress: Progress | None = None,
         stopping: threading.Event | None = None,
         readers: Readers | None = None,
+        makes_way: bool = False,
+        lock: int = LOADER_LOCK,
     ) -> None:
         self.progress = progress or Progress()
         self.committed = self._submitted = replace(self.progress)
@@ -105,6 +113,10 @@ class Pipeline:
         self._start = start
         self._report = report or (lambda progress: None)
         self._readers = readers
+        self._makes_way, self._next_look = makes_way, 0.0
+        self._lock = lock
+        # The table of blocks when the run began.
+        self._table = 0
         self._touched = Touched()
         self._lookup = EntitiesInTurn(self._touched) if readers else EntityLookup()
         self._files = FilesInTurn(self._touched) if readers else FileContents()
@@ -135,8 +147,8 @@ class Pipeline:
         Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
         files before it are loaded, nothing of it is.
         """
-        with loader_lock(), _fewer_collections():
-            _start()
+        with loader_lock(self._lock), _fewer_collections():
+            self._table = _start()
             self.progress.last = Position.stored()
             self.progress.snapshot = self._snapshots.last_stored()
             self.progress.covered = Range.ending_at(self.progress.last)
@@ -293,11 +305,21 @@ class Pipeline:
     def _submit(self, batch: Batch) -> None:
         """Hand a batch to the writer once the one before is committed."""
         self._finish_writing()
+        self._make_way()
         self._files.submitted()
         self._touched.submit()
         if len(batch) and self._writer:
             self._submitted = replace(self.progress)
-            self._writing = self._writer.submit(_write, batch, self._added, self._ranges)
+            self._writing = self._writer.submit(_write, batch, self._added, self._ranges, self._table)
+
+    def _make_way(self) -> None:
+        """Raise MakingWay if a backfill wants to put its tables in place; files so far are read again."""
+        if not self._makes_way or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        with connection.cursor() as cursor:
+            if is_wanted(cursor):
+                raise MakingWay
 
     def _finish_writing(self) -> None:
         if self._writing:
@@ -310,16 +332,24 @@ class Pipeline:
             self._report(self.progress)
 
 
-def _start() -> None:
+def _start() -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         stored_network.remember(cursor)
         for work in start_work():
             work(cursor)
+        cursor.execute(_TABLE)
+        return int(cursor.fetchone()[0])
 
 
-def _write(batch: Batch, added: Sequence[_Added], ranges: Mapping[int, Range]) -> None:
+def _write(batch: Batch, added: Sequence[_Added], ranges: Mapping[int, Range], table: int) -> None:
     began = time.monotonic()
     with ingest.stage("commit"), transaction.atomic(), connection.cursor() as cursor, ingest.stage("copy"):
+        # Nobody replaces the tables before the end of the transaction; a session that has lost the loader's
+        # lock may find them replaced.
+        cursor.execute("lock table record_file in row exclusive mode")
+        cursor.execute(_TABLE)
+        if cursor.fetchone() != (table,):
+            raise MakingWay
         batch.write(cursor)
         coverage.write(cursor, ranges.values())
     ingest.PROBLEMS.add(by=batch.recoverable_errors)

@@ -24,7 +24,7 @@ from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage, timeouts
 from mirror.db.partitions.making import create_partitions_ahead
-from mirror.node.loading import loading
+from mirror.node.loading import loading, making_way
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
 from mirror.processes import signals
@@ -71,7 +71,7 @@ def follow(
 
     try:
         last = outage.outlast(
-            lambda: _follow(say, stopping, location, start, until, committed, keep),
+            lambda: making_way(lambda: _follow(say, stopping, location, start, until, committed, keep)),
             stopping,
             server.start_again if server else None,
         )
@@ -109,7 +109,9 @@ def _follow(
         with loading(), Reporting(source=download.bucket.location, following=True) as report:
             lines = _Lines(say, report)
             files = Follower(download, trust, report, stopping=stopping, start=first, until=last)
-            pipeline = Pipeline(trust=trust, start=first, report=lines.show, progress=replace(before))
+            pipeline = Pipeline(
+                trust=trust, start=first, report=lines.show, progress=replace(before), makes_way=True
+            )
             try:
                 finished = pipeline.run(files.files())
             finally:

@@ -11,7 +11,7 @@ from ledger.ingest.trust import Trust
 from ledger.stream.source.stream_file import StreamFile
 from mirror.db import outage
 from mirror.db.partitions.making import create_partitions_ahead
-from mirror.node.loading import loading
+from mirror.node.loading import loading, making_way
 from mirror.node.postgres.server import Server
 
 
@@ -52,6 +52,7 @@ def import_files(
                 progress=replace(done, skipped=-done.files),
                 stopping=stopping,
                 readers=readers,
+                makes_way=True,
             )
             try:
                 done = pipeline.run(files)
@@ -59,5 +60,5 @@ def import_files(
                 done = pipeline.committed
                 raise
 
-    outage.outlast(load, stopping, server.start_again if server else None)
+    outage.outlast(lambda: making_way(load), stopping, server.start_again if server else None)
     return done

@@ -1,10 +1,17 @@
 """The right to load into the database of this node."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+from ledger.ingest.errors import MakingWay
 from ledger.ingest.loader_lock import loader_lock
+from mirror import logs
 from mirror.node import tables
+
+log = logs.logger(__name__)
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -14,3 +21,12 @@ def loading() -> Iterator[None]:
         # Since this process has looked, a restore may have begun and have been interrupted.
         tables.check_restored()
         yield
+
+
+def making_way(load: Callable[[], Result]) -> Result:
+    """Load; again whenever a backfill has put its tables in the place of those that were loaded into."""
+    while True:
+        try:
+            return load()
+        except MakingWay:
+            log.info("loader_made_way")

@@ -6,6 +6,7 @@ between has touched what it was about; otherwise the file is read again in its t
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Set
+from itertools import count
 
 from cachetools import LRUCache
 from django.db.backends.utils import CursorWrapper
@@ -17,6 +18,8 @@ from ledger.ingest.lookup.file_contents import Chunk, FileContents
 # An alias or EVM address (bytes), an entity whose address or deletion matters (number), or a file.
 Question = Hashable
 ENTITIES_REMEMBERED = 100_000
+# Readers outlive a run, and must not take the batches of one for those of another.
+_RUNS, _BATCHES_OF_A_RUN = count(), 1 << 32
 
 
 def about_file(file: int) -> Question:
@@ -29,9 +32,8 @@ class Touched:
     def __init__(self) -> None:
         self._current: set[Question] = set()
         self._submitted: deque[tuple[int, set[Question]]] = deque()
-        self._number = 0
         # The batches that are stored: the answers of a reader that is asked now know them.
-        self.committed = 0
+        self.committed = self._number = next(_RUNS) * _BATCHES_OF_A_RUN
 
     def add(self, questions: Iterable[Question]) -> None:
         """Note what the file being taken changes."""

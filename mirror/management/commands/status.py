@@ -14,6 +14,7 @@ from mirror import config
 from mirror.config.errors import OperatorError
 from mirror.management.command import NodeCommand
 from mirror.node import database, inventory, status
+from mirror.node.history import state
 from mirror.node.status import State, Status
 from mirror.node.tables import check_current
 from mirror.node.web import probe
@@ -52,17 +53,22 @@ class Command(NodeCommand):
             check_current()
             now = status.read()
             held = inventory.read(now)
+            backfill = state.read()
         show = self._show_json if options["json"] else self._show
-        show(now, held, probe.answer())
+        show(now, held, probe.answer(), backfill)
         if now.needs_help:
             sys.exit(1)
 
-    def _show(self, now: Status, held: inventory.Inventory, answer: probe.Answer) -> None:
+    def _show(
+        self, now: Status, held: inventory.Inventory, answer: probe.Answer, backfill: state.State | None
+    ) -> None:
         sentence = now.sentence
         if self.stdout.isatty():
             sentence = textwrap.fill(sentence, shutil.get_terminal_size().columns, break_long_words=False)
         self.stdout.write(f"{self._colour(now)(sentence)}\n\n")
         pairs = [*held.lines(now), ("Web server", answer.text)]
+        if backfill:
+            pairs.append(("Backfill", backfill.sentence))
         width = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:
             self.stdout.write(f"  {heading:<{width}}  {text}")
@@ -74,8 +80,11 @@ class Command(NodeCommand):
         well = now.state in (State.UP_TO_DATE, State.LOADING, State.STARTING)
         return self.style.SUCCESS if well else self.style.WARNING
 
-    def _show_json(self, now: Status, held: inventory.Inventory, answer: probe.Answer) -> None:
-        self._write_json(now.json | held.json | {"web_server": answer.json})
+    def _show_json(
+        self, now: Status, held: inventory.Inventory, answer: probe.Answer, backfill: state.State | None
+    ) -> None:
+        facts = now.json | held.json | {"web_server": answer.json}
+        self._write_json(facts | {"backfill": backfill and backfill.json})
 
     def _write_json(self, facts: dict[str, Any]) -> None:
         self.stdout.write(json.dumps(facts, indent=2, default=str, ensure_ascii=False))

@@ -1,0 +1,163 @@
+"""Empty copies of tables in a schema of their own, which can take the places of the tables.
+
+Who looks into that schema first, by its search path, reads and writes the copies without knowing it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.utils import CursorWrapper
+
+#: Where the tables of a node are.
+PUBLIC = "public"
+
+# Tables with their partitions below them.
+_TABLES = """
+    select c.oid::bigint, c.relname, coalesce(root.relname, c.relname), c.relispartition,
+        case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end,
+        pg_get_expr(c.relpartbound, c.oid), array_to_string(c.reloptions, ', ')
+    from pg_class c
+    left join pg_class root on root.oid = pg_partition_root(c.oid) and c.relispartition
+    where c.relnamespace = to_regnamespace(%s) and c.relkind in ('r', 'p')
+        and coalesce(root.relname, c.relname) = any(%s)
+    order by coalesce(root.relname, c.relname), c.relispartition, c.relname"""
+# Constraints with an index before other indexes.
+_INDEXES = """
+    select k.conname, pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)
+    from pg_index i left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
+    where i.indrelid = %s and i.indisvalid order by k.conname is null, i.indexrelid"""
+_VIEWS = """
+    select distinct view.relname from pg_depend d
+    join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
+    join pg_class view on view.oid = r.ev_class
+    join pg_class c on c.oid = d.refobjid and d.refclassid = 'pg_class'::regclass
+    where c.relnamespace = to_regnamespace(%s) and c.relname = any(%s)"""
+# Who may do what, apart from the owner.
+_GRANTS = """
+    select g.privilege_type, case when g.grantee = 0 then 'public' else quote_ident(r.rolname) end,
+        g.is_grantable
+    from pg_class c cross join lateral aclexplode(c.relacl) g left join pg_roles r on r.oid = g.grantee
+    where c.oid = %s and g.grantee <> c.relowner"""
+_OWNER = """
+    select quote_ident(pg_get_userbyid(relowner)), relowner = current_user::regrole
+    from pg_class where oid = %s"""
+_ON_TABLE = re.compile(r" ON (?:ONLY )?\S+ USING ")
+
+
+class _Table(NamedTuple):
+    """A table or partition; `root` is the name of the whole table, `key` and `bound` are SQL."""
+
+    oid: int
+    name: str
+    root: str
+    is_partition: bool
+    key: str | None
+    bound: str | None
+    options: str | None
+
+
+def exists(cursor: CursorWrapper, schema: str) -> bool:
+    """Return whether there is a schema of this name."""
+    cursor.execute("select to_regnamespace(%s) is not null", [schema])
+    return bool(cursor.fetchone()[0])
+
+
+def views(cursor: CursorWrapper, tables: Iterable[str]) -> list[str]:
+    """Return the views that read the tables: they would go on reading them when copies take their places."""
+    cursor.execute(_VIEWS, [PUBLIC, list(tables)])
+    return [name for (name,) in cursor.fetchall()]
+
+
+def make(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> None:
+    """Make empty copies of tables, with the same partitions and with indexes of the same names."""
+    cursor.execute(f"create schema {_quoted(schema)}")
+    made = _tables(cursor, PUBLIC, tables)
+    for table in made:
+        name, original = _within(schema, table.name), _within(PUBLIC, table.name)
+        options = f" with ({table.options})" if table.options else ""
+        if table.is_partition:
+            whole = _within(schema, table.root)
+            cursor.execute(f"create table {name} partition of {whole} {table.bound}{options}")
+            continue
+        divided = f" partition by {table.key}" if table.key else ""
+        cursor.execute(
+            f"create table {name} (like {original} including all excluding indexes){divided}{options}"
+        )
+    for table in made:
+        if not table.is_partition:
+            _copy_indexes(cursor, table, schema)
+
+
+def _copy_indexes(cursor: CursorWrapper, table: _Table, schema: str) -> None:
+    name = _within(schema, table.name)
+    cursor.execute(_INDEXES, [table.oid])
+    for constraint, definition, index in cursor.fetchall():
+        if constraint:
+            cursor.execute(f"alter table {name} add constraint {_quoted(constraint)} {definition}")
+        else:
+            cursor.execute(_ON_TABLE.sub(f" ON {name} USING ".replace("\\", r"\\"), index, count=1))
+
+
+def change_places(cursor: CursorWrapper, tables: Iterable[str], schema: str, old: str) -> None:
+    """Put copies in the places of the tables, which move to the new schema `old`; within a transaction.
+
+    Who may read or write a table may do the same with its copy. The caller sets a lock_timeout that is
+    shorter than deadlock_timeout: readers may hold some of the tables and want others.
+    """
+    names = list(tables)
+    originals, copies = _tables(cursor, PUBLIC, names), _tables(cursor, schema, names)
+    whole = ", ".join(_within(PUBLIC, table.name) for table in originals if not table.is_partition)
+    cursor.execute(f"lock table {whole} in access exclusive mode")
+    cursor.execute(f"create schema {_quoted(old)}")
+    for table in copies:
+        if source := next((each for each in originals if each.name == table.name), None):
+            _copy_rights(cursor, source, _within(schema, table.name))
+    for table in originals:
+        cursor.execute(f"alter table {_within(PUBLIC, table.name)} set schema {_quoted(old)}")
+    for table in copies:
+        cursor.execute(f"alter table {_within(schema, table.name)} set schema {_quoted(PUBLIC)}")
+
+
+def _copy_rights(cursor: CursorWrapper, source: _Table, copy: str) -> None:
+    cursor.execute(_OWNER, [source.oid])
+    owner, is_ours = cursor.fetchone()
+    if not is_ours:
+        cursor.execute(f"alter table {copy} owner to {owner}")
+    cursor.execute(_GRANTS, [source.oid])
+    for privilege, role, grantable in cursor.fetchall():
+        option = " with grant option" if grantable else ""
+        cursor.execute(f"grant {privilege} on {copy} to {role}{option}")
+
+
+@contextmanager
+def looked_into(schema: str, *parameters: str) -> Iterator[None]:
+    """Let all connections that this process opens meanwhile look into a schema before the public one.
+
+    `parameters` of the server are set for them, such as "synchronous_commit=off".
+    """
+    settings = connections.settings[DEFAULT_DB_ALIAS]
+    before = settings.get("OPTIONS", {})
+    changes = " ".join(f"-c {each}" for each in (f"search_path={schema},{PUBLIC}", *parameters))
+    connections.close_all()
+    settings["OPTIONS"] = before | {"options": f"{before.get('options', '')} {changes}".strip()}
+    try:
+        yield
+    finally:
+        connections.close_all()
+        settings["OPTIONS"] = before
+
+
+def _tables(cursor: CursorWrapper, schema: str, tables: Iterable[str]) -> list[_Table]:
+    cursor.execute(_TABLES, [schema, list(tables)])
+    return [_Table(*row) for row in cursor.fetchall()]
+
+
+def _within(schema: str, name: str) -> str:
+    return f"{_quoted(schema)}.{_quoted(name)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,124 @@
+"""`manage.py backfill`: load the history before, or between, what is loaded."""
+
+import time
+from argparse import ArgumentParser
+from contextlib import ExitStack
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from ledger.stream.errors import StreamFileError
+from mirror.db import timeouts
+from mirror.management.command import NodeCommand
+from mirror.metrics import files as counts
+from mirror.node import database
+from mirror.node.history import plan as plans
+from mirror.node.history import running, size
+from mirror.node.history.plan import GENESIS, HEAD
+from mirror.node.history.source import Folder, Source, of
+from mirror.node.tables import make_tables
+from mirror.processes import signals
+from mirror.processes.progress import shown
+
+
+class Command(NodeCommand):
+    help = (
+        "Load history from before what is loaded, or from a gap in it, while the node answers and loads. The "
+        "result is that of loading everything in order: balances, entities and tokens have their whole "
+        "history. It may be stopped at any time; the same command goes on where it was."
+    )
+    when = (
+        "Use it on a node that began in the middle, once it has its newest part. What the node has loaded is "
+        "loaded once more, after what comes before, into tables of its own: the source needs these files, "
+        "too, and the disk room for both. In the end the tables change places in a moment."
+    )
+    examples = (
+        ("backfill genesis head /data/streams --jobs 4", "Loads all that is missing up to the newest part."),
+        ("backfill 2024-01-01T00:00:00Z head", "Begins with that time, from the bucket of the settings."),
+        ("backfill --discard", "Drops what an unfinished backfill has loaded."),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "start", nargs="?", metavar="FROM", help=f"a time such as 2024-06-01T00:00:00Z, or `{GENESIS}`"
+        )
+        parser.add_argument(
+            "end", nargs="?", metavar="TO", help=f"a time, or `{HEAD}` for where the loaded part begins"
+        )
+        parser.add_argument(
+            "source",
+            nargs="?",
+            default="",
+            metavar="SOURCE",
+            help="a folder, s3://bucket, gs://bucket or https://host/path; by default the bucket of the "
+            "settings importer.downloader.*",
+        )
+        parser.add_argument(
+            "--jobs",
+            type=int,
+            default=1,
+            metavar="N",
+            help="processes that verify and read files of a folder, beside the one that loads (default 1: "
+            "that one alone)",
+        )
+        parser.add_argument(
+            "--discard", action="store_true", help="drop what an unfinished backfill has loaded"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        timeouts.use(timeouts.LOADER)
+        if options["discard"]:
+            if options["start"]:
+                raise CommandError("--discard goes alone.", returncode=2)
+            with database.ready(self.stdout.write, make=False):
+                running.discard()
+            self.stdout.write("What the backfill had loaded is dropped. The node has what it had before.")
+            return
+        if not options["end"]:
+            raise CommandError(
+                "Name from when to when, such as `manage.py backfill genesis head /data/streams`.",
+                returncode=2,
+            )
+        if options["jobs"] < 1:
+            raise CommandError("--jobs is a whole number of at least 1.", returncode=2)
+        plan = plans.parse(options["start"], options["end"], options["source"])
+        try:
+            source = of(plan.source)
+        except StreamFileError as error:
+            raise CommandError(str(error), returncode=2) from error
+        self._backfill(plan, source, options["jobs"])
+
+    def _backfill(self, plan: plans.Plan, source: Source, jobs: int) -> None:
+        began = time.monotonic()
+        with ExitStack() as stack:
+            readers = None
+            if jobs > 1 and isinstance(source, Folder):
+                # Before anything starts a thread, and with the tables that they have to look into.
+                readers = stack.enter_context(running.readers(plan, jobs))
+            server = stack.enter_context(database.ready(self.stdout.write, make=False))
+            counts.begin("backfill")
+            make_tables(self.stdout.write)
+            running.check()
+            if plans.stored() is None and plans.is_loaded(plan):
+                self.stdout.write("All of it is loaded already, in order: there is nothing to backfill.")
+                return
+            running.prepare(plan, source)
+            self.stdout.write(size.sentence(plan, source))
+            work = running.Run(
+                plan,
+                source,
+                self.stdout.write,
+                lambda total: shown("Backfilling", total, self.stdout.write),
+                signals.stop_event(),
+                readers,
+            )
+            is_done = running.run(work, server)
+        loaded = f"{work.done.files:,} files with {work.done.transactions:,} transactions"
+        seconds = time.monotonic() - began
+        if is_done:
+            self.stdout.write(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
+        else:
+            self.stdout.write(
+                f"Stopped after {seconds:.1f} s and {loaded}. The node has what it had before; the same "
+                "command goes on, and `manage.py backfill --discard` gives the disk back."
+            )

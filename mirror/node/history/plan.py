@@ -1,0 +1,190 @@
+"""What a backfill loads, and the tables that it loads into."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.apps import apps
+from django.db import connection, transaction
+
+from mirror.config.errors import OperatorError
+from mirror.db import copies
+from mirror.models import LoadedRange, PassedOver
+from mirror.values import timestamp
+from mirror.values.timestamp import MAX, NANOS_PER_SECOND
+
+#: The schema of the tables that a backfill loads into, and that of those whose places they have taken.
+SCHEMA, REPLACED = "history", "replaced"
+GENESIS, HEAD = "genesis", "head"
+
+# The apps whose rows come from the network.
+_LEDGER = ("ledger", "contracts", "tokens", "network")
+
+_PLAN = f"create table {SCHEMA}.backfill_plan (start bigint not null, finish bigint, source text not null)"
+_LAST = "select consensus_end, name, hash from {}.record_file order by consensus_end desc limit 1"
+_HAS = f"select exists (select from {SCHEMA}.record_file where consensus_end = %s and hash = %s)"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The wanted times (ns), from 0 for the first file of the network, to None for the last one loaded.
+
+    `source` is a folder or a bucket, empty for the one of the settings.
+    """
+
+    start: int
+    end: int | None
+    source: str
+
+    def __str__(self) -> str:
+        start = instant_text(self.start) if self.start else GENESIS
+        end = HEAD if self.end is None else instant_text(self.end)
+        return f"from {start} to {end} of {self.source or 'the bucket of the settings'}"
+
+
+@dataclass(frozen=True)
+class Last:
+    """The last file that is loaded."""
+
+    consensus_end: int
+    name: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Times of files (ns, inclusive), between which none is left out; `files` are those loaded at least."""
+
+    start: int
+    end: int
+    files: int = 0
+
+
+def parse(start: str, end: str, source: str) -> Plan:
+    """Return the plan that the words of a command name. Errors: OperatorError."""
+    first = 0 if start == GENESIS else _time(start)
+    last = None if end == HEAD else _time(end)
+    if last is not None and first >= last:
+        raise OperatorError(f"The start {start} is not before the end {end}.")
+    return Plan(first, last, source)
+
+
+def _time(text: str) -> int:
+    try:
+        return timestamp.of_instant(text)
+    except timestamp.InvalidTimestamp as error:
+        raise OperatorError(f"{error}; or use {GENESIS} for the start and {HEAD} for the end.") from None
+
+
+def instant_text(time: int) -> str:
+    """Return a time (ns) as the settings of dates have it."""
+    seconds, nanos = divmod(time, NANOS_PER_SECOND)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"
+
+
+def tables() -> list[str]:
+    """Return the names of the tables that the files of the network fill, with those of earlier versions."""
+    names = []
+    for model in apps.get_models():
+        if model._meta.app_label in _LEDGER and not getattr(model, "beside_the_stream", False):
+            names.append(model._meta.db_table)
+            if getattr(getattr(model, "merge", None), "history", False):
+                names.append(f"{model._meta.db_table}_history")
+    return sorted({*names, LoadedRange._meta.db_table, PassedOver._meta.db_table})
+
+
+def stored() -> Plan | None:
+    """Return the plan of the backfill that has begun and not ended."""
+    with connection.cursor() as cursor:
+        if not copies.exists(cursor, SCHEMA):
+            return None
+        cursor.execute(f"select start, finish, source from {SCHEMA}.backfill_plan")
+        return Plan(*cursor.fetchone())
+
+
+def make(plan: Plan) -> None:
+    """Make the tables to load into, and note the plan. Errors: OperatorError."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if readers := copies.views(cursor, tables()):
+            raise OperatorError(
+                f"Views read the tables ({', '.join(readers)}), and would not see what a backfill loads: "
+                "drop them, and make them again afterwards."
+            )
+        copies.make(cursor, tables(), SCHEMA)
+        cursor.execute(_PLAN)
+        cursor.execute(
+            f"insert into {SCHEMA}.backfill_plan values (%s, %s, %s)", [plan.start, plan.end, plan.source]
+        )
+
+
+def discard() -> None:
+    """Drop all that a backfill has loaded."""
+    drop(SCHEMA)
+    drop(REPLACED)
+
+
+def drop(schema: str) -> None:
+    """Drop a schema and its tables, some at a time: the server keeps a limited number of locks."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select quote_ident(relname) from pg_class where relnamespace = to_regnamespace(%s) "
+            "and relkind in ('r', 'p') order by not relispartition, relname",
+            [schema],
+        )
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"drop table if exists {schema}.{name} cascade")
+        cursor.execute(f"drop schema if exists {schema} cascade")
+
+
+def last_loaded(schema: str = copies.PUBLIC) -> Last | None:
+    """Return the last file in the tables of a schema."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST.format(schema))
+        row = cursor.fetchone()
+    return Last(*row) if row else None
+
+
+def has_come_to(last: Last) -> bool:
+    """Return whether the backfill has loaded a file."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HAS, [last.consensus_end, last.hash])
+        return bool(cursor.fetchone()[0])
+
+
+def intervals(plan: Plan) -> list[Interval]:
+    """Return what is to be loaded, in order: the wanted times and those that the node has loaded."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"select consensus_start, consensus_end, files from {copies.PUBLIC}.loaded_range order by 1"
+        )
+        loaded = [Interval(*row) for row in cursor.fetchall()]
+    head = max((each.end for each in loaded), default=0)
+    wanted = Interval(plan.start, min(plan.end or MAX, head))
+    return _united([*loaded, *([wanted] if wanted.start < wanted.end else [])])
+
+
+def is_loaded(plan: Plan) -> bool:
+    """Return whether all that is wanted is loaded already, one file after the other."""
+    reached = None
+    for each in LoadedRange.objects.order_by("consensus_start"):
+        follows = each.rests_on == LoadedRange.RestsOn.RANGE
+        from_genesis = each.rests_on == LoadedRange.RestsOn.GENESIS
+        if reached is None or not follows:
+            begins = each.consensus_start <= plan.start or (from_genesis and not plan.start)
+            reached = each.consensus_end if begins else None
+        else:
+            reached = each.consensus_end
+        if reached is not None and plan.end is not None and reached >= plan.end:
+            return True
+    return reached is not None and plan.end is None
+
+
+def _united(all_of_them: Iterable[Interval]) -> list[Interval]:
+    united: list[Interval] = []
+    for each in sorted(all_of_them, key=lambda interval: interval.start):
+        if united and each.start <= united[-1].end:
+            last = united[-1]
+            united[-1] = Interval(last.start, max(last.end, each.end), last.files + each.files)
+        else:
+            united.append(each)
+    return united

@@ -1,0 +1,280 @@
+"""The run of a backfill: load what is wanted and what is loaded, in order, and put it in place.
+
+Wherever it is stopped or killed, the next run goes on after the last file that it has loaded.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from django.db import Error, OperationalError, connection, transaction
+from psycopg import errors
+
+from ledger.ingest import stored_network
+from ledger.ingest.ahead.readers import Readers
+from ledger.ingest.errors import IngestError
+from ledger.ingest.loader_lock import loader_lock
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.stream.errors import StreamFileError
+from mirror import config, logs
+from mirror.config.errors import OperatorError
+from mirror.db import copies, outage
+from mirror.db.distribution import is_distributed
+from mirror.db.partitions.making import create_partitions_ahead
+from mirror.models import HISTORY_LOCK, KEEPING_LOCK, LOADER_LOCK, REPLACING_LOCK, UPGRADE_LOCK
+from mirror.node import tables
+from mirror.node.history import plan as plans
+from mirror.node.history import size
+from mirror.node.history.plan import REPLACED, SCHEMA, Interval, Last, Plan
+from mirror.node.history.source import Source
+from mirror.node.postgres.server import Server
+from mirror.processes.progress import Bar, Lines
+
+log = logs.logger(__name__)
+
+Show = Callable[[Progress], None]
+# Shows the progress through so many files.
+Display = Callable[[int], AbstractContextManager[Bar | Lines]]
+
+# Less than deadlock_timeout: of two that wait for each other this one gives way, not a reader.
+_LOCK_MILLISECONDS = 300
+_RETRY_SECONDS = 0.5
+# A commit that a crash loses is loaded again, as the files of later ones are.
+_PARAMETERS = ("synchronous_commit=off",)
+
+
+@dataclass
+class Run:
+    """One run of a backfill, with what it needs."""
+
+    plan: Plan
+    source: Source
+    say: Callable[[str], None]
+    display: Display
+    stopping: threading.Event
+    readers: Readers | None = None
+    done: Progress = field(default_factory=Progress)
+
+
+def check() -> None:
+    """Raise OperatorError if this database can't be backfilled."""
+    if is_distributed():
+        raise OperatorError("The database is distributed over several machines: it can't be backfilled yet.")
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_is_in_recovery()")
+        if cursor.fetchone() == (True,):
+            raise OperatorError("This database is a copy of another one: run the backfill on that one.")
+    if plans.last_loaded() is None:
+        raise OperatorError("Nothing is loaded yet: `manage.py ingest` loads history from its beginning.")
+    stored_network.check()
+
+
+def prepare(plan: Plan, source: Source) -> list[Interval]:
+    """Return what is to be loaded; make the tables for it, unless that is done. Errors: OperatorError."""
+    with alone():
+        plans.drop(REPLACED)
+        wanted = plans.intervals(plan)
+        source.check(wanted)
+        begun = plans.stored()
+        if begun is None:
+            plans.make(plan)
+        elif begun != plan:
+            raise OperatorError(
+                f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
+                "`manage.py backfill --discard`."
+            )
+    return wanted
+
+
+def discard() -> None:
+    """Drop what a backfill has loaded. Errors: OperatorError."""
+    with alone():
+        plans.discard()
+
+
+def run(work: Run, server: Server | None = None) -> bool:
+    """Load, and put the tables in place; return whether that is done, or False if stopped before.
+
+    While the database is away this waits, and starts `server` again if it has died. Errors: OperatorError.
+    """
+    try:
+        with (
+            surroundings(work.plan),
+            work.display(size.expected_files(work.plan, work.source) - size.loaded_files()) as display,
+        ):
+            again = server.start_again if server else None
+            return bool(outage.outlast(lambda: _run(work, display.show), work.stopping, again))
+    except (StreamFileError, IngestError) as error:
+        raise OperatorError(str(error)) from error
+
+
+@contextmanager
+def surroundings(plan: Plan) -> Iterator[None]:
+    """Have all that happens in this process meanwhile be about the tables and the times of a backfill."""
+    start = plans.instant_text(plan.start) if plan.start else ""
+    restore = config.overridden({"importer.startDate": start, "importer.endDate": ""})
+    try:
+        with copies.looked_into(SCHEMA, *_PARAMETERS):
+            yield
+    finally:
+        restore()
+
+
+@contextmanager
+def readers(plan: Plan, jobs: int) -> Iterator[Readers]:
+    """Start processes that read files for a backfill; call it before the process has other threads."""
+    with surroundings(plan):
+        processes = Readers(jobs)
+    with processes:
+        yield processes
+
+
+def _run(work: Run, show: Show) -> bool:
+    with alone():
+        tables.check_restored()
+        if plans.stored() is None:
+            # The tables have taken their places, and only the word of it was lost.
+            return True
+        create_partitions_ahead()
+        while not _has_caught_up():
+            if not _load(work, show) and not work.stopping.is_set() and not _has_caught_up():
+                raise _ends_early()
+            if work.stopping.is_set():
+                return False
+        _analyze()
+        return _finish(work, show)
+
+
+def _finish(work: Run, show: Show) -> bool:
+    """Load what has come meanwhile while no loader works, and put the tables in place."""
+    work.say("Putting the history in place; the loader waits for that.")
+    # The loader comes last: it need not wait for a backup, but for the few files that it has loaded since.
+    with _held((KEEPING_LOCK, UPGRADE_LOCK, REPLACING_LOCK, LOADER_LOCK), work.stopping) as are_held:
+        if not are_held:
+            return False
+        work.source.look_again()
+        while not _has_caught_up():
+            loaded = _load(work, show)
+            if work.stopping.is_set():
+                return False
+            if not loaded:
+                raise _ends_early()
+        _replace()
+    plans.drop(REPLACED)
+    return True
+
+
+def _load(work: Run, show: Show) -> int:
+    """Load what is left, and return the number of files."""
+    before = work.done.files
+    for interval in plans.intervals(work.plan):
+        if work.stopping.is_set():
+            break
+        pipeline = Pipeline(
+            trust=work.source.trust,
+            start=interval.start,
+            report=show,
+            progress=replace(work.done),
+            stopping=work.stopping,
+            readers=work.readers,
+            lock=HISTORY_LOCK,
+        )
+        try:
+            pipeline.run(work.source.files(interval, work.stopping))
+        finally:
+            work.done = pipeline.committed
+    return work.done.files - before
+
+
+def _has_caught_up() -> bool:
+    last = plans.last_loaded()
+    return last is None or plans.has_come_to(last)
+
+
+def _ends_early() -> OperatorError:
+    head, last = plans.last_loaded(), plans.last_loaded(SCHEMA)
+    return OperatorError(
+        f"The source ends with {_name(last)}, and the node has loaded up to {_name(head)}: the history takes "
+        "its place once all that the node has loaded is in it. Run this again when the source has these "
+        "files, too; it goes on where it was."
+    )
+
+
+def _name(last: Last | None) -> str:
+    return last.name if last else "no file"
+
+
+def _analyze() -> None:
+    """Let the planner know the rows before the first reader comes."""
+    with connection.cursor() as cursor:
+        for table in plans.tables():
+            cursor.execute(f'analyze {SCHEMA}."{table}"')
+
+
+def _replace() -> None:
+    """Put the tables in place, as soon as no reader holds any of them for long."""
+    while True:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(
+                    f"set local lock_timeout = {_LOCK_MILLISECONDS}; set local synchronous_commit = on"
+                )
+                copies.change_places(cursor, plans.tables(), SCHEMA, REPLACED)
+                cursor.execute(f"drop schema {SCHEMA} cascade")
+            log.info("history_in_place")
+            return
+        except OperationalError as error:
+            if not isinstance(error.__cause__, errors.LockNotAvailable | errors.DeadlockDetected):
+                raise
+        time.sleep(_RETRY_SECONDS)
+
+
+# LOCKS
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Be the one backfill of the database. Errors: OperatorError."""
+    try:
+        with loader_lock(HISTORY_LOCK):
+            yield
+    except IngestError as error:
+        if error.file != "database":
+            raise
+        raise OperatorError(
+            "Another backfill works in this database: wait for it to end, or stop it."
+        ) from error
+
+
+@contextmanager
+def _held(locks: Iterable[int], stopping: threading.Event) -> Iterator[bool]:
+    """Take locks one after the other; yield False if stopped before all are free."""
+    taken: list[int] = []
+    wanted = tuple(locks)
+    try:
+        for lock in wanted:
+            if not _take(lock, stopping):
+                break
+            taken.append(lock)
+        yield len(taken) == len(wanted)
+    finally:
+        for lock in reversed(taken):
+            _give_back(lock)
+
+
+def _take(lock: int, stopping: threading.Event) -> bool:
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("select pg_try_advisory_lock(%s)", [lock])
+            if cursor.fetchone()[0]:
+                return True
+            if stopping.wait(_RETRY_SECONDS):
+                return False
+
+
+def _give_back(lock: int) -> None:
+    # A session that was lost has lost its locks too.
+    with suppress(Error), connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_unlock(%s)", [lock])

@@ -1,0 +1,88 @@
+"""The files of a backfill: on disk, or in a bucket."""
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ledger.ingest.chain import Position
+from ledger.ingest.following.configured_bucket import open_download
+from ledger.ingest.following.follower import Follower
+from ledger.ingest.trust import Trust
+from ledger.stream.source.local import FileOnDisk, find_record_files
+from ledger.stream.source.stream_file import StreamFile
+from mirror.config.errors import OperatorError
+from mirror.node.history.plan import Interval, instant_text
+from network import bundled
+
+
+class Folder:
+    """Files on disk, which other processes can read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self.all: Sequence[FileOnDisk] = find_record_files([self._path])
+        self.trust = Trust(bundled.demo_address_book(self.all))
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.stored_bytes for file in self.all)
+
+    def look_again(self) -> None:
+        """Find the files that have come since."""
+        self.all = find_record_files([self._path])
+
+    def of(self, interval: Interval) -> Sequence[FileOnDisk]:
+        first = bisect_left(self.all, interval.start, key=_instant)
+        return self.all[first : bisect_right(self.all, interval.end, key=_instant)]
+
+    def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
+        """Return the files that are not loaded yet."""
+        last = Position.stored()
+        return [file for file in self.of(interval) if last is None or not last.reaches(file)]
+
+    def check(self, intervals: Iterable[Interval]) -> None:
+        """Raise OperatorError if files that the node has loaded are missing."""
+        for interval in intervals:
+            if (found := len(self.of(interval))) < max(interval.files, 1):
+                raise OperatorError(
+                    f"{self._path} has {found:,} files from {instant_text(interval.start)} to "
+                    f"{instant_text(interval.end)}, and the node has loaded {interval.files:,} of that "
+                    "time. A backfill loads them once more, after what comes before: name a source that has "
+                    "them all. Nothing is changed."
+                )
+
+
+class Bucket:
+    """Files that nodes publish; they are downloaded and verified ahead of loading."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self.trust = Trust(bundled.demo_address_book(()))
+        self.bytes = 0
+
+    def look_again(self) -> None:
+        pass
+
+    def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
+        """Return the files that are not loaded yet."""
+        download = open_download(self._location)
+        return Follower(
+            download, self.trust, stopping=stopping, start=interval.start or None, until=interval.end
+        ).files()
+
+    def check(self, intervals: Iterable[Interval]) -> None:
+        """Only loading tells what a bucket lacks."""
+
+
+Source = Folder | Bucket
+
+
+def of(location: str) -> Source:
+    """Return the source at a location; by default the bucket of the settings."""
+    is_folder = bool(location) and "://" not in location
+    return Folder(location) if is_folder else Bucket(location)
+
+
+def _instant(file: FileOnDisk) -> int:
+    return file.instant
