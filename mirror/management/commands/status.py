@@ -60,7 +60,11 @@ class Command(NodeCommand):
             sys.exit(1)
 
     def _show(
-        self, now: Status, held: inventory.Inventory, answer: probe.Answer, backfill: state.State | None
+        self,
+        now: Status,
+        held: inventory.Inventory,
+        answer: probe.Answer,
+        backfill: state.State | None = None,
     ) -> None:
         sentence = now.sentence
         if self.stdout.isatty():
@@ -81,7 +85,11 @@ class Command(NodeCommand):
         return self.style.SUCCESS if well else self.style.WARNING
 
     def _show_json(
-        self, now: Status, held: inventory.Inventory, answer: probe.Answer, backfill: state.State | None
+        self,
+        now: Status,
+        held: inventory.Inventory,
+        answer: probe.Answer,
+        backfill: state.State | None = None,
     ) -> None:
         facts = now.json | held.json | {"web_server": answer.json}
         self._write_json(facts | {"backfill": backfill and backfill.json})

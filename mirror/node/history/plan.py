@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from mirror.config.errors import OperatorError
 from mirror.db import copies
-from mirror.models import LoadedRange, PassedOver
+from mirror.models import DroppedRows, LoadedRange, PassedOver
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 
@@ -90,7 +90,8 @@ def tables() -> list[str]:
             names.append(model._meta.db_table)
             if getattr(getattr(model, "merge", None), "history", False):
                 names.append(f"{model._meta.db_table}_history")
-    return sorted({*names, LoadedRange._meta.db_table, PassedOver._meta.db_table})
+    own = {model._meta.db_table for model in (DroppedRows, LoadedRange, PassedOver)}
+    return sorted({*names, *own})
 
 
 def stored() -> Plan | None:
