@@ -120,9 +120,9 @@ def tables(request: pytest.FixtureRequest, data_folder: Path) -> None:
     copy_tables(request.config, data_folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def replicated(request: pytest.FixtureRequest) -> Iterator[Replicated]:
-    """Yield a primary with all tables, and a replica that follows it, for the tests of a module."""
+    """Yield a primary with all tables, and a replica that follows it; both go on as each test begins."""
     folder = Path(tempfile.mkdtemp(prefix="replicas-", dir=request.config.stash[_FOLDER]))
     folder.chmod(0o755)
     copy_tables(request.config, folder)

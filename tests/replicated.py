@@ -108,14 +108,16 @@ class Replicated:
         """Let the replica follow, and wait until it has all that the primary has."""
         self.on(self.replica, "select pg_wal_replay_resume()")
         ((end,),) = self.on(self.primary, "select pg_current_wal_lsn()::text")
-        reached = "select pg_last_wal_replay_lsn() >= %s::pg_lsn"
-        wait_until(lambda: self.on(self.replica, reached, (end,)) == [(True,)])
+        self.wait_for(self.replica, "select pg_last_wal_replay_lsn() >= %s::pg_lsn", (end,))
 
     def hold(self) -> None:
         """Let the replica replay nothing more."""
         self.on(self.replica, "select pg_wal_replay_pause()")
-        paused = "select pg_get_wal_replay_pause_state()"
-        wait_until(lambda: self.on(self.replica, paused) == [("paused",)])
+        self.wait_for(self.replica, "select pg_get_wal_replay_pause_state() = 'paused'")
+
+    def wait_for(self, server: Server, statement: str, values: Any = ()) -> None:
+        """Wait until a statement says yes."""
+        wait_until(lambda: self.on(server, statement, values) == [(True,)])
 
     # READING
 

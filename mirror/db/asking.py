@@ -8,7 +8,7 @@ the answer does not come in time, the connection is shut, which ends the thread.
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -25,16 +25,21 @@ class NoAnswer(Exception):
     """The database has not answered in time."""
 
 
-def ask(question: Callable[[], Answer], seconds: float) -> Answer:
-    """Return what `question` reads by Django's connection. Errors: NoAnswer, those of the question."""
-    asking = _Asking(question, seconds)
+def ask(question: Callable[[], Answer], seconds: float, settings: Mapping[str, Any] | None = None) -> Answer:
+    """Return what `question` reads by Django's connection; `settings` are those of another database.
+
+    Errors: NoAnswer, those of the question.
+    """
+    asking = _Asking(question, seconds, settings)
     threading.Thread(target=asking.run, name="question", daemon=True).start()
     return asking.answer()
 
 
 class _Asking(Generic[Answer]):
-    def __init__(self, question: Callable[[], Answer], seconds: float) -> None:
-        self._question, self._seconds = question, seconds
+    def __init__(
+        self, question: Callable[[], Answer], seconds: float, settings: Mapping[str, Any] | None
+    ) -> None:
+        self._question, self._seconds, self._settings = question, seconds, settings
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._wrapper: Any = None
@@ -43,8 +48,9 @@ class _Asking(Generic[Answer]):
 
     def run(self) -> None:
         wrapper: Any = connections.create_connection(DEFAULT_DB_ALIAS)
-        connect_options = {"connect_timeout": _CONNECT_SECONDS} | wrapper.settings_dict.get("OPTIONS", {})
-        wrapper.settings_dict = wrapper.settings_dict | {"OPTIONS": connect_options}
+        settings = dict(wrapper.settings_dict if self._settings is None else self._settings)
+        connect_options = {"connect_timeout": _CONNECT_SECONDS} | settings.get("OPTIONS", {})
+        wrapper.settings_dict = settings | {"OPTIONS": connect_options}
         self._wrapper = connections[DEFAULT_DB_ALIAS] = wrapper
         try:
             with wrapper.cursor() as cursor:

@@ -11,7 +11,7 @@ from django.db import ProgrammingError, transaction
 from django.http import HttpRequest
 
 from mirror.admin.site import MirrorAdminSite
-from mirror.node import dashboard, inventory, status
+from mirror.node import dashboard, inventory, replicas, status
 from mirror.node.loaded import loaded_text
 from mirror.node.pages.answer import marked
 
@@ -39,6 +39,7 @@ class NodeAdminSite(MirrorAdminSite):
             "status": now,
             "sentence": marked(now.sentence),
             "loaded": marked(loaded_text(now.loaded)),
+            "replicas": [marked(each.text) for each in replicas.read()],
             "inventory": _inventory(now) if now.needs_help else [],
             "charts": charts,
             "troubles": [

@@ -9,7 +9,7 @@ were loaded once, is as new as it wants to be.
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import ProgrammingError, connection
 from psycopg.errors import InsufficientPrivilege
@@ -17,7 +17,7 @@ from psycopg.errors import InsufficientPrivilege
 from mirror import config
 from mirror.db import asking, outage
 from mirror.models import LoaderState
-from mirror.node import status
+from mirror.node import replicas, status
 from mirror.node.status import Block, Status
 from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -38,7 +38,7 @@ class Health:
     """The judgement of a moment; `reasons` say in sentences why the node is not ready."""
 
     reasons: tuple[str, ...]
-    #: Whether the database answers.
+    #: Whether the database answers: the primary, if there are replicas.
     database: bool
     #: None unless the database answers and has the tables of this release.
     status: Status | None = None
@@ -61,7 +61,12 @@ class Health:
 
 
 def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
-    """Return the health now, after `seconds` at the latest."""
+    """Return the health now, after `seconds` at the latest.
+
+    While the primary of replicas is away, the node is as well as the best of these.
+    """
+    if replicas.primary_is_away() and (judged := _by_replica(seconds)) is not None:
+        return judged
     try:
         return asking.ask(read or of_database, seconds)
     except asking.NoAnswer as error:
@@ -71,6 +76,19 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
             return Health((_without_right(error) or _OLD_TABLES,), True)
         reason = str(error).strip().partition("\n")[0]
     return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
+
+
+def _by_replica(seconds: float) -> Health | None:
+    """Return the health by what a replica says; None if none answers."""
+    stand_in = replicas.stand_in()
+    if stand_in is None:
+        return None
+    server, too_old = stand_in
+    try:
+        judged = asking.ask(of_database, seconds, server.settings)
+    except (asking.NoAnswer, *outage.ERRORS):
+        return None
+    return replace(judged, reasons=(*judged.reasons, too_old) if too_old else judged.reasons, database=False)
 
 
 def _without_right(error: ProgrammingError) -> str | None:
@@ -94,6 +112,8 @@ def reasons(now: Status) -> list[str]:
     reasons = []
     if not has_book:
         reasons.append("The network's address book is not loaded yet.")
+    if now.standby and (late := replicas.reason()):
+        reasons.append(late)
     if not _follows(now):
         return reasons
     if now.needs_help:

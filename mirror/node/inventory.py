@@ -18,8 +18,9 @@ from django.db import connection
 
 from mirror import config
 from mirror.models import LoaderState
-from mirror.node import health
+from mirror.node import health, replicas
 from mirror.node.loaded import loaded_text
+from mirror.node.replicas import Replica
 from mirror.node.retention import plan
 from mirror.node.status import Status, process_of
 from mirror.processes.deaths import Death, recent
@@ -131,6 +132,7 @@ class Inventory:
     deaths: Sequence[Death] = ()
     accounts: Mapping[int, int] = field(default_factory=dict)
     retention: str = ""
+    replicas: Sequence[Replica] = ()
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         """Yield pairs of a heading and its text."""
@@ -148,6 +150,8 @@ class Inventory:
         yield "Address book", self._book(status.now)
         yield "Rows", self._rows
         yield "Database", self.database.text
+        for replica in self.replicas:
+            yield "Replica", replica.text
         yield "Disk", self.disk.text
         if self.retention:
             yield "Retention", self.retention
@@ -179,6 +183,7 @@ class Inventory:
                 "total_bytes": self.disk.total,
                 "short": self.disk.short,
             },
+            "replicas": [replica.json for replica in self.replicas],
             "retention": self.retention or None,
             "deaths": [asdict(death) for death in self.deaths],
             "versions": dict(self.versions),
@@ -259,6 +264,7 @@ def read(status: Status) -> Inventory:
         deaths=list(itertools.islice(recent(_DEATHS_SECONDS), _MOST_DEATHS)),
         accounts=accounts,
         retention=plan.sentence(),
+        replicas=replicas.read(),
     )
 
 

@@ -21,10 +21,11 @@ from django.db import connection
 from mirror import config
 from mirror.db import asking, outage
 from mirror.db.backfill import TITLES
+from mirror.db.replicas.board import State
 from mirror.metrics import database, files, node
 from mirror.metrics.kinds import Gauge, Labels
 from mirror.models import LoaderState
-from mirror.node import health, inventory
+from mirror.node import health, inventory, replicas
 from mirror.node.health import Health
 from mirror.node.postgres.place import place
 from mirror.node.processes import Process, of_node
@@ -83,6 +84,7 @@ class Readings:
                 yield database.CONNECTIONS, (state,), count
             self._read_sizes()
             yield from self._sizes
+        yield from _of_replicas()
         yield from _of_processes()
         yield from _of_disks()
         for kind, count in Counter(_kind(each.process) for each in deaths.recent(_HOUR)).items():
@@ -138,6 +140,15 @@ def _of_loader(status: Status) -> Iterator[Reading]:
     for activity in LoaderState.Activity.values:
         yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
     yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
+
+
+def _of_replicas() -> Iterator[Reading]:
+    for replica in replicas.read():
+        labels = (replica.name,)
+        yield database.REPLICA_UP, labels, replica.state is not State.AWAY
+        if replica.state is not State.AWAY:
+            yield database.REPLICA_LAG, labels, replica.lag_seconds
+            yield database.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
 
 
 def _of_processes() -> Iterator[Reading]:

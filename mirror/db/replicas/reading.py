@@ -138,7 +138,7 @@ class Reader:
                 is_open = session is not None and session.connection and not session.connection.closed
                 if turn is not None and turn.interrupted and is_open:
                     continue
-                has_conflict = isinstance(error, _CONFLICTS)
+                has_conflict = isinstance(error, _CONFLICTS) or isinstance(error.__cause__, _CONFLICTS)
                 if session is not None and not is_open:
                     session.close()
                 elif not has_conflict and not outage.is_outage(error):
@@ -146,7 +146,7 @@ class Reader:
                 if has_conflict:
                     database.CONFLICTS.add(server.name)
                 # A server that can't be connected to is not tried again; one that has restarted is.
-                if is_last or session is None:
+                if is_last or (session is None and not has_conflict):
                     if not has_conflict:
                         self.board.judge(server.place, State.AWAY)
                     raise _NoAnswer(conflict=has_conflict) from error
@@ -200,10 +200,14 @@ def _session(own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
     if session is None:
         session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
     if session.connection is None:
-        session.ensure_connection()
         session.prepared = None
-        with session.cursor() as cursor:
-            cursor.execute(_REPEATABLE)
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(_REPEATABLE)
+        except BaseException:
+            # It would go on without.
+            session.close()
+            raise
     return session
 
 

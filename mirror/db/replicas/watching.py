@@ -29,11 +29,11 @@ _SILENT_SECONDS = 3.0
 # After so long without a server that has what was answered from, the node goes back to what there is.
 _GO_BACK_SECONDS = 10.0
 _KEPT_BLOCKS = 10_000
-_LOOK = f"""
-    select ({moments.LATEST}),
-        case when pg_is_in_recovery()
-            and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
-        then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float end"""
+#: How old the state of a replica is that has yet to replay something, in seconds.
+UNREPLAYED = """
+    case when pg_is_in_recovery() and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
+    then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float end"""
+_LOOK = f"select ({moments.LATEST}), {UNREPLAYED}"
 
 
 class Seen(NamedTuple):

@@ -1,0 +1,121 @@
+"""A node with replicas, real ones: its health, its inventory, and the refusal to load into a replica."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import pytest_django
+from django.db import connections
+
+from mirror.config.errors import OperatorError
+from mirror.db.replicas import moments
+from mirror.db.replicas.board import State
+from mirror.db.replicas.reading import Reader
+from mirror.node import database, health, replicas
+from mirror.node.replicas import Replica
+from tests.replicated import PRIMARY, REPLICA, Replicated
+
+
+@pytest.fixture
+def reader(replicated: Replicated, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[Reader]:
+    """Read from the replica, which has all blocks."""
+    replicated.catch_up()
+    with django_db_blocker.unblock(), replicated.reading() as reader:
+        yield reader
+    replicated.catch_up()
+
+
+@pytest.fixture
+def of_replica(replicated: Replicated, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """Let the replica be the database of this process."""
+    before = connections["default"]
+    with django_db_blocker.unblock():
+        wrapper = connections.create_connection("default")
+        wrapper.settings_dict = dict(replicated.places()[REPLICA].settings)
+        connections["default"] = wrapper
+        try:
+            yield
+        finally:
+            wrapper.close()
+            connections["default"] = before
+
+
+def test_a_command_that_writes_refuses_a_replica(of_replica: None) -> None:
+    with pytest.raises(OperatorError, match=r"This database is a replica.*Load into its primary"):
+        database.check_writable()
+
+
+def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
+    of_replica: None, replicated: Replicated, settings_of: Callable[..., None]
+) -> None:
+    settings_of({"db.readMaxLag": 0.0})
+    assert replicas.reason() is None
+    replicated.hold()
+    replicated.add_block(replicated.last_block(replicated.primary) + 1)
+    received = "select pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()"
+    replicated.wait_for(replicated.replica, received)
+    said = replicas.reason()
+    replicated.catch_up()
+    assert said is not None
+    assert said.startswith("The database is a replica, which is ")
+    assert said.endswith(" behind: db.readMaxLag allows 0 seconds.")
+
+
+def test_a_node_without_its_primary_is_as_well_as_its_replica(reader: Reader) -> None:
+    reader.board.judge(PRIMARY, State.AWAY)
+    judged = health.judge(60.0)
+    assert judged.reasons == ("The network's address book is not loaded yet.",)
+    assert judged.status is not None
+    assert judged.status.standby
+    assert not judged.database
+
+
+def test_a_node_whose_only_server_is_too_far_behind_is_not_ready(reader: Reader) -> None:
+    reader.board.judge(PRIMARY, State.AWAY)
+    reader.board.judge(REPLICA, State.BEHIND, 90.0)
+    assert health.judge(60.0).reasons[-1] == (
+        "The primary of the database does not answer, and the replica replica is 1 minute behind: "
+        "db.readMaxLag allows 30 seconds."
+    )
+
+
+def test_a_web_server_shows_what_its_watcher_knows(reader: Reader, settings_of: Callable[..., None]) -> None:
+    settings_of({"db.read": "replica"})
+    reader.board.note(PRIMARY, 12)
+    reader.board.note(REPLICA, 10)
+    reader.board.judge(REPLICA, State.BEHIND, 65.0)
+    (replica,) = replicas.read()
+    assert replica.text == "replica is 1 minute and 2 blocks behind, and spared for that"
+    assert replica.json == {
+        "name": "replica",
+        "state": "behind",
+        "block": 10,
+        "seconds_behind": 65.0,
+        "blocks_behind": 2,
+        "reason": None,
+    }
+
+
+def test_a_command_asks_the_replicas_itself(
+    replicated: Replicated, settings_of: Callable[..., None], django_db_blocker: pytest_django.DjangoDbBlocker
+) -> None:
+    assert moments.reader is None
+    replicated.catch_up()
+    socket = replicated.replica.place.socket
+    settings_of({"db.read": f"host={socket},/nowhere dbname=mirror_node user=mirror_node"})
+    with django_db_blocker.unblock():
+        there, away = replicas.read()
+    assert (there.name, there.state) == (str(socket), State.WELL)
+    assert away.text.startswith("/nowhere does not answer: ")
+
+
+@pytest.mark.parametrize(
+    ("replica", "text"),
+    [
+        (Replica("db2", State.WELL), "db2 has everything"),
+        (Replica("db2", State.WELL, 7, 1.2, 1), "db2 is 1 second and 1 block behind"),
+        (Replica("db2", State.UNKNOWN), "db2 has not been asked yet"),
+        (Replica("db2", State.AWAY), "db2 does not answer"),
+    ],
+)
+def test_a_replica_is_told_in_words(replica: Replica, text: str) -> None:
+    assert replica.text == text
