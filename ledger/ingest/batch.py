@@ -76,6 +76,7 @@ class Batch(Rows):
         self._of_block: list[Callable[[dict[str, Any]], None]] = []
         self._completions: list[Callable[[], None]] = []
         self._after_file: list[Callable[[CursorWrapper], None]] = []
+        self._first: list[Callable[[CursorWrapper], None]] = []
         self._block_offset = 0
         mentions = persist.entity_transactions or persist.entity_nft_transactions
         self.mentioned: set[int] | None = set() if mentions else None
@@ -142,8 +143,14 @@ class Batch(Rows):
             for row in self.inserted(RecordFile):
                 row["index"] += offset
 
+    def begin_with(self, work: Callable[[CursorWrapper], None]) -> None:
+        """Do `work` in the database before any row of the batch is written."""
+        self._first.append(work)
+
     def write(self, cursor: CursorWrapper) -> None:
         make_room(cursor, self.days)
+        for work in self._first:
+            work(cursor)
         if self._block_offset:
             cursor.execute("update record_file set index = index + %s", [self._block_offset])
             cursor.execute(

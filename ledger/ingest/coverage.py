@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.balances.start import Start
 from ledger.ingest.chain import NO_HASH, Position
 from ledger.stream.record.record_file import RecordFile
 from mirror import config
@@ -100,21 +101,26 @@ class Coverage:
         signed: bool,
         before: Position | None,
         follows: bool,
+        balances: Start | None = None,
     ) -> Range:
         """Return the range that a file with `count` transactions lies in: `last`, longer by it, or a new one.
 
-        `before` is the last file before it, and `follows` says that this one goes on with its chain.
+        `before` is the last file before it, and `follows` says that this one goes on with its chain. The
+        first file of all may rest on `balances`.
         """
         if last and follows and (last.signed, last.filters) == (signed, self._filters):
             return last.with_next(file, count, index)
         if before and follows:
             rests_on = RestsOn.RANGE
-        elif index == 0 or file.previous_hash in ("", NO_HASH):
+        elif balances and not before:
+            rests_on = RestsOn.BALANCES
+        elif begins_network(file):
             rests_on = RestsOn.GENESIS
         else:
             rests_on = RestsOn.NOTHING
+        on_balances = balances if rests_on is RestsOn.BALANCES else None
         return Range(
-            consensus_start=file.consensus_start,
+            consensus_start=max(file.consensus_start, on_balances.last + 1 if on_balances else 0),
             consensus_end=file.consensus_end,
             first_block=index,
             last_block=index,
@@ -123,7 +129,13 @@ class Coverage:
             signed=signed,
             filters=self._filters,
             rests_on=rests_on,
+            basis=on_balances.file.name if on_balances else "",
         )
+
+
+def begins_network(file: RecordFile) -> bool:
+    """Tell if a file is the first that its network has written."""
+    return file.block_number == 0 or file.previous_hash in ("", NO_HASH)
 
 
 def write(cursor: CursorWrapper, ranges: Iterable[Range]) -> None:

@@ -31,10 +31,10 @@ _NANOSECONDS = re.compile(r"[0-9]{11,19}")
 
 
 class FileRows:
-    """Adds files to batches, with the transactions and rows that the settings choose."""
+    """Adds files to batches, with the transactions and rows that the settings choose, none before `since`."""
 
-    def __init__(self) -> None:
-        self._selection = Selection()
+    def __init__(self, since: int = timestamp.MIN) -> None:
+        self._selection = Selection(since)
         self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
         load_handlers()
         self._before, self._handlers, self._after = steps()

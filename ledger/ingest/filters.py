@@ -63,9 +63,9 @@ def entities_of(item: RecordItem) -> set[int]:
 class Selection:
     """The settings importer.startDate, endDate, parser.include and parser.exclude."""
 
-    def __init__(self) -> None:
+    def __init__(self, since: int = timestamp.MIN) -> None:
         """Errors: InvalidFilter."""
-        self._start = _time("importer.startDate", timestamp.MIN)
+        self._start = max(since, _time("importer.startDate", timestamp.MIN))
         self._end = _time("importer.endDate", timestamp.MAX)
         self._include = _filters("importer.parser.include")
         self._exclude = _filters("importer.parser.exclude")

@@ -22,6 +22,7 @@ from ledger.ingest.ahead.questions import Touched
 from ledger.ingest.ahead.readers import Arrival, Readers
 from ledger.ingest.ahead.reading import Asked, ReadFile
 from ledger.ingest.ahead.taking import EntitiesInTurn, FilesInTurn, take
+from ledger.ingest.balances.start import Start
 from ledger.ingest.batch import Batch
 from ledger.ingest.chain import LoadedFiles, Position, block_number, left_out, provisional_offset
 from ledger.ingest.computed.balance_snapshots import Snapshots
@@ -60,6 +61,8 @@ class Progress:
     skipped: int = 0
     transactions: int = 0
     bytes: int = 0
+    # Files from before the balances that loading begins with.
+    earlier: int = 0
     # Files that a quorum signed, and all nodes that signed one.
     verified: int = 0
     signed_by: frozenset[int] = frozenset()
@@ -87,7 +90,8 @@ class Pipeline:
     """Loads the stream files that follow what is stored.
 
     `report` is called after every file and every commit. With `trust`, published files have to be signed by a
-    quorum. With `start` (ns), a gap that ends there is allowed. `progress` is that of an earlier run, to be
+    quorum. With `start` (ns), a gap that ends there is allowed. If nothing is stored, loading begins with
+    `balances`, and with the first file that ends after them. `progress` is that of an earlier run, to be
     added to; `committed` is the part of it that is stored for certain, however the run ends. `readers` read
     files on disk ahead. A run that `makes_way` ends with MakingWay when a backfill wants to put its tables in
     place. `lock` is another than the loaders' for a run that loads into tables of its own.
@@ -99,6 +103,7 @@ class Pipeline:
         allow_gap: bool = False,
         trust: Trust | None = None,
         start: int | None = None,
+        balances: Start | None = None,
         report: Callable[[Progress], None] | None = None,
         progress: Progress | None = None,
         stopping: threading.Event | None = None,
@@ -111,6 +116,7 @@ class Pipeline:
         self._allow_gap = allow_gap
         self._trust = trust
         self._start = start
+        self._balances = balances
         self._report = report or (lambda progress: None)
         self._readers = readers
         self._makes_way, self._next_look = makes_way, 0.0
@@ -122,7 +128,7 @@ class Pipeline:
         self._files = FilesInTurn(self._touched) if readers else FileContents()
         self._loaded = LoadedFiles()
         self._persist = Persist()
-        self._rows = FileRows()
+        self._rows = FileRows(balances.last + 1) if balances else FileRows()
         self._snapshots = Snapshots()
         self._coverage = Coverage()
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
@@ -151,6 +157,10 @@ class Pipeline:
             self._table = _start()
             self.progress.last = Position.stored()
             self.progress.snapshot = self._snapshots.last_stored()
+            if self.progress.last:
+                self._balances = None
+            elif self._balances:
+                self.progress.snapshot = self._balances.file.consensus_timestamp
             self.progress.covered = Range.ending_at(self.progress.last)
             self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
             try:
@@ -211,6 +221,9 @@ class Pipeline:
         """Return by what a file is to be read ahead, None for one that the stream has passed."""
         if self.progress.last and self.progress.last.reaches(source):
             return None
+        if self._balances and source.instant <= self._balances.last:
+            # Only a part of it is to be loaded.
+            return None
         try:
             return Asked(self._touched.committed, self._trust.quorum() if self._trust else None)
         except IngestError:
@@ -249,6 +262,9 @@ class Pipeline:
                 source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
         with ingest.stage("read"):
             file = read.file if read else source.record_file()
+        if not last and self._balances and file.consensus_end <= self._balances.last:
+            self.progress.earlier += 1
+            return None
         if last:
             if file.consensus_start <= last.consensus_end or last.reaches(source):
                 if self._loaded.has_content(file, last):
@@ -279,6 +295,7 @@ class Pipeline:
             signed=bool(signed_by),
             before=last,
             follows=last is not None and last.is_followed_by(file),
+            balances=self._balances,
         )
         self._ranges[covered.consensus_start] = covered
         self.progress.last = Position.after(file, index)
@@ -310,6 +327,9 @@ class Pipeline:
         self._touched.submit()
         if len(batch) and self._writer:
             self._submitted = replace(self.progress)
+            if self._balances:
+                batch.begin_with(self._balances.write)
+                self._balances = None
             self._writing = self._writer.submit(_write, batch, self._added, self._ranges, self._table)
 
     def _make_way(self) -> None:

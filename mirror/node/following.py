@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.db import DatabaseError, connection
 
+from ledger.ingest.balances.start import Start
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
@@ -24,6 +25,7 @@ from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage, timeouts
 from mirror.db.partitions.making import create_partitions_ahead
+from mirror.node import beginning
 from mirror.node.loading import loading, making_way
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
@@ -101,16 +103,37 @@ def _follow(
     if first is not None and last is not None and first > last:
         raise OperatorError(f"The start {start} is after the end {until}.")
     restore = config.overridden({"importer.startDate": start, "importer.endDate": until})
+    balances: Start | None = None
     try:
         create_partitions_ahead()
         download = open_download(location)
-        trust = Trust(_demo_address_book(location))
+        book = _demo_address_book(location)
+        trust = Trust(book)
         say(f"Following {download.bucket.location}.")
+        if first is not None:
+            if _loaded():
+                first = beginning.made(first)
+            elif balances := beginning.of_bucket(location, book, first, say):
+                first = balances.last + 1
+            config.overridden({"importer.startDate": beginning.date_of(first)})
         with loading(), Reporting(source=download.bucket.location, following=True) as report:
             lines = _Lines(say, report)
-            files = Follower(download, trust, report, stopping=stopping, start=first, until=last)
+            files = Follower(
+                download,
+                trust,
+                report,
+                stopping=stopping,
+                start=first,
+                until=last,
+                within=balances is not None,
+            )
             pipeline = Pipeline(
-                trust=trust, start=first, report=lines.show, progress=replace(before), makes_way=True
+                trust=trust,
+                start=first,
+                balances=balances,
+                report=lines.show,
+                progress=replace(before),
+                makes_way=True,
             )
             try:
                 finished = pipeline.run(files.files())

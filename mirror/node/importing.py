@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ledger.ingest.ahead.readers import Readers
+from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trust import Trust
@@ -24,9 +25,12 @@ def import_files(
     server: Server | None,
     *,
     allow_gap: bool,
+    balances: Start | None = None,
     readers: Readers | None = None,
 ) -> Progress:
     """Load the files that are not loaded yet, until `stopping` is set; status names them by `source`.
+
+    If nothing is stored, loading begins with `balances`.
 
     While the database is away this waits, and starts `server` again if it has died. Errors: IngestError,
     StreamFileError.
@@ -47,6 +51,7 @@ def import_files(
             pipeline = Pipeline(
                 allow_gap=allow_gap,
                 trust=trust,
+                balances=balances,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),

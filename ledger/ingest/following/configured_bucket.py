@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ledger.stream.source.balances import BalanceDownload, BalanceLayout
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, open_bucket
 from ledger.stream.source.download import Download, Layout, PathType
 from mirror import config
@@ -36,6 +37,18 @@ def open_download(location: str = "") -> Download:
         sidecars=config.value("importer.parser.record.sidecar.enabled"),
         concurrency=config.value(_DOWNLOADER + "maxConcurrency"),
     )
+
+
+def open_balance_download(location: str = "") -> BalanceDownload:
+    """Open the download of balance files from the same place. Errors: OperatorError."""
+    layout = BalanceLayout(
+        network=config.value("network"),
+        shard=config.value("common.shard"),
+        path_type=PathType(config.value(_DOWNLOADER + "pathType")),
+        refresh=config.value(_DOWNLOADER + "pathRefreshInterval"),
+    )
+    concurrency: int = config.value(_DOWNLOADER + "maxConcurrency")
+    return BalanceDownload(_bucket(location or _configured()), layout, concurrency=concurrency)
 
 
 def names_public_bucket() -> bool:

@@ -21,6 +21,7 @@ from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import VerifiedFile
 from mirror import config, logs
 from mirror.metrics import ingest
+from mirror.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
@@ -31,6 +32,8 @@ SECONDS_BEFORE_STUCK = 10.0
 _SECONDS_OF_GRACE = 120
 
 _WAITING_SECONDS = 1.0
+# Far more than the time between the first and the last transaction of any record file (ns).
+_LONGEST_FILE = 3_600 * NANOS_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class _Wanted:
 class Follower:
     """Follows a bucket from where the tables end, or from `start` (ns) if that is later, to `until`.
 
+    With `within`, the file that holds the time before `start` comes first, if it lasts until then.
+
     `stop()` or setting `stopping` ends it at the next file, from any thread or signal handler.
     """
 
@@ -57,12 +62,14 @@ class Follower:
         stopping: threading.Event | None = None,
         start: int | None = None,
         until: int | None = None,
+        within: bool = False,
     ) -> None:
         self._download = download
         self._trust = trust
         self._report = report
         self._start = start
         self._until = until
+        self._within = within
         self._frequency: float = config.value("importer.downloader.record.frequency")
         self._ahead: int = config.value("importer.downloader.batchSize")
         self._stopping = stopping or threading.Event()
@@ -114,6 +121,20 @@ class Follower:
             self._hash = last.hash
         elif self._start:
             self._after = names.parse(names.record_name(self._start - 1)).after
+            if self._within:
+                self._after = self._before(self._start)
+
+    def _before(self, start: int) -> str:
+        """Return where a listing goes on that begins with the last file that begins before a time."""
+        after, quorum = names.parse(names.record_name(start - _LONGEST_FILE)).after, self._trust.quorum()
+        before = [names.parse(names.record_name(start - 1)).after]
+        while files := self._download.listing(quorum, after).files:
+            before += [each.name for each in files if each.instant < start]
+            after = files[-1].after
+            if files[-1].instant >= start:
+                break
+        # A name sorts after the time that it begins with.
+        return before[0] if len(before) == 1 else names.parse(before[-1]).time
 
     def _list(self) -> bool:
         """Look for new files, and tell if there are any."""

@@ -16,7 +16,8 @@ from mirror.values.timestamp import NANOS_PER_DAY
 
 # Nodes write balance files every 15 minutes. If there is none in the first of these times, they may have
 # written none for long.
-_WINDOWS = (NANOS_PER_DAY, 31 * NANOS_PER_DAY)
+LONGEST_BEFORE = 31 * NANOS_PER_DAY
+_WINDOWS = (NANOS_PER_DAY, LONGEST_BEFORE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,9 @@ SETTINGS = (
     Setting("importer.startDate", "",
             "Transactions before this time are not stored, for example 2024-06-01T00:00:00Z."),
     Setting("importer.endDate", "", "Transactions after this time are not stored."),
+    Setting("importer.balances.start", "auto",
+            "A start in the middle of the stream: auto begins after a balance file of the network, with the "
+            "balances in it, if there is one; off begins with nothing.", choices=("auto", "off")),
     Setting("importer.initialAddressBook", "",
             "File with the first address book, instead of the one bundled for the network."),
     Setting("importer.consensusMode", "STAKE_IN_ADDRESS_BOOK",

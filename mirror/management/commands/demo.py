@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.management.command import NodeCommand
 from mirror.processes.progress import shown
@@ -20,7 +21,7 @@ from mirror.values.hapi import TransactionBody
 from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
-_MOST_TPS, _MOST_HOURS = 10_000, 100_000
+_MOST_TPS, _MOST_HOURS, _MOST_MINUTES = 10_000, 100_000, 100_000
 _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
 
 
@@ -42,6 +43,7 @@ class Command(NodeCommand):
     when = "Use it to test loading, or a program of your own. `manage.py up` does not need it."
     examples = (
         ("demo --out /tmp/streams", "400 blocks with about 20,000 transactions."),
+        ("demo --out /tmp/streams --hours 6 --balances 15", "With balance files, for a start in the middle."),
         ("demo --out /tmp/streams --blocks 10000 --tps 500", "About ten million transactions."),
     )
 
@@ -66,32 +68,44 @@ class Command(NodeCommand):
             help="spread the blocks over this many hours; by default each begins where the last one ends",
         )
 
+        parser.add_argument(
+            "--balances",
+            type=_up_to(_MOST_MINUTES),
+            default=0,
+            metavar="MINUTES",
+            help="also write a signed balance file every so many minutes of the network's time",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         folder: Path = options["out"]
         history = History(options["blocks"], options["tps"], options["seed"], options["hours"])
         try:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 raise CommandError(f"{folder} is not an empty folder: name a new one by --out.", returncode=2)
-            self._make(history, folder)
+            self._make(history, folder, options["balances"])
         except OSError as error:
             raise CommandError(
                 f"{error.filename or folder} can't be written ({error.strerror}): name a folder by --out "
                 "that can be made, on a disk with room."
             ) from error
 
-    def _make(self, history: History, folder: Path) -> None:
+    def _make(self, history: History, folder: Path, minutes: float) -> None:
         began, made = time.monotonic(), Made()
+        balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         with shown("Making", history.blocks, self.stdout.write) as display:
             for network, block in history.play(nodes()):
                 block.write(folder)
+                if balances:
+                    balances.after(network.world, block)
                 made.files, made.transactions = block.number + 1, network.counts.total()
                 display.show(made)
         (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
         for kind, count in network.counts.most_common():
             self.stdout.write(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
+        with_balances = f" and {balances.files:,} balance files" if balances else ""
         self.stdout.write(
-            f"Made {made.transactions:,} transactions in {made.files:,} blocks below {folder}, "
-            f"in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
+            f"Made {made.transactions:,} transactions in {made.files:,} blocks{with_balances} below "
+            f"{folder}, in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
             f"SVC_MIRROR_NETWORK={bundled.SIMULATED} SVC_MIRROR_DATA=data/{bundled.SIMULATED} "
             f".venv/bin/python manage.py ingest {shlex.quote(str(folder))}"
         )

@@ -20,7 +20,7 @@ from mirror import config
 from mirror.db import timeouts
 from mirror.management.command import NodeCommand
 from mirror.metrics import files as counts
-from mirror.node import database, following
+from mirror.node import beginning, database, following
 from mirror.node.importing import import_files
 from mirror.node.retention import plan, pruning
 from mirror.node.tables import make_tables
@@ -71,7 +71,8 @@ class Command(NodeCommand):
             default="",
             metavar="TIME",
             help="with --follow, begin with the first file from this time on, such as 2024-06-01T00:00:00Z; "
-            "or at `now`, if nothing is loaded yet",
+            "or at `now`, if nothing is loaded yet. If the network has published its balances before that "
+            "time, loading begins after them",
         )
         parser.add_argument(
             "--until", default="", metavar="TIME", help="with --follow, end with the last file of this time"
@@ -137,6 +138,7 @@ class Command(NodeCommand):
         began = time.monotonic()
         try:
             with (
+                ExitStack() as stack,
                 # Before anything starts a thread: the readers are copies of this process.
                 readers_for(sum(file.stored_bytes for file in files)) as readers,
                 database.ready(self.stdout.write) as server,
@@ -145,20 +147,33 @@ class Command(NodeCommand):
                 counts.begin("loader")
                 make_tables(self.stdout.write)
                 remaining.say_pending(self.stdout.write)
-                trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
-                done = import_files(
+                book = None if options["without_signatures"] else bundled.demo_address_book(files)
+                trust = None if options["without_signatures"] else Trust(book)
+                chosen, balances = beginning.of_files(
+                    map(Path, options["paths"]),
                     files,
+                    book,
+                    signed=trust is not None,
+                    say=self.stdout.write,
+                )
+                if balances and not config.value("importer.startDate"):
+                    # The address book of that time is the first one.
+                    since = {"importer.startDate": beginning.date_of(balances.last + 1)}
+                    stack.callback(config.overridden(since))
+                done = import_files(
+                    chosen,
                     " and ".join(options["paths"]),
                     trust,
                     display.show,
                     signals.stop_event(),
                     server,
                     allow_gap=options["allow_gap"],
+                    balances=balances,
                     readers=readers,
                 )
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(_summary(done, len(files), time.monotonic() - began))
+        self.stdout.write(_summary(done, len(chosen), time.monotonic() - began))
 
     def _estimate(self, make: Callable[[], Estimate]) -> None:
         try:
