@@ -84,7 +84,7 @@ def made(start: int) -> int:
     """Return where a start (ns) that is wanted was already made: at the balance file before it, if so."""
     began = begun()
     if began and began.consensus_start <= start <= began.consensus_start + LONGEST_BEFORE:
-        return began.consensus_start
+        return int(began.consensus_start)
     return start
 
 
