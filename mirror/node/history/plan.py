@@ -53,11 +53,11 @@ class Last:
 
 @dataclass(frozen=True)
 class Interval:
-    """Times of files (ns, inclusive), between which none is left out; `files` are those loaded at least."""
+    """Times of files (ns, inclusive), between which none is left out; `files` is their number if known."""
 
     start: int
     end: int
-    files: int = 0
+    files: int = 1
 
 
 def parse(start: str, end: str, source: str) -> Plan:
@@ -152,16 +152,21 @@ def has_come_to(last: Last) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def intervals(plan: Plan) -> list[Interval]:
-    """Return what is to be loaded, in order: the wanted times and those that the node has loaded."""
+def loaded() -> list[Interval]:
+    """Return what the node has loaded, in order."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"select consensus_start, consensus_end, files from {copies.PUBLIC}.loaded_range order by 1"
         )
-        loaded = [Interval(*row) for row in cursor.fetchall()]
-    head = max((each.end for each in loaded), default=0)
+        return [Interval(*row) for row in cursor.fetchall()]
+
+
+def intervals(plan: Plan) -> list[Interval]:
+    """Return what is to be loaded, in order: the wanted times and those that the node has loaded."""
+    present = loaded()
+    head = max((each.end for each in present), default=0)
     wanted = Interval(plan.start, min(plan.end or MAX, head))
-    return _united([*loaded, *([wanted] if wanted.start < wanted.end else [])])
+    return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
 
 
 def is_loaded(plan: Plan) -> bool:
@@ -185,7 +190,7 @@ def _united(all_of_them: Iterable[Interval]) -> list[Interval]:
     for each in sorted(all_of_them, key=lambda interval: interval.start):
         if united and each.start <= united[-1].end:
             last = united[-1]
-            united[-1] = Interval(last.start, max(last.end, each.end), last.files + each.files)
+            united[-1] = Interval(last.start, max(last.end, each.end))
         else:
             united.append(each)
     return united

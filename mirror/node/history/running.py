@@ -27,7 +27,7 @@ from mirror.models import HISTORY_LOCK, KEEPING_LOCK, LOADER_LOCK, REPLACING_LOC
 from mirror.node import tables
 from mirror.node.history import plan as plans
 from mirror.node.history import size
-from mirror.node.history.plan import REPLACED, SCHEMA, Interval, Last, Plan
+from mirror.node.history.plan import REPLACED, SCHEMA, Last, Plan
 from mirror.node.history.source import Source
 from mirror.node.postgres.server import Server
 from mirror.processes.progress import Bar, Lines
@@ -71,12 +71,11 @@ def check() -> None:
     stored_network.check()
 
 
-def prepare(plan: Plan, source: Source) -> list[Interval]:
-    """Return what is to be loaded; make the tables for it, unless that is done. Errors: OperatorError."""
+def prepare(plan: Plan, source: Source) -> None:
+    """Make the tables to load into, unless that is done. Errors: OperatorError."""
     with alone():
         plans.drop(REPLACED)
-        wanted = plans.intervals(plan)
-        source.check(wanted)
+        source.check(plans.loaded())
         begun = plans.stored()
         if begun is None:
             plans.make(plan)
@@ -85,7 +84,6 @@ def prepare(plan: Plan, source: Source) -> list[Interval]:
                 f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
                 "`manage.py backfill --discard`."
             )
-    return wanted
 
 
 def discard() -> None:

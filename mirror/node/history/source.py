@@ -41,10 +41,10 @@ class Folder:
         last = Position.stored()
         return [file for file in self.of(interval) if last is None or not last.reaches(file)]
 
-    def check(self, intervals: Iterable[Interval]) -> None:
+    def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if files that the node has loaded are missing."""
-        for interval in intervals:
-            if (found := len(self.of(interval))) < max(interval.files, 1):
+        for interval in loaded:
+            if (found := len(self.of(interval))) < interval.files:
                 raise OperatorError(
                     f"{self._path} has {found:,} files from {instant_text(interval.start)} to "
                     f"{instant_text(interval.end)}, and the node has loaded {interval.files:,} of that "
@@ -71,7 +71,7 @@ class Bucket:
             download, self.trust, stopping=stopping, start=interval.start or None, until=interval.end
         ).files()
 
-    def check(self, intervals: Iterable[Interval]) -> None:
+    def check(self, loaded: Iterable[Interval]) -> None:
         """Only loading tells what a bucket lacks."""
 
 

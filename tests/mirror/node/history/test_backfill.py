@@ -1,38 +1,71 @@
 """`manage.py backfill`: the result equals one ordered load, in every table."""
 
+import threading
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.trust import Trust
+from ledger.stream.record.compose import Composer
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_file import StreamFile
+from mirror.config.errors import OperatorError
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
 from mirror.models import LoadedRange
-from mirror.node.history import plan
+from mirror.node.history import plan, running, state
+from mirror.node.history.plan import SCHEMA, instant_text
+from mirror.node.loading import making_way
+from tests import forking
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables
+from tests.mirror.db.describe import describe
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
-BLOCKS, TPS = 30, 8
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BLOCKS, TPS, HOURS = 20, 6, 30
+HALF = BLOCKS // 2
+
+
+@pytest.fixture(autouse=True)
+def _of_the_simulated_network() -> Iterator[None]:
+    # The database is there already, as one of DATABASE_URL is.
+    with settings(network="simulated", db__url="postgresql:///of_the_tests"):
+        yield
+        plan.discard()
 
 
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Half a minute of the simulated network, with people who meet again later."""
+    """A day and more of the simulated network: people, tokens and contracts are met again later."""
     folder = tmp_path_factory.mktemp("stream")
-    for _, block in History(BLOCKS, TPS, 5, 30).play(nodes()):
+    for _, block in History(BLOCKS, TPS, 5, HOURS).play(nodes()):
         block.write(folder)
     (folder / ADDRESS_BOOK_FILE).write_bytes(first_book())
     return folder
 
 
-def load(files: Any, **options: Any) -> None:
-    from ledger.ingest.trust import Trust
+@pytest.fixture(scope="module")
+def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six blocks without signatures."""
+    folder = tmp_path_factory.mktemp("composed")
+    composer = Composer()
+    for _ in range(6):
+        composer.crypto_create(1001 + composer.block_number, initial_balance=1000)
+        composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
+        composer.block().write(folder)
+    return folder
 
+
+def load(files: Any, **options: Any) -> None:
     Pipeline(trust=Trust(first_book()), **options).run(files)
 
 
@@ -47,17 +80,187 @@ def backfill(*words: Any) -> str:
     return said.getvalue()
 
 
-@pytest.mark.django_db(transaction=True)
+def in_small_batches(*words: Any) -> None:
+    with settings(importer__parser__record__batch__maxItems=20):
+        backfill(*words)
+
+
+def files_of_history() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("select to_regclass(%s) is not null", [f"{SCHEMA}.backfill_plan"])
+        if cursor.fetchone() != (True,):
+            return -1
+        cursor.execute(f"select count(*) from {SCHEMA}.record_file")
+        return int(cursor.fetchone()[0])
+
+
 def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_order(stream):
     files = find_record_files([stream])
-    with settings(network="simulated", db__url="postgresql:///of_the_tests"):
-        load(files)
-        ordered = whole()
-        empty_tables()
-        load(files[BLOCKS // 2 :])
-        assert whole() != ordered
+    load(files)
+    ordered = whole()
+    empty_tables()
+    load(files[HALF:])
+    with connection.cursor() as cursor:
+        cursor.execute("grant select on record_file to pg_monitor")
+    schema = describe(connection)
 
-        said = backfill("genesis", "head", stream)
+    said = backfill("genesis", "head", stream)
 
-    assert whole() == ordered, said
+    assert whole() == ordered
+    assert "The history is in place." in said
+    assert describe(connection) == schema
+    with connection.cursor() as cursor:
+        cursor.execute("select has_table_privilege('pg_monitor', 'record_file', 'select')")
+        assert cursor.fetchone() == (True,)
+        cursor.execute("revoke select on record_file from pg_monitor")
+    assert "nothing to backfill" in backfill("genesis", "head", stream)
+
+
+def test_killed_wherever_it_is_it_goes_on_and_a_range_apart_leaves_a_gap_until_the_rest_comes(
+    stream, monkeypatch
+):
+    # The server may take a while to see that a process is gone.
+    monkeypatch.setattr("ledger.ingest.loader_lock.LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
+    files = find_record_files([stream])
+    load(files[4:8])
+    load(files[HALF:], start=files[HALF].instant)
+    with_gap = whole()
+    empty_tables()
+    load(files)
+    ordered = whole()
+    empty_tables()
+    load(files[HALF:])
+    of_a_range = (instant_text(files[4].instant), instant_text(files[7].instant), stream)
+    to_the_head = ("genesis", "head", stream)
+
+    for files_before in (0, 2, 6):
+        process = forking.begun(in_small_batches, *of_a_range)
+        wait_until(lambda p=process, n=files_before: p.exitcode is not None or files_of_history() >= n)
+        forking.kill(process)
+        assert LoadedRange.objects.count() == 1 or plan.stored() is None
+    backfill(*of_a_range)
+
+    assert whole() == with_gap
+
+    process = forking.begun(in_small_batches, *to_the_head)
+    wait_until(lambda: process.exitcode is not None or files_of_history() >= HALF)
+    forking.kill(process)
+    backfill(*to_the_head)
+
+    assert whole() == ordered
+
+
+def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
+    files = find_record_files([composed])
+    Pipeline().run(files)
+    ordered = whole()
+    empty_tables()
+    Pipeline().run(files[3:4])
+    stopped, in_place, seen = threading.Event(), threading.Event(), list[int]()
+
+    def published() -> Iterator[StreamFile | None]:
+        yield from files[3:5]
+        while not in_place.wait(0.05):
+            yield None
+        yield from files[5:]
+
+    def load_on() -> None:
+        def run() -> Progress:
+            return Pipeline(makes_way=True).run(published())
+
+        making_way(run)
+        connection.close()
+
+    def read_on() -> None:
+        while not stopped.is_set():
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "select count(*) from record_file join crypto_transfer on false right join "
+                    "record_file r on true where r.index >= %s",
+                    [0],
+                )
+                seen.append(cursor.fetchone()[0])
+        connection.close()
+
+    loader, reader = threading.Thread(target=load_on), threading.Thread(target=read_on)
+    loader.start()
+    reader.start()
+    try:
+        wait_until(lambda: len(files) - 1 in LoadedRange.objects.values_list("files", flat=True) or seen)
+        backfill("genesis", "head", composed)
+        wait_until(lambda: seen[-1] >= 5)
+    finally:
+        in_place.set()
+        loader.join()
+        stopped.set()
+        reader.join()
+
+    assert whole() == ordered
+    assert seen == sorted(seen)
+
+
+def test_a_source_without_the_loaded_files_is_refused_before_anything_changes(composed, tmp_path):
+    files = find_record_files([composed])
+    Pipeline().run(files[3:])
+    for file in files[:5]:
+        (tmp_path / file.name).write_bytes(file.path.read_bytes())
+
+    with pytest.raises(OperatorError, match="has 2 files from .* and the node has loaded 3 of that time"):
+        backfill("genesis", "head", tmp_path)
+
+    assert plan.stored() is None
+
+
+def test_another_backfill_is_refused_until_the_first_is_discarded(composed):
+    files = find_record_files([composed])
+    Pipeline().run(files[3:])
+    first = plan.parse("genesis", "head", str(composed))
+    plan.make(first)
+
+    with pytest.raises(OperatorError, match="has not ended: go on with it"):
+        backfill(instant_text(files[1].instant), "head", composed)
+    assert state.read() == state.State(first, running=False)
+
+    assert "is dropped" in backfill("--discard")
+    assert state.read() is None
+    assert LoadedRange.objects.get().files == 3
+
+
+def test_an_empty_database_and_views_of_others_are_refused(composed):
+    with pytest.raises(OperatorError, match="Nothing is loaded yet"):
+        backfill("genesis", "head", composed)
+    Pipeline().run(find_record_files([composed])[3:])
+    with connection.cursor() as cursor:
+        cursor.execute("create view names_of_blocks as select name from record_file")
+    try:
+        with pytest.raises(OperatorError, match=r"Views read the tables \(names_of_blocks\)"):
+            backfill("genesis", "head", composed)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("drop view names_of_blocks")
+
+    assert plan.stored() is None
+
+
+def test_two_backfills_at_once_are_refused(composed, monkeypatch):
+    Pipeline().run(find_record_files([composed])[3:])
+    monkeypatch.setattr("ledger.ingest.loader_lock.LOADER_LOCK_SECONDS", 0.0)
+    begun, ended = threading.Event(), threading.Event()
+
+    def another() -> None:
+        with running.alone():
+            begun.set()
+            ended.wait()
+        connection.close()
+
+    thread = threading.Thread(target=another)
+    thread.start()
+    begun.wait()
+    try:
+        with pytest.raises(OperatorError, match="Another backfill works in this database"):
+            backfill("genesis", "head", composed)
+    finally:
+        ended.set()
+        thread.join()
+
     assert plan.stored() is None
