@@ -63,6 +63,12 @@ def names_public_bucket() -> bool:
     return public is not None and config.value(_DOWNLOADER + "bucketName") in ("", public)
 
 
+def is_paid(location: str = "") -> bool:
+    """Tell if requests to `location`, or else to the configured bucket, may cost who makes them something."""
+    scheme = (location or _configured()).partition("://")[0]
+    return scheme in _SCHEMES.values() and not config.value(_DOWNLOADER + "allowAnonymousAccess")
+
+
 def _bucket(location: str) -> Bucket:
     provider = config.value(_DOWNLOADER + "cloudProvider")
     access = Access(

@@ -56,6 +56,16 @@ SETTINGS = (
             unit="duration", low=0.1),
     Setting("importer.downloader.retries", 3, "How often a failed request is tried again at once.", low=0,
             high=20),
+    Setting("importer.downloader.price.read", 0.0004,
+            "Price of a thousand downloads from a bucket, for `ingest --estimate`. The defaults are those of "
+            "Amazon S3 in us-east-1; Google Cloud Storage takes as much for requests.",
+            unit="USD", low=0),
+    Setting("importer.downloader.price.list", 0.005,
+            "Price of a thousand listings, of a thousand names each.", unit="USD", low=0),
+    Setting("importer.downloader.price.egress", 0.09,
+            "Price of 10^9 bytes that leave the region of the bucket; 0 for a machine within it, and 0.12 "
+            "from Google Cloud Storage.",
+            unit="USD", low=0),
     Setting("importer.downloader.record.frequency", "500ms",
             "Pause before looking again when there is nothing new; it doubles up to 30s while the stream "
             "can't be reached.",

@@ -13,6 +13,7 @@ from ledger.ingest import filters, pipeline
 from ledger.ingest.ahead.readers import readers_for
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate
+from ledger.ingest.following.configured_bucket import is_paid
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
@@ -20,14 +21,13 @@ from mirror import config
 from mirror.db import timeouts
 from mirror.management.command import NodeCommand
 from mirror.metrics import files as counts
-from mirror.node import beginning, database, following
+from mirror.node import beginning, database, estimates, following
 from mirror.node.importing import import_files
 from mirror.node.retention import plan, pruning
 from mirror.node.tables import make_tables
 from mirror.node.upgrading import remaining
 from mirror.processes import signals
 from mirror.processes.progress import shown
-from mirror.values.readable import byte_size
 from network import bundled
 
 
@@ -99,8 +99,8 @@ class Command(NodeCommand):
         parser.add_argument(
             "--estimate",
             action="store_true",
-            help="load nothing: estimate from a sample how many files, bytes and rows there would be; with "
-            "--follow, from the time --from until now or --until",
+            help="load nothing: estimate from a sample how many files, bytes and rows there would be, and "
+            "what disk, time and money they take; with --follow, from the time --from until now or --until",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -175,19 +175,13 @@ class Command(NodeCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(_summary(done, len(chosen), time.monotonic() - began))
 
-    def _estimate(self, make: Callable[[], Estimate]) -> None:
+    def _estimate(self, make: Callable[[], Estimate], *, paid: bool = False) -> None:
         try:
             expected = make()
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(
-            f"{expected.files:,} files of {byte_size(expected.bytes)} (without sidecars and signatures), "
-            f"with about {expected.transactions:,} transactions. This is an estimate from "
-            f"{expected.sampled:,} files that were read; nothing is loaded. Expected rows, beside those of "
-            "entities, tokens and what else changes:\n\n"
-        )
-        for table, rows in expected.rows.items():
-            self.stdout.write(f"  {table:<26} {rows:>15,}")
+        for line in estimates.lines(expected, paid=paid):
+            self.stdout.write(line)
 
     def _follow(self, options: dict[str, Any]) -> None:
         if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
@@ -196,7 +190,10 @@ class Command(NodeCommand):
             )
         location = "".join(options["paths"])
         if options["estimate"]:
-            self._estimate(lambda: following.estimate(location, options["start"], options["until"]))
+            self._estimate(
+                lambda: following.estimate(location, options["start"], options["until"]),
+                paid=is_paid(location),
+            )
             return
         began = time.monotonic()
         with database.ready(self.stdout.write) as server:

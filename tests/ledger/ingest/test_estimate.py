@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest import estimate as estimate_module
-from ledger.ingest.estimate import SAMPLED, Estimate, estimate, estimate_bucket, evenly
+from ledger.ingest.estimate import SAMPLED, Estimate, Fetched, estimate, estimate_bucket, evenly
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.record.compose import Composer, Layout
 from ledger.stream.signature.address_book import read_address_book
@@ -56,6 +56,11 @@ def test_a_sample_of_many_files_estimates_the_rows(tmp_path: Path) -> None:
         )
 
 
+def signature(folder: Path) -> int:
+    """Return the size of a signature file."""
+    return next(folder.rglob("*_sig")).stat().st_size
+
+
 @pytest.mark.parametrize("layout", Layout)
 def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> None:
     """Two hours; in the second one three times as many files appear."""
@@ -72,6 +77,10 @@ def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> N
 
     assert (expected.files, expected.transactions, half.files) == (80, 80, 20)
     assert expected.rows["transaction"] == expected.rows["record_file"] == 80
+    assert expected.fetched == Fetched(
+        sidecars=0, sidecar_bytes=0, signatures=160, signature_bytes=160 * signature(tmp_path), listings=2
+    )
+    assert expected.fetched.latency > 0 and expected.seconds > 0
     size = sum(path.stat().st_size for path in tmp_path.rglob("*.rcd.gz")) / 2
     assert expected.bytes == pytest.approx(size, rel=0.05)
 
@@ -98,7 +107,9 @@ def test_of_an_empty_bucket_there_is_nothing(tmp_path: Path) -> None:
 
     found = estimate_bucket(open_bucket(str(tmp_path), Access()), Folders(network="demo"), nodes, 5, 500)
 
-    assert found == Estimate(files=0, bytes=0, sampled=0, transactions=0, rows={})
+    nothing = Fetched(sidecars=0, sidecar_bytes=0, signatures=0, signature_bytes=0, listings=0)
+    assert found == Estimate(files=0, bytes=0, sampled=0, transactions=0, rows={}, fetched=nothing)
+    assert (found.seconds, found.fetched and found.fetched.latency) == (0, 0)
 
 
 def test_filters_count(tmp_path: Path) -> None:

@@ -33,7 +33,12 @@ def test_an_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, 
     assert done.stdout.startswith(
         f"3 files of {size / 1024:,.1f} kB (without sidecars and signatures), with about 9 "
     )
-    assert [line.split() for line in done.stdout.splitlines()[2:]] == [
+    lines = done.stdout.splitlines()
+    # Rows of 115 bytes and so on, by table.
+    assert lines[1].startswith("Disk: about 9.9 kB in the database, beside ")
+    assert lines[2].startswith("Time: about ")
+    assert lines[2].endswith(" by one process on this machine, as fast as it has read the sample.")
+    assert [line.split() for line in lines[4:] if line] == [
         ["crypto_transfer", "18"],
         ["transaction", "9"],
         ["transaction_hash", "9"],
@@ -53,7 +58,13 @@ def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> No
     done = manage("ingest", "--follow", "--estimate", tmp_path / "bucket", *times, SVC_MIRROR_DATA=str(node))
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("3 files of ")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("3 files of ")
+    assert lines[1].startswith("To fetch: 3 record files (")
+    assert "0 sidecars (0 bytes) and up to 12 signatures (" in lines[1]
+    assert lines[1].endswith(" by 15 downloads and 4 listings.")
+    assert lines[2].startswith("Disk: about ")
+    assert lines[3].endswith("ing takes longest, as fast as in the sample.")
     assert not list(node.iterdir())
 
 
