@@ -1,5 +1,6 @@
 """Tables about the node itself."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from mirror.db.fields import BlockTimestampField, NanosTimestampField, NumberField
@@ -135,6 +136,22 @@ class PassedOver(models.Model):  # noqa: DJ008
 
     class Meta:
         db_table = "passed_over"
+
+
+class LoadedErrata(models.Model):  # noqa: DJ008
+    """How much of mainnet's errata is applied: a row for each part of them, written by `manage.py errata`."""
+
+    compared = None
+
+    part = models.TextField(primary_key=True)
+    # How many there are; null if nobody knows.
+    known = models.BigIntegerField(null=True)
+    # The times of transactions and balance files, or the ids of accounts and contracts.
+    applied = ArrayField(models.BigIntegerField())
+    changed = models.DateTimeField()
+
+    class Meta:
+        db_table = "loaded_errata"
 
 
 class Backfill(models.Model):  # noqa: DJ008

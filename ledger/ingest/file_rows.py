@@ -54,7 +54,7 @@ class FileRows:
             _note_disorder(batch, file)
         items = self._selection.dates_of(file.items)
         for item in items:
-            self._add_item(batch, file, item)
+            self.add_item(batch, file.name, item)
         _add_block(batch, file, index=index, count=len(items), load_start=load_start)
         return items
 
@@ -83,7 +83,8 @@ class FileRows:
             for item in file.items:
                 item.sidecar_records = by_timestamp.get(item.consensus_timestamp, [])
 
-    def _add_item(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
+    def add_item(self, batch: Batch, file: str, item: RecordItem) -> None:
+        """Add the rows of a transaction of a file. Errors: StreamFileError, IngestError."""
         if batch.mentioned is not None:
             batch.mentioned = set()
         try:
@@ -105,14 +106,14 @@ class FileRows:
             raise
         except RecoverableError as error:
             raise IngestError(
-                file.name,
+                file,
                 _named(item),
                 str(error),
                 "Turn importer.parser.haltOnError off to go on without what this would have changed.",
             ) from error
         except Exception as error:
             raise IngestError(
-                file.name,
+                file,
                 _named(item),
                 f"cannot be turned into rows: {type(error).__name__}: {error}",
                 "Please report this file: it is intact, and this is a defect of the node. To go on with only "
@@ -120,7 +121,7 @@ class FileRows:
                 f"{config.described(PASS_OVER).variable}={timestamp.text(item.consensus_timestamp)}.",
             ) from error
 
-    def _pass_over(self, batch: Batch, file: RecordFile, item: RecordItem) -> None:
+    def _pass_over(self, batch: Batch, file: str, item: RecordItem) -> None:
         """Store the transaction and its hbar transfers, without its type's handlers."""
         with suppress(Exception):
             item.entity_id = entity_of(item, batch)
@@ -130,11 +131,11 @@ class FileRows:
             PassedOver,
             consensus_timestamp=item.consensus_timestamp,
             type=item.transaction_type,
-            file=file.name,
+            file=file,
         )
         log.warning(
             "transaction_passed_over",
-            file=file.name,
+            file=file,
             consensus_timestamp=item.consensus_timestamp,
             type=transaction_types.name(item.transaction_type),
         )

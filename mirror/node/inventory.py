@@ -16,6 +16,7 @@ import django
 from django.conf import settings
 from django.db import connection
 
+from ledger.errata import applied
 from mirror import config
 from mirror.models import LoaderState
 from mirror.node import health, replicas
@@ -133,6 +134,7 @@ class Inventory:
     accounts: Mapping[int, int] = field(default_factory=dict)
     retention: str = ""
     replicas: Sequence[Replica] = ()
+    errata: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         """Yield pairs of a heading and its text."""
@@ -153,6 +155,8 @@ class Inventory:
         for replica in self.replicas:
             yield "Replica", replica.text
         yield "Disk", self.disk.text
+        if self.errata:
+            yield "Errata", self.errata
         if self.retention:
             yield "Retention", self.retention
         yield "Versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())
@@ -185,6 +189,7 @@ class Inventory:
             },
             "replicas": [replica.json for replica in self.replicas],
             "retention": self.retention or None,
+            "errata": self.errata or None,
             "deaths": [asdict(death) for death in self.deaths],
             "versions": dict(self.versions),
         }
@@ -265,6 +270,7 @@ def read(status: Status) -> Inventory:
         accounts=accounts,
         retention=plan.sentence(),
         replicas=replicas.read(),
+        errata=applied.sentence(),
     )
 
 

@@ -76,6 +76,7 @@ from hiero_sdk_python.hapi.services.contract_types_pb2 import (
 )
 from hiero_sdk_python.hapi.services.crypto_create_pb2 import CryptoCreateTransactionBody
 from hiero_sdk_python.hapi.services.crypto_delete_pb2 import CryptoDeleteTransactionBody
+from hiero_sdk_python.hapi.services.crypto_get_info_pb2 import CryptoGetInfoResponse
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.crypto_update_pb2 import CryptoUpdateTransactionBody
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import (
@@ -118,6 +119,8 @@ from hiero_sdk_python.hapi.streams.record_stream_file_pb2 import (
 )
 from hiero_sdk_python.hapi.streams.sidecar_file_pb2 import SidecarFile, TransactionSidecarRecord
 from hiero_sdk_python.hapi.streams.signature_file_pb2 import SignatureFile, SignatureObject
+
+AccountInfo = CryptoGetInfoResponse.AccountInfo
 
 _TEXT, _MESSAGE = 9, 11  # field types of a descriptor: string, message
 _MAX_DEPTH = 100  # nesting the compiled classes accept

@@ -170,6 +170,12 @@ class Rows:
         pending = self._pending.get(model)
         return () if pending is None else pending.given(key, at)
 
+    def parts_of(self, model: type[models.Model]) -> Iterator[list[Any]]:
+        """Yield the lists of rows that this batch inserts into the model's table so far, to be changed."""
+        for segment in self._segments:
+            if model in segment.inserted:
+                yield segment.inserted[model]
+
     def inserted(self, model: type[models.Model]) -> Iterator[dict[str, Any]]:
         """Yield the rows that this batch inserts into the model's table so far, last first."""
         for segment in reversed(self._segments):

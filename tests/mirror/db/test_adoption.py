@@ -18,6 +18,7 @@ OURS = (
     "backfill",
     "contract_call_filter",
     "dropped_rows",
+    "loaded_errata",
     "loaded_range",
     "loader_state",
     "node_minute",

@@ -1,0 +1,87 @@
+"""Applying errata: in one database transaction, as often as wanted."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from ledger.errata import KNOWN, NETWORK, Done, Part, folder, repair, states, transactions
+from ledger.ingest import stored_network
+from ledger.ingest.loader_lock import loader_lock
+from mirror import config
+from mirror.config.errors import OperatorError
+
+# Where the ranges are not known, everything between the first and the last block counts as loaded.
+_RANGES = """
+    select consensus_start, consensus_end from loaded_range
+    union all
+    select min(consensus_start), max(consensus_end) from record_file
+    where not exists (select from loaded_range) having count(*) > 0"""
+_LOADED = "select part, applied from loaded_errata"
+_NOTE = """
+    insert into loaded_errata (part, known, applied, changed) values (%s, %s, %s, now())
+    on conflict (part) do update set known = excluded.known, applied = excluded.applied, changed = now()"""
+
+
+def apply(path: Path, say: Callable[[str], None]) -> list[Done]:
+    """Apply the errata of a folder to what is loaded; return what there is of each part.
+
+    Errors: OperatorError, StreamFileError, IngestError. Then nothing is changed.
+    """
+    if config.value("network") != NETWORK:
+        raise OperatorError(
+            f"Errata are those of {NETWORK}, and {config.described('network').variable} is "
+            f"{config.value('network')}: there is nothing to apply."
+        )
+    stored_network.check()
+    folder.check(path)
+    with loader_lock(), transaction.atomic(), connection.cursor() as cursor:
+        return _apply(cursor, path, say)
+
+
+def _apply(cursor: CursorWrapper, path: Path, say: Callable[[str], None]) -> list[Done]:
+    cursor.execute(_RANGES)
+    ranges: list[tuple[int, int]] = cursor.fetchall()
+    if not ranges:
+        raise OperatorError("Nothing is loaded yet: errata are applied to what is loaded.")
+    missing = folder.missing_transactions(path)
+    within = [
+        each
+        for each in missing
+        if any(start <= each.item.consensus_timestamp <= end for start, end in ranges)
+    ]
+    added, moved, batch = transactions.add(cursor, within)
+    if batch and batch.left:
+        changes = ", ".join(f"{table} {count}" for table, count in sorted(batch.left.items()))
+        say(f"What is stored is newer than these changes, which are left out: {changes}.")
+    contracts = folder.contracts(path)
+    accounts = states.fill(cursor, folder.accounts(path), contracts)
+    states.mark_contracts(cursor, contracts)
+    back = repair.mark_spurious(cursor)
+    repair.repair_balances(cursor, [*moved, *back], batch.made if batch else set())
+    offsets = repair.set_offsets(cursor, folder.late_balance_files(path))
+    return _note(
+        cursor,
+        {
+            Part.TRANSACTIONS: {each.item.consensus_timestamp for each in within},
+            Part.ACCOUNTS: accounts,
+            Part.CONTRACTS: contracts,
+            Part.BALANCE_FILES: set(offsets),
+            Part.SPURIOUS: {at for _, at, _ in back},
+        },
+        outside=len(missing) - len(within),
+    )
+
+
+def _note(cursor: CursorWrapper, applied: dict[Part, set[int]], *, outside: int) -> list[Done]:
+    cursor.execute(_LOADED)
+    before = {part: set(numbers) for part, numbers in cursor.fetchall()}
+    done = []
+    for part, numbers in applied.items():
+        earlier = before.get(part.value, set())
+        every = earlier | numbers
+        cursor.execute(_NOTE, [part.value, KNOWN.get(part), sorted(every)])
+        left = outside if part is Part.TRANSACTIONS else 0
+        done.append(Done(part, len(every), len(every - earlier), left))
+    return done

@@ -1,0 +1,106 @@
+"""Transactions that the stream lacks: their rows by the handlers of all transactions, marked INSERT.
+
+They happened before what is stored. So objects that have versions are made where nothing is known of them,
+and stay as they are elsewhere.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+from django.db.backends.utils import CursorWrapper
+
+from ledger.errata.folder import MissingTransaction
+from ledger.ingest.batch import TRANSACTION, Batch
+from ledger.ingest.file_rows import FileRows
+from ledger.ingest.lookup.entities import EntityLookup
+from ledger.ingest.lookup.file_contents import FileContents
+from ledger.ingest.persist import Persist
+from ledger.models import CryptoTransfer, Entity
+from mirror.db.enums import ErrataType
+from mirror.db.writing.copy import names_of
+
+_ERRATA, _INDEX = TRANSACTION.position("errata"), TRANSACTION.position("index")
+# Index: the primary key (consensus_timestamp).
+_PRESENT = "select consensus_timestamp from transaction where consensus_timestamp = any(%s)"
+
+# The amounts that accounts get, with their times.
+Moved = list[tuple[int, int, int]]
+
+
+class ErrataBatch(Batch):
+    """A batch that leaves stored objects with versions as they are."""
+
+    def __init__(self, cursor: CursorWrapper) -> None:
+        persist = Persist()
+        # Balances are repaired at the end, as they have later transfers in them.
+        persist.track_balance = False
+        super().__init__(EntityLookup(), persist, FileContents())
+        self._cursor = cursor
+        self._stored: dict[tuple[type[models.Model], tuple[Any, ...]], bool] = {}
+        self.made: set[int] = set()
+        # Changes of stored objects that were left out, by table.
+        self.left: Counter[str] = Counter()
+
+    def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
+        if self._is_stored(model, columns):
+            self.left[model._meta.db_table] += 1
+            return
+        if model is Entity:
+            self.made.add(columns["id"])
+        super().upsert(model, since, **columns)
+
+    def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
+        if not self._is_stored(model, columns):
+            super().establish(model, since, **columns)
+
+    def _is_stored(self, model: type[models.Model], columns: dict[str, Any]) -> bool:
+        """Return whether the object had versions before these transactions were added."""
+        rule = model.merge  # type: ignore[attr-defined]
+        if not rule.history:
+            return False
+        key = tuple(columns[name] for name in rule.key)
+        if (model, key) not in self._stored:
+            condition = " and ".join(f"{name} = %s" for name in rule.key)
+            self._cursor.execute(f'select from "{model._meta.db_table}" where {condition} limit 1', key)
+            self._stored[model, key] = self._cursor.fetchone() is not None
+        return self._stored[model, key]
+
+
+def add(
+    cursor: CursorWrapper, missing: Sequence[MissingTransaction]
+) -> tuple[list[int], Moved, ErrataBatch | None]:
+    """Store those of the transactions that are not there.
+
+    Return their times, the hbar that moved, and the batch that wrote them.
+    """
+    cursor.execute(_PRESENT, [[each.item.consensus_timestamp for each in missing]])
+    present = {at for (at,) in cursor.fetchall()}
+    new = [each for each in missing if each.item.consensus_timestamp not in present]
+    if not new:
+        return [], [], None
+    batch, rows = ErrataBatch(cursor), FileRows()
+    for each in new:
+        batch.begin_file([each.item])
+        rows.add_item(batch, each.file, each.item)
+        batch.end_file()
+        # Its position in a block is not known.
+        batch.transaction[_ERRATA], batch.transaction[_INDEX] = ErrataType.INSERT.value, None
+    moved = _mark_transfers(batch)
+    batch.write(cursor)
+    return [each.item.consensus_timestamp for each in new], moved, batch
+
+
+def _mark_transfers(batch: Batch) -> Moved:
+    """Mark the transfers, but for those that did not happen, and return what moved."""
+    names = names_of(CryptoTransfer)
+    moved: Moved = []
+    for part in batch.parts_of(CryptoTransfer):
+        for position, row in enumerate(part):
+            columns = dict(zip(names, row, strict=True))
+            if columns["errata"] is None:
+                columns["errata"] = ErrataType.INSERT.value
+                part[position] = tuple(columns.values())
+                moved.append((columns["entity_id"], columns["consensus_timestamp"], columns["amount"]))
+    return moved

@@ -1,0 +1,53 @@
+"""`manage.py errata`: what the stream of mainnet lacks, and what it has too much."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from ledger.ingest.errors import IngestError
+from ledger.stream.errors import StreamFileError
+from mirror.db import timeouts
+from mirror.management.command import NodeCommand
+from mirror.node.tables import check_current
+
+
+class Command(NodeCommand):
+    help = (
+        "Apply the errata of mainnet to what is loaded, from a folder. They are transactions that its stream "
+        "lacks, accounts from before its first file, transfers that did not happen, and offsets of balance "
+        "files. It may be run again at any time, and changes only what is left to change."
+    )
+    when = (
+        "Use it after loading mainnet's history of 2019 and later, and again when more of it is loaded. The "
+        "folder has files that you name; none is part of this program."
+    )
+    examples = (("errata /data/errata", "Applies the files of that folder, and says what is still missing."),)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "folder",
+            type=Path,
+            metavar="FOLDER",
+            help="a folder with *.bin or *.pb, accounts.txt, contracts.txt, balance_offsets.txt",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Only this command needs it.
+        from ledger.errata import KNOWN, applying
+
+        timeouts.use(timeouts.LOADER)
+        check_current()
+        try:
+            done = applying.apply(options["folder"], self.stdout.write)
+        except (StreamFileError, IngestError) as error:
+            raise CommandError(str(error)) from error
+        for each in done:
+            known = KNOWN.get(each.part)
+            of = f" of {known:,}" if known is not None else ""
+            lacks = f"; {known - each.loaded:,} are missing" if known and known > each.loaded else ""
+            if lacks and each.outside:
+                lacks += f", {each.outside:,} of them outside of what is loaded"
+            said = f"{each.part.capitalize()}: {each.loaded:,}{of}, {each.added:,} new{lacks}."
+            self.stdout.write(said)

@@ -1,0 +1,26 @@
+import django.contrib.postgres.fields
+from django.db import migrations, models
+
+from mirror.db.operations import CreateModelIfMissing
+
+
+class Migration(migrations.Migration):
+    """How much of mainnet's errata is applied."""
+
+    dependencies = [("mirror", "0009_dropped_rows")]
+
+    operations = [
+        CreateModelIfMissing(
+            name="LoadedErrata",
+            fields=[
+                ("part", models.TextField(primary_key=True, serialize=False)),
+                ("known", models.BigIntegerField(null=True)),
+                (
+                    "applied",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None),
+                ),
+                ("changed", models.DateTimeField()),
+            ],
+            options={"db_table": "loaded_errata"},
+        ),
+    ]
