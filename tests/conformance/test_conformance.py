@@ -14,9 +14,11 @@ import psycopg
 import pytest
 from django.db import connection
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from tests.conformance.serve import CONTROL, NO_CACHES, ROOT, environment
+from tests import cluster
+from tests.conformance.serve import CONTROL, NO_CACHES, ROOT, environment, variable
+from tests.node import manage
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
 CONFORMANCE = Path(os.environ.get("MIRROR_CONFORMANCE") or ROOT / "../shared/conformance").resolve()
@@ -47,6 +49,10 @@ NOT_YET = ("/stateproof/",)
 # Its schedule and its rate have expired years before their files, and it expects them to count all the same.
 WRONG = ("^network/fees/three-functions$",)
 
+DISTRIBUTED = {
+    variable(setting): json.dumps(value) for setting, value in cluster.SETTINGS.items() if setting != "db.url"
+}
+
 pytestmark = pytest.mark.skipif(
     not RUNNER.exists(), reason=f"no conformance cases in {CONFORMANCE} (MIRROR_CONFORMANCE)"
 )
@@ -54,7 +60,10 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def database(transactional_db: None) -> Iterator[dict[str, str]]:
-    """Yield connection parameters of a copy of the tests' database."""
+    """Yield connection parameters of a copy of the tests' database; on a cluster, of an empty one."""
+    if cluster.URL:
+        yield from _distributed()
+        return
     parameters = connection.get_connection_params()
     connection.close()
     names = ("user", "password", "host", "port")
@@ -69,6 +78,16 @@ def database(transactional_db: None) -> Iterator[dict[str, str]]:
         )
         yield {**server, "dbname": copy}
         admin.execute(drop)
+
+
+def _distributed() -> Iterator[dict[str, str]]:
+    name = f"{connection.get_connection_params()['dbname']}_conformance"
+    database = conninfo_to_dict(cluster.make(name))
+    parameters = {key: str(value) for key, value in database.items()}
+    made = manage("migrate", "--verbosity", "0", DATABASE_URL=_url(parameters), **DISTRIBUTED)
+    assert made.returncode == 0, made.stderr
+    yield parameters
+    cluster.drop(name)
 
 
 class Server(NamedTuple):
@@ -89,7 +108,13 @@ def server(database: dict[str, str], tmp_path: Path) -> Iterator[Server]:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.conformance.serve", "tests.conformance.control:application"],
             cwd=ROOT,
-            env={**os.environ, **PATIENT_ENVIRONMENT, "PORT": str(port), "DATABASE_URL": _url(database)},
+            env={
+                **os.environ,
+                **PATIENT_ENVIRONMENT,
+                **(DISTRIBUTED if cluster.URL else {}),
+                "PORT": str(port),
+                "DATABASE_URL": _url(database),
+            },
             stdout=log,
             stderr=subprocess.STDOUT,
         )
@@ -113,11 +138,13 @@ def test_every_case_of_the_finished_areas_passes(
     database: dict[str, str], server: Server, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.json"
+    # The runner fills distributed tables and others in one transaction.
+    options = {"options": "-c citus.multi_shard_modify_mode=sequential"} if cluster.URL else {}
     runner = subprocess.run(
         [
             *(sys.executable, str(RUNNER), "--quiet", "--prepare-db"),
             *("--base-url", server.address, "--control-url", server.address + CONTROL),
-            *("--dsn", make_conninfo("", **database), "--report", str(report)),
+            *("--dsn", make_conninfo("", **database, **options), "--report", str(report)),
             *("--enable", "opcodes", "--enable", "system-contracts"),
             *("--timeout", str(PATIENCE_SECONDS), "--release", "newer"),
             *(part for area in ONLY or AREAS for part in ("--filter", area)),
