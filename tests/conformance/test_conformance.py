@@ -84,8 +84,9 @@ def _distributed() -> Iterator[dict[str, str]]:
     name = f"{connection.get_connection_params()['dbname']}_conformance"
     database = conninfo_to_dict(cluster.make(name))
     parameters = {key: str(value) for key, value in database.items()}
-    made = manage("migrate", "--verbosity", "0", DATABASE_URL=_url(parameters), **DISTRIBUTED)
-    assert made.returncode == 0, made.stderr
+    for command in (["migrate", "--verbosity", "0"], ["distribute"]):
+        done = manage(*command, DATABASE_URL=_url(parameters), **DISTRIBUTED)
+        assert done.returncode == 0, done.stderr
     yield parameters
     cluster.drop(name)
 
