@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from eth_abi.abi import encode
 
+from mirror.db.distribution import is_distributed
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.values.hapi import SchedulableTransactionBody
 from tests.build import START
@@ -23,6 +24,8 @@ TOKEN, UNIQUE, SCHEDULE, UNIQUE_SCHEDULE = 3001, 3002, 4001, 4002
 OWNER_ADDRESS, SPENDER_ADDRESS = bytes([0x83]) * 20, bytes([0x84]) * 20
 MESSAGE, WALLET = b"I will pay", Ed25519Wallet("one")
 HTS, RATE, SEED, HAS, HSS = (long_zero(number) for number in range(0x167, 0x16C))
+# Of a past state: keys are read first and rows second.
+MORE_WHERE_DISTRIBUTED = 3
 STATES = pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
 
 TOKEN_ADDRESS, UNIQUE_ADDRESS = long_zero(TOKEN), long_zero(UNIQUE)
@@ -137,5 +140,5 @@ def test_a_view_takes_up_to_three_statements_and_none_once_its_rows_are_remember
             assert run(state, to, data_of(signature, *values)).status is Status.SUCCESS
         counts.append(len(statements))
     cold, warm = counts
-    assert cold <= 3
+    assert cold <= 3 + MORE_WHERE_DISTRIBUTED * (is_distributed() and state_of is not current)
     assert warm == 0
