@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import DatabaseError, connection
 
+from mirror.db import sql
 from mirror.values.timestamp import instant
 
 #: The header of answers that names the loaded blocks.
@@ -159,7 +160,7 @@ def _look() -> Loaded:
         if kept.until > now:
             return kept.loaded
         try:
-            found = _loaded(_session().execute(_READ).fetchone())
+            found = _loaded(_row())
         except (psycopg.Error, DatabaseError):
             # The request's own statements meet the same, and tell it.
             found = kept.loaded
@@ -193,11 +194,14 @@ def _loaded(row: Any) -> Loaded:
     return Loaded(tuple(intervals), json.loads(dropped))
 
 
-def _session() -> "psycopg.Connection[tuple[Any, ...]]":
-    """Return the connection itself: this is not a part of the request."""
+def _row() -> Any:
+    """Read from where the request reads: a replica may lack what the primary has."""
+    if sql.reads_elsewhere():
+        return sql.fetch_one(_READ)
+    # The connection itself, as this is not a part of the request.
     connection.ensure_connection()
     session: psycopg.Connection[tuple[Any, ...]] = connection.connection
-    return session
+    return session.execute(_READ).fetchone()
 
 
 # WORDS

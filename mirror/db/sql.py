@@ -142,6 +142,11 @@ def fetch_by(other: "Callable[[str, Values, str], list[Row]] | None") -> None:
     _other_fetch = other
 
 
+def reads_elsewhere() -> bool:
+    """Return whether `fetch` reads from replicas."""
+    return _other_fetch is not None
+
+
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
     if _other_fetch is not None:

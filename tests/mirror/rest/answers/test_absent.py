@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mirror.db import coverage
+from mirror.db import coverage, sql
 from tests.api import Api
 from tests.build import SECOND, START, insert
 from tests.upgrading import put_ahead
@@ -161,6 +161,22 @@ def test_the_header_tells_filters_and_leaves_out_old_ranges(api: Api, db: None) 
     assert api.get("/api/v1/blocks").headers["mirror-loaded"] == (
         f"blocks={named},220-; earlier=3; filtered; dropped"
     )
+
+
+def test_the_header_is_read_from_where_the_rows_are(api: Api, two_ranges: None) -> None:
+    asked: list[str] = []
+
+    def fetch(statement: str, values: Any, timeout: str) -> list[Any]:
+        asked.append(statement)
+        return sql.fetch_here(statement, values, timeout)
+
+    api.budgeted = False
+    sql.fetch_by(fetch)
+    try:
+        assert api.get("/api/v1/blocks").headers["mirror-loaded"] == "blocks=100-199,300-"
+    finally:
+        sql.fetch_by(None)
+    assert "from loaded_range" in asked[0] and "from record_file" in asked[1]
 
 
 def test_there_is_no_header_where_nobody_knows_what_is_loaded(api: Api) -> None:
