@@ -327,7 +327,7 @@ def _is_party(selection: Selection, accounts: Accounts) -> Where:
         if is_distributed():
             from ledger.queries.distributed import transaction_sides as distributed
 
-            parts.append(distributed.named(condition, selection.timestamps.where("e.consensus_timestamp")))
+            parts.append(distributed.named(condition))
         else:
             exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
             parts.append(Where((exists,), condition.values))

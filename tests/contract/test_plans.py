@@ -28,7 +28,7 @@ def _check_requests(api: Api) -> None:
     known: set[str] = set()
     read = [
         f"{url} reads {table}:\n{statement.text}\n{json.dumps(statement.plan, indent=1)}"
-        for url in _urls()
+        for url in urls()
         for statement in _statements(api, url, known)
         for table in statement.tables_read_whole()
         if table in large
@@ -36,7 +36,7 @@ def _check_requests(api: Api) -> None:
     assert not read, "\n\n".join(read)
 
 
-def _urls() -> Iterator[str]:
+def urls() -> Iterator[str]:
     for route, (paths, queries) in REQUESTS.items():
         for path in paths:
             parts = iter(path.split())

@@ -186,7 +186,13 @@ def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query
     # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), in its order
     # until the page is full: a balance is known only once the account's latest row is.
     where = rows + selection.among("account_id", window)
-    narrowed = selection.with_balance + _having_key(selection)
+    narrowed = selection.with_balance
+    if selection.public_key is not None and is_distributed():
+        # Balances are not on the machines of their accounts.
+        ids = accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+        narrowed += Where((f"account_id in ({ids.sql})",), ids.values)
+    else:
+        narrowed += _having_key(selection)
     page = f"""
         select * from (
             select distinct on (account_id) account_id, balance, null::bigint as balance_timestamp

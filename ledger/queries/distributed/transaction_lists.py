@@ -7,7 +7,8 @@ its own, which goes to one machine or to all: together they would have to send e
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream, Window, joined
+from ledger.queries.distributed.transaction_sides import TIMES
+from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, joined
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.db.bounds import Bounds
 from mirror.db.partitions.reading import also
@@ -26,12 +27,16 @@ _MOST_BLOCKS = 1000
 def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
     """Return the first transactions of a side."""
     found = set[Key]()
+    # Conditions that need the times are asked for those that the streams have, of which a step knows the end.
+    keep, limit = (NOTHING, "") if TIMES in side.keep.values else (side.keep, f"limit {query.limit:d}")
     for stream in side.streams:
         for part in _parts(stream):
-            statement = _keys(part, window, side.keep, query.limit)
+            statement = _keys(part, window, keep, limit)
             found.update(fetch(statement.text, statement.values))
-    first = sorted(found, reverse=query.descending)[: query.limit]
-    return _rows(first, window.bounds, query)
+    first = sorted(found, reverse=query.descending)
+    if keep is not side.keep:
+        first = _meeting(side.keep, first, window, query)
+    return _rows(first[: query.limit], window.bounds, query)
 
 
 def edge(side: Side, window: Window, number: int) -> int | None:
@@ -88,14 +93,25 @@ def meetings(one: Side, other: Side, window: Window, query: Query) -> list[FullT
         joined(" union all ", [_all(stream, window) for stream in side.streams]) for side in (one, other)
     ]
     both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
+    found = [(at, payer) for at, payer in fetch(both.text, both.values)]
+    return _rows(_meeting(other.keep, found, window, query), window.bounds, query)
+
+
+def _meeting(keep: Where, keys: Sequence[Key], window: Window, query: Query) -> list[Key]:
+    """Return the first of the transactions that meet conditions."""
+    if not keys:
+        return []
+    times = [at for at, _ in keys]
+    # Index: the primary key (consensus_timestamp, payer_account_id), on the machines of these payers.
     statement = f"""
         select t.consensus_timestamp, t.payer_account_id from {TRANSACTION}
-        where (t.consensus_timestamp, t.payer_account_id) in ({both.text})
-            {also(window.bounds, "t.consensus_timestamp")} {other.keep.and_sql}
+        where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
+            {also(window.bounds, "t.consensus_timestamp")} {keep.and_sql}
         order by t.consensus_timestamp {window.direction} limit {query.limit:d}
     """
-    found = fetch(statement, (*both.values, *other.keep.values))
-    return _rows([(at, payer) for at, payer in found], window.bounds, query)
+    values = (times if value is TIMES else value for value in keep.values)
+    rows = fetch(statement, (times, sorted({payer for _, payer in keys}), *values))
+    return [(at, payer) for at, payer in rows]
 
 
 def _rows(keys: Sequence[Key], times: Bounds, query: Query) -> list[FullTransaction]:
@@ -112,7 +128,7 @@ def _rows(keys: Sequence[Key], times: Bounds, query: Query) -> list[FullTransact
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 
-def _keys(stream: Stream, window: Window, keep: Where, limit: int) -> Sql:
+def _keys(stream: Stream, window: Window, keep: Where, limit: str) -> Sql:
     """Return a statement of the first times of rows, with their payers."""
     payer = f"{stream.alias}.payer_account_id"
     if keep.conditions and stream.alias != "t":
@@ -123,7 +139,7 @@ def _keys(stream: Stream, window: Window, keep: Where, limit: int) -> Sql:
     distinct = "" if stream.table.startswith("transaction ") else "distinct"
     text = f"""
         select {distinct} {stream.time}, {payer} from {stream.table} {where.sql}
-        order by {stream.order(window)} limit {limit:d}
+        order by {stream.order(window)} {limit}
     """
     return Sql(text, where.values)
 

@@ -26,14 +26,15 @@ def transactions_of_ids(ids: Sequence[tuple[int, int]], query: Query, times: Bou
 
 def transactions_of_hash(digest: bytes, query: Query, times: Bounds, *, most: int) -> list[FullTransaction]:
     """Return all transactions of one 48-byte hash with the payer of the first."""
-    # Index: transaction_hash__hash, of the partition that the first byte selects, on all machines.
+    # Index: transaction_hash__hash, of the partition that the first byte selects. The hash, whole or its
+    # first 32 bytes as it is stored since it has a suffix, says on which machines.
     candidates = fetch(
         f"""
         select consensus_timestamp, payer_account_id, hash || coalesce(hash_suffix, '') from transaction_hash
-        where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s
+        where mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s and hash = any(%s)
         order by consensus_timestamp limit {most:d}
         """,
-        (digest[0] % 32, digest[:32]),
+        (digest[0] % 32, digest[:32], [digest[:32], digest]),
     )
     found = [(at, payer) for at, payer, whole in candidates if whole == digest]
     if not found:
