@@ -6,6 +6,9 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model, QuerySet
 
+from mirror.db.distribution import is_distributed, shards
+from mirror.db.distribution.columns import column_of
+
 # Indexes: those of the catalogue. A table that is divided into months has the rows of these.
 _ROWS = """
     select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
@@ -14,8 +17,11 @@ _ROWS = """
 
 
 def of_table(model: type[Model]) -> int:
+    table = model._meta.db_table
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, {"table": model._meta.db_table})
+        if is_distributed() and column_of(table):
+            return shards.look(cursor).rows.get(table, 0)
+        cursor.execute(_ROWS, {"table": table})
         return int(cursor.fetchone()[0])
 
 

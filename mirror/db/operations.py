@@ -94,7 +94,7 @@ class AddIndexIfEmpty(migrations.AddIndex):
         with schema_editor.connection.cursor() as cursor:
             cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [self.index.name])
             (present,) = cursor.fetchone()
-            cursor.execute(f"SELECT EXISTS (SELECT FROM {table})")
+            cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {table})")
             (filled,) = cursor.fetchone()
         if not present and not filled:
             super().database_forwards(app_label, schema_editor, from_state, to_state)

@@ -4,9 +4,9 @@ from django.db import migrations
 
 # Every table that a backfill changes has rows only where one of these has.
 _FILLED = """
-    SELECT EXISTS (SELECT FROM record_file) OR EXISTS (SELECT FROM transaction)
-        OR EXISTS (SELECT FROM entity) OR EXISTS (SELECT FROM contract_log)
-        OR EXISTS (SELECT FROM ethereum_transaction)"""
+    SELECT EXISTS (SELECT 1 FROM record_file) OR EXISTS (SELECT 1 FROM transaction)
+        OR EXISTS (SELECT 1 FROM entity) OR EXISTS (SELECT 1 FROM contract_log)
+        OR EXISTS (SELECT 1 FROM ethereum_transaction)"""
 _NEWEST = """
     SELECT greatest((SELECT max(consensus_end) FROM record_file),
         (SELECT max(consensus_timestamp) FROM transaction))"""

@@ -18,6 +18,7 @@ from django.db import connection
 
 from ledger.errata import applied
 from mirror import config
+from mirror.db.distribution import is_distributed, shards
 from mirror.models import LoaderState
 from mirror.node import health, replicas
 from mirror.node.loaded import loaded_text
@@ -86,16 +87,28 @@ class AddressBook:
 
 @dataclass(frozen=True)
 class Database:
-    """PostgreSQL's release, whether it is the node's own, and the size of the database."""
+    """PostgreSQL's release, whether it is the node's own, and the size of the database.
+
+    Of a distributed one also how many workers it has, which of them don't answer, and the size with theirs.
+    """
 
     release: str
     own: bool
     bytes: int
+    workers: int = 0
+    silent: Sequence[str] = ()
 
     @property
     def text(self) -> str:
         whose = "the node's own" if self.own else "the one of DATABASE_URL"
-        return f"PostgreSQL {self.release}, {whose}, {byte_size(self.bytes)}"
+        workers = f" with {self.workers} workers" if self.workers else ""
+        away = f"; no answer from {', '.join(self.silent)}" if self.silent else ""
+        return f"PostgreSQL {self.release}, {whose}{workers}, {byte_size(self.bytes)}{away}"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        shared = {"workers": self.workers, "silent_workers": list(self.silent)} if self.workers else {}
+        return {"release": self.release, "own": self.own, "bytes": self.bytes} | shared
 
 
 @dataclass(frozen=True)
@@ -176,11 +189,7 @@ class Inventory:
                 "stakes_from": timestamp.text(book.stakes),
             },
             "estimated_rows": dict(self.rows),
-            "database": {
-                "release": self.database.release,
-                "own": self.database.own,
-                "bytes": self.database.bytes,
-            },
+            "database": self.database.json,
             "disk": {
                 "folder": str(self.disk.folder),
                 "free_bytes": self.disk.free,
@@ -254,11 +263,14 @@ def read(status: Status) -> Inventory:
         accounts = dict(cursor.fetchall())
         cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
         release, size = cursor.fetchone()
+        spread = shards.look(cursor) if is_distributed() else shards.Shards(0, ())
     return Inventory(
         network=config.value("network"),
         book=AddressBook(book[0], book[1], book[2]) if book else None,
         rows=_of_counted(),
-        database=Database(release.split()[0], not config.value("db.url"), size),
+        database=Database(
+            release.split()[0], not config.value("db.url"), size + spread.bytes, spread.workers, spread.silent
+        ),
         disk=disk(),
         versions={
             "Ledger Mirror": version(),
@@ -293,7 +305,19 @@ def estimates(tables: list[str] | None = None) -> dict[str, int]:
     """Return PostgreSQL's estimates of rows by table, of these tables or of all."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, {"tables": tables})
-        return dict(cursor.fetchall())
+        rows = dict(cursor.fetchall())
+        if is_distributed():
+            spread = shards.look(cursor).rows
+            rows |= {table: count for table, count in spread.items() if tables is None or table in tables}
+        return rows
+
+
+def database_bytes() -> int:
+    """Return the size of the database, with what its workers hold."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_database_size(current_database())")
+        (size,) = cursor.fetchone()
+        return int(size) + (shards.look(cursor).bytes if is_distributed() else 0)
 
 
 def disk() -> Disk:

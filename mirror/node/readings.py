@@ -42,7 +42,6 @@ _SESSIONS = """
     select coalesce(state, 'none'), count(*) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() group by 1"""
 _MOST_SESSIONS = "select current_setting('max_connections')::int"
-_SIZE = "select pg_database_size(current_database())"
 
 
 @dataclass
@@ -109,9 +108,7 @@ class Readings:
 
 def _sizes() -> list[Reading]:
     rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in inventory.estimates().items()]
-    with connection.cursor() as cursor:
-        cursor.execute(_SIZE)
-        return [*rows, (database.BYTES, (), cursor.fetchone()[0])]
+    return [*rows, (database.BYTES, (), inventory.database_bytes())]
 
 
 def _of_health(judged: Health) -> Iterator[Reading]:

@@ -13,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from mirror import config
 from mirror.config.errors import OperatorError
-from mirror.db.distribution import distributing
+from mirror.db.distribution import distributing, is_distributed
 from mirror.db.partitions.catalogue import divided_tables, growing_tables
 from mirror.db.partitions.dividing import divide
 from mirror.node.database import check_writable
@@ -51,8 +51,13 @@ def arrange_partitions() -> None:
         whole = [table for table in growing_tables() if table not in divided]
         filled = []
         for table in whole:
-            cursor.execute(f"select exists (select from {table})")
+            cursor.execute(f"select exists (select 1 from {table})")
             filled += [table] if cursor.fetchone() == (True,) else []
+        if filled and is_distributed():
+            raise OperatorError(
+                "Tables with rows that are distributed can't be divided by month: leave out "
+                "SVC_MIRROR_DB_PARTITIONS, or load into a new database."
+            )
         if filled:
             cursor.execute(
                 "insert into backfill (name, rows, seconds) values (%s, 0, 0) "

@@ -46,7 +46,7 @@ def dissociate_deleted(cursor: CursorWrapper, dissociations: list[Dissociation])
                     'is_approval', false, 'receiver_account_id', null, 'sender_account_id', account_id,
                     'serial_number', amount, 'token_id', token_id) order by token_id, amount) as transfers
                 from dissociated d
-                where exists (select from held h where h.token_id = d.token_id
+                where exists (select 1 from held h where h.token_id = d.token_id
                     and h.consensus_timestamp = d.consensus_timestamp)
                 group by consensus_timestamp
             ) ended
@@ -55,7 +55,7 @@ def dissociate_deleted(cursor: CursorWrapper, dissociations: list[Dissociation])
         insert into token_transfer
             (account_id, amount, consensus_timestamp, is_approval, payer_account_id, token_id)
         select account_id, amount, consensus_timestamp, false, payer_account_id, token_id from dissociated d
-        where not exists (select from held h where h.token_id = d.token_id
+        where not exists (select 1 from held h where h.token_id = d.token_id
             and h.consensus_timestamp = d.consensus_timestamp)
         """,
         [list(column) for column in zip(*dissociations, strict=True)],

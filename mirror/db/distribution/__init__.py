@@ -5,6 +5,7 @@ machines, have a second form for it. A single PostgreSQL always gets the first f
 """
 
 from mirror import config
+from mirror.config.errors import OperatorError
 
 SETTING = "db.distributed"
 
@@ -12,3 +13,11 @@ SETTING = "db.distributed"
 def is_distributed() -> bool:
     """Return whether the tables are distributed, by the setting."""
     return bool(config.value(SETTING))
+
+
+def check_single(command: str, instead: str) -> None:
+    """Raise OperatorError, with what to do instead, if the tables of the command are distributed."""
+    if is_distributed():
+        raise OperatorError(
+            f"`manage.py {command}` works on a single PostgreSQL, and the tables are distributed: {instead}."
+        )

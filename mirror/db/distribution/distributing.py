@@ -65,7 +65,7 @@ def arrange() -> None:
         return
     with connection.cursor() as cursor:
         for table in lacking(cursor):
-            cursor.execute(f"select exists (select from {_quoted(table)})")
+            cursor.execute(f"select exists (select 1 from {_quoted(table)})")
             if cursor.fetchone() == (True,):
                 raise _not_distributed()
     distribute(lambda table: None)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from mirror.db.distribution import is_distributed, shards
+from mirror.db.locking import change_table
 from mirror.db.partitions.catalogue import Partition, divided_tables, partitions
 from mirror.db.partitions.making import LOCK_KEY
 
@@ -43,12 +45,25 @@ def before(time: int) -> list[Old]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
     found = []
     with connection.cursor() as cursor:
+        size_of = _sizes(cursor)
         for table in divided_tables(cursor):
             for partition in partitions(cursor, table):
                 if partition.upper <= time:
-                    cursor.execute(_SIZE, [_quoted(partition.name)])
-                    found.append(Old(table, partition, int(cursor.fetchone()[0])))
+                    found.append(Old(table, partition, size_of(partition.name)))
     return sorted(found, key=lambda old: old.partition.upper)
+
+
+def _sizes(cursor: CursorWrapper) -> Callable[[str], int]:
+    """Return what tells the bytes of a partition by its name."""
+    spread = {part.name: part.bytes for part in shards.look(cursor).parts} if is_distributed() else {}
+
+    def size_of(name: str) -> int:
+        if name in spread:
+            return spread[name]
+        cursor.execute(_SIZE, [_quoted(name)])
+        return int(cursor.fetchone()[0])
+
+    return size_of
 
 
 def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> list[Old]:
@@ -68,15 +83,28 @@ def drop(old: list[Old], show: Callable[[Old], None] = lambda old: None) -> list
                 cursor.execute(_NOTE, [each.table, end])
                 _detach(cursor, each)
             for each in of_month:
-                cursor.execute(f"drop table {_quoted(each.partition.name)}")
+                _remove(cursor, each)
                 show(each)
     return dropped
 
 
 def _detach(cursor: CursorWrapper, old: Old) -> None:
+    if is_distributed():
+        # Citus can't detach beside readers: the partition is dropped as it is, once nobody reads the table.
+        return
     name = _quoted(old.partition.name)
     cursor.execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
     cursor.execute(f"alter table {_quoted(old.table)} detach partition {name} concurrently")
+
+
+def _remove(cursor: CursorWrapper, old: Old) -> None:
+    def remove() -> None:
+        cursor.execute(f"drop table {_quoted(old.partition.name)}")
+
+    if is_distributed():
+        change_table(connection, old.table, remove)
+    else:
+        remove()
 
 
 def _finish(cursor: CursorWrapper) -> None:

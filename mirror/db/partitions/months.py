@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import connection
 
+from mirror.db.distribution import is_distributed
 from mirror.db.partitions.catalogue import PARTITIONS_OF_ALL, TIME, growing_tables
 from mirror.db.turns import own_connection
 
@@ -114,7 +115,11 @@ def _look() -> tuple[Month, ...]:
         except psycopg.OperationalError:
             # The statement of the request meets the same, and tries again on a new connection.
             return ()
-        _seen = _of_rows([_Row(*row) for row in rows])
+        found = [_Row(*row) for row in rows]
+        if is_distributed():
+            # The coordinator can't tell which of them have rows on other machines.
+            found = [row._replace(has_rows=True) for row in found]
+        _seen = _of_rows(found)
         return _seen.months
 
 

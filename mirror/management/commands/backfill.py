@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 
 from ledger.stream.errors import StreamFileError
 from mirror.db import timeouts
+from mirror.db.distribution import check_single
 from mirror.management.command import NodeCommand
 from mirror.metrics import files as counts
 from mirror.node import database
@@ -81,6 +82,7 @@ class Command(NodeCommand):
             )
         if options["jobs"] < 1:
             raise CommandError("--jobs is a whole number of at least 1.", returncode=2)
+        check_single("backfill", "load all of history in order, or into a single one, and distribute that")
         plan = plans.parse(options["start"], options["end"], options["source"])
         try:
             source = of(plan.source)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from mirror.db.distribution import check_single
 from mirror.management.command import NodeCommand
 from mirror.node.backup.manifest import Manifest
 from mirror.node.backup.work import Stopped
@@ -47,6 +48,7 @@ class Command(NodeCommand):
                 done = restoring.check(folder, self.stdout.write, stopping, jobs=options["jobs"])
                 self.stdout.write(f"The backup is intact: {described(done)}.")
                 return
+            check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
             check_current()
             done = writing.backup(folder, self.stdout.write, stopping, jobs=options["jobs"])
         except Stopped:

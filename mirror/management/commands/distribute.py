@@ -11,6 +11,7 @@ from mirror.db.distribution import cluster, distributing, is_distributed
 from mirror.management.command import NodeCommand
 from mirror.node import database
 from mirror.node.tables import check_migrated
+from mirror.node.upgrading import remaining
 from mirror.values.readable import byte_size
 
 
@@ -41,6 +42,11 @@ class Command(NodeCommand):
             if options["estimate"]:
                 self._estimate()
                 return
+            if remaining.names():
+                raise CommandError(
+                    "Rows of an older release are left to change: `manage.py upgrade` first, and without "
+                    "SVC_MIRROR_DB_DISTRIBUTED."
+                )
             with loader_lock():
                 distributed = distributing.distribute(self._show)
         self.stdout.write(

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from mirror.db.distribution import check_single
 from mirror.management.command import NodeCommand
 from mirror.management.commands.backup import add_jobs, described
 from mirror.node.backup.manifest import Manifest
@@ -29,6 +30,7 @@ class Command(NodeCommand):
         # Only this command needs it.
         from mirror.node.backup import restoring, writing
 
+        check_single("restore", "restore into a single one, and `manage.py distribute` it")
         try:
             done = restoring.restore(
                 options["folder"], self.stdout.write, signals.stop_event(), jobs=options["jobs"]

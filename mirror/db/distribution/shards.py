@@ -1,0 +1,82 @@
+"""Rows and bytes of distributed tables: the sums of their shards on all machines.
+
+The catalogue of the coordinator has these tables as empty ones.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+# The name of a shard ends with its number. A copied table has the same number on every machine.
+_ON_WORKERS = """
+    select coalesce(jsonb_object_agg(substring(c.relname from '_([0-9]+)$'), jsonb_build_array(
+        greatest(c.reltuples, s.n_live_tup, 0)::bigint, pg_total_relation_size(c.oid),
+        pg_relation_size(c.oid) > 0)), '{}')::text
+    from pg_class c join pg_stat_user_tables s on s.relid = c.oid
+    where c.relkind = 'r' and c.relname ~ '_[0-9]{5,}$'"""
+_TABLES = """
+    select s.shardid, coalesce(root.relname, c.relname), c.relname
+    from pg_dist_shard s join pg_class c on c.oid = s.logicalrelid
+    left join pg_class root on root.oid = pg_partition_root(c.oid)
+    where pg_table_is_visible(c.oid)"""
+
+
+class Part(NamedTuple):
+    """A distributed table, or a partition of one: estimated rows, bytes with indexes, whether it has rows."""
+
+    table: str
+    name: str
+    rows: int
+    bytes: int
+    filled: bool
+
+
+@dataclass(frozen=True)
+class Shards:
+    """What the workers say: of each part, and which of them, as `host:port`, do not answer."""
+
+    workers: int
+    parts: tuple[Part, ...]
+    silent: tuple[str, ...] = ()
+    rows: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows: dict[str, int] = {}
+        for part in self.parts:
+            rows[part.table] = rows.get(part.table, 0) + part.rows
+        object.__setattr__(self, "rows", rows)
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    def part(self, name: str) -> Part | None:
+        """Return a table or a partition by its name; None if it is not distributed."""
+        return next((part for part in self.parts if part.name == name), None)
+
+
+def look(cursor: CursorWrapper) -> Shards:
+    """Ask all workers."""
+    cursor.execute(
+        "select nodename || ':' || nodeport, success, result from run_command_on_workers(%s)", [_ON_WORKERS]
+    )
+    answers = cursor.fetchall()
+    cursor.execute(_TABLES)
+    tables = {str(shard): (table, name) for shard, table, name in cursor.fetchall()}
+    of_shards: dict[str, tuple[int, int, bool]] = {}
+    for _, success, result in answers:
+        for shard, (rows, size, filled) in json.loads(result).items() if success else ():
+            known = of_shards.get(shard, (0, 0, False))
+            of_shards[shard] = max(known[0], rows), known[1] + size, known[2] or filled
+    parts: dict[tuple[str, str], tuple[int, int, bool]] = {}
+    for shard, (rows, size, filled) in of_shards.items():
+        if place := tables.get(shard):
+            known = parts.get(place, (0, 0, False))
+            parts[place] = known[0] + rows, known[1] + size, known[2] or filled
+    return Shards(
+        len(answers),
+        tuple(Part(table, name, rows, size, filled) for (table, name), (rows, size, filled) in parts.items()),
+        tuple(worker for worker, success, _ in answers if not success),
+    )
