@@ -192,7 +192,7 @@ class Reads:
 
 
 def _client(port: int, number: int, reads: Reads) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     gives, given, turn = number % 2 == 0, 0, number
     while reads.go_on():
         turn += 1
@@ -248,6 +248,11 @@ def measure(stream: Path, folder: Path, options: argparse.Namespace) -> bool:
         "PORT": str(port),
         "SVC_MIRROR_REST_RATELIMIT_REQUESTSPERSECOND": "0",
         "SVC_MIRROR_WEB3_THROTTLE_REQUESTSPERSECOND": "100000",
+        # A busy machine is no failure.
+        "SVC_MIRROR_WEB3_REQUESTTIMEOUT": "5m",
+        "SVC_MIRROR_WEB3_DB_STATEMENTTIMEOUT": "1m",
+        "SVC_MIRROR_REST_QUERY_TIMEBUDGET": "1m",
+        "SVC_MIRROR_REST_DB_STATEMENTTIMEOUT": "1m",
     }
     manage = [sys.executable, "manage.py"]
     first, rest = _halves(stream, folder)

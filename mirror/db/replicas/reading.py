@@ -32,6 +32,7 @@ _REPEATABLE = "select set_config('default_transaction_isolation', 'repeatable re
 _CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 # Replicas are milliseconds behind: so long one is waited for before the primary is asked.
 _PAUSES = (0.0, 0.002, 0.005)
+_NO_PAUSE_SECONDS = 0.1
 
 
 class _NoAnswer(Exception):
@@ -50,6 +51,7 @@ class Reader:
         self._replicas, self._primary = the_servers[:-1], the_servers[-1]
         #: The newest block that this process has read.
         self.newest_read = NO_BLOCK
+        self._no_pause_until = 0.0
         # Each connection of this process prefers another replica, and those of other processes again others.
         self._number = count(os.getpid())
 
@@ -98,11 +100,14 @@ class Reader:
         for each in replicas:
             if known.state(each.place) <= State.WELL and known.block(each.place) >= needed:
                 yield each
-        for pause in _PAUSES:
-            time.sleep(pause)
-            for each in replicas:
-                if known.state(each.place) <= State.WELL and self._block(each) >= needed:
-                    yield each
+        if time.monotonic() >= self._no_pause_until:
+            for pause in _PAUSES:
+                time.sleep(pause)
+                for each in replicas:
+                    if known.state(each.place) <= State.WELL and self._block(each) >= needed:
+                        yield each
+            # None has caught up. Others need not wait for that just as long.
+            self._no_pause_until = time.monotonic() + _NO_PAUSE_SECONDS
         if known.state(self._primary.place) != State.AWAY:
             yield self._primary
         # Nothing better is left. What is said to be away may be back.

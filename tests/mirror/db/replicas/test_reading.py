@@ -1,6 +1,9 @@
 """Reading from a replica and its primary, both real: which one is asked, and that time never goes back."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,6 +16,7 @@ from mirror.db.replicas.board import State
 from mirror.db.replicas.moments import NotThereYet
 from mirror.db.replicas.reading import Reader
 from tests.replicated import PRIMARY, REPLICA, Replicated
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 IS_REPLICA = "select pg_is_in_recovery()"
 # A statement that a replica cancels, as it would if it had to replay the removal of what is read.
@@ -147,3 +151,50 @@ def test_a_replica_that_is_too_far_behind_is_asked_if_nobody_else_is_left(
     assert not asked_replica()
     reader.board.judge(PRIMARY, State.AWAY)
     assert asked_replica()
+
+
+def test_nobody_ever_goes_back_in_time_whatever_happens_to_the_servers(
+    reader: Reader, replicated: Replicated, settings_of: Callable[..., None]
+) -> None:
+    settings_of({"db.readPatience": PATIENCE_SECONDS})
+    seen, ended = [0], threading.Event()
+
+    def read_on() -> int:
+        """Return how many answers were older than one that somebody had before."""
+        back = 0
+        while not ended.is_set():
+            before = seen[0]
+            moments.begin()
+            ((block,),) = sql.fetch("select max(index) from record_file")
+            moments.end()
+            back += block < before
+            seen[0] = max(seen[0], block)
+        own: Any = connections["default"]
+        for session in own.sessions.values():
+            session.close()
+        return back
+
+    def add(blocks: int) -> None:
+        last = replicated.last_block(replicated.primary)
+        for number in range(last + 1, last + 1 + blocks):
+            replicated.add_block(number)
+        # As if another process had answered from the last one.
+        reader.board.answer_from(last + blocks)
+        wait_until(lambda: seen[0] >= last + blocks or any(each.done() for each in readers))
+
+    with ThreadPoolExecutor(3) as threads:
+        readers = [threads.submit(read_on) for _ in range(3)]
+        try:
+            add(5)
+            replicated.hold()
+            add(5)
+            replicated.catch_up()
+            add(5)
+            replicated.replica.stop()
+            add(5)
+            replicated.restart()
+            reader.board.judge(REPLICA, State.WELL)
+            add(5)
+        finally:
+            ended.set()
+    assert [each.result() for each in readers] == [0, 0, 0]

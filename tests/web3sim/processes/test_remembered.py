@@ -1,0 +1,30 @@
+"""The state that a process remembers between calls, and clients that have seen newer blocks."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mirror.db.replicas import moments
+from web3sim.processes.worker import _Worker
+from web3sim.state import cache
+from web3sim.state.cache import Absent, caches
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    cache.forget()
+    yield
+    cache.forget()
+    moments.end()
+
+
+def test_state_is_forgotten_when_a_client_has_seen_a_newer_block_and_code_is_not() -> None:
+    worker = _Worker(None)  # type: ignore[arg-type]
+    kept = []
+    for since in (3, 3, 2, 4):
+        worker._forget_older(since)
+        kept.append(not isinstance(caches().entities.get("account"), Absent))
+        caches().entities.put("account", since)
+        caches().code.put(7, b"code")
+    assert kept == [False, True, True, False]
+    assert caches().code.get(7) == b"code"
