@@ -81,6 +81,8 @@ def test_what_another_process_has_answered_from_is_read_at_least(
     assert not asked_replica()
     assert moments.current().newest == last + 1
     replicated.catch_up()
+    # As the watcher does.
+    reader.board.note(REPLICA, last + 1)
     assert asked_replica()
 
 
