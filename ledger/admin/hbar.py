@@ -5,6 +5,7 @@ from django.contrib import admin
 from ledger.models import (
     AccountBalance,
     AccountBalanceFile,
+    BalanceDifference,
     CryptoAllowance,
     CryptoAllowanceHistory,
     CryptoTransfer,
@@ -42,6 +43,12 @@ class AccountBalanceFileAdmin(ReadOnlyAdmin):
 @admin.register(AccountBalance)
 class AccountBalanceAdmin(CompositeKeyAdmin):
     label, singular = "Account balances at snapshots", "Account balance"
+
+
+@admin.register(BalanceDifference)
+class BalanceDifferenceAdmin(CompositeKeyAdmin):
+    label, singular = "Differences from balance files", "Difference from a balance file"
+    list_display = ("consensus_timestamp", "account_id", "token_id", "ours", "theirs", "file")
 
 
 admin.site.register(CryptoAllowanceHistory, HistoryAdmin)

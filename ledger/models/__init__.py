@@ -1,5 +1,5 @@
 from ledger.models.allowance import CryptoAllowance, CryptoAllowanceHistory
-from ledger.models.balance import AccountBalance, AccountBalanceFile
+from ledger.models.balance import AccountBalance, AccountBalanceFile, BalanceDifference
 from ledger.models.block import RecordFile, SidecarFile
 from ledger.models.custom_fee import CustomFee, CustomFeeHistory
 from ledger.models.entity import Entity, EntityHistory, EntityStake, EntityStakeHistory, EntityTransaction
@@ -14,6 +14,7 @@ from ledger.models.utility import LiveHash, NetworkFreeze, Prng
 __all__ = [
     "AccountBalance",
     "AccountBalanceFile",
+    "BalanceDifference",
     "CryptoAllowance",
     "CryptoAllowanceHistory",
     "CryptoTransfer",

@@ -48,3 +48,24 @@ class AccountBalanceFile(models.Model):
         indexes = [
             Index(fields=["name"], name="account_balance_file__name"),
         ]
+
+
+class BalanceDifference(models.Model):
+    """A balance that a file of the network states otherwise than this node: written by `manage.py reconcile`.
+
+    `token_id` is 0 for tinybars. A balance that only one of the two has is 0 for the other.
+    """
+
+    compared = None
+    beside_the_stream = True
+
+    pk = models.CompositePrimaryKey("consensus_timestamp", "account_id", "token_id")
+    consensus_timestamp = fields.SnapshotTimestampField()
+    account_id = fields.EntityIdField()
+    token_id = fields.EntityIdField()
+    ours = fields.NumberField()
+    theirs = fields.NumberField()
+    file = models.TextField()
+
+    class Meta:
+        db_table = "balance_difference"

@@ -16,6 +16,7 @@ from tests.mirror.db.describe import describe, djangos_tables
 OLD = {"mirror": "0003", "ledger": "0002", "contracts": "0001", "network": "0001", "tokens": "0002"}
 OURS = (
     "backfill",
+    "balance_difference",
     "contract_call_filter",
     "dropped_rows",
     "loaded_errata",

@@ -1,0 +1,184 @@
+"""Comparing this node with the balance files of the network.
+
+What this node says of the time of a file is its last snapshot before that time, and the transfers from there
+on. So it does not matter what has been loaded since. Rows: balance_difference; reconciliation_job, one for
+each file.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from ledger.ingest.balances.offsets import offset_of
+from ledger.ingest.balances.staging import stage
+from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
+from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
+from mirror import config
+from mirror.models import LoadedRange
+from mirror.values import entity_id
+from mirror.values.timestamp import month_start
+
+# Index: the primary key (account_id, consensus_timestamp).
+_BASE = """
+    select b.consensus_timestamp, b.consensus_timestamp + coalesce(f.time_offset, 0)
+    from account_balance b left join account_balance_file f using (consensus_timestamp)
+    where b.account_id = %s and b.consensus_timestamp < %s order by b.consensus_timestamp desc limit 1"""
+_LOADED = """
+    select min(consensus_start), max(consensus_end),
+        (array_agg(rests_on order by consensus_start))[1] from loaded_range"""
+
+_BALANCES = """
+    insert into balance_difference (consensus_timestamp, account_id, token_id, ours, theirs, file)
+    select %(at)s, account_id, 0, coalesce(ours.balance, 0), coalesce(theirs.balance, 0), %(file)s
+    from (
+        select account_id, sum(balance)::bigint as balance from (
+            select * from (
+                select distinct on (account_id) account_id, balance from account_balance
+                where consensus_timestamp >= %(month)s and consensus_timestamp <= %(base)s
+                order by account_id, consensus_timestamp desc
+            ) snapshot
+            union all
+            select entity_id, amount from crypto_transfer
+            where consensus_timestamp > %(since)s and consensus_timestamp <= %(last)s and entity_id <> 0
+                and errata is distinct from 'DELETE'
+        ) part group by account_id
+    ) ours full join (
+        select distinct on (account_id) account_id, balance from file_balance where token_id is null
+    ) theirs using (account_id)
+    where coalesce(ours.balance, 0) <> coalesce(theirs.balance, 0)"""
+
+# A change of treasury moves all serials at once, and a deleted token is in no file: tokens of which either
+# happened are left out.
+_TOKENS = """
+    with moved as materialized (
+        select n.* from transaction t, jsonb_to_recordset(t.nft_transfer) as n
+            (token_id bigint, sender_account_id bigint, receiver_account_id bigint, serial_number bigint)
+        where t.consensus_timestamp > %(since)s and t.consensus_timestamp <= %(last)s
+            and jsonb_typeof(t.nft_transfer) = 'array'
+    ), left_out as (
+        select token_id from moved where serial_number < 0
+        union select id from entity where type = 'TOKEN' and deleted
+    )
+    insert into balance_difference (consensus_timestamp, account_id, token_id, ours, theirs, file)
+    select %(at)s, account_id, token_id, coalesce(ours.balance, 0), coalesce(theirs.balance, 0), %(file)s
+    from (
+        select account_id, token_id, sum(balance)::bigint as balance from (
+            select * from (
+                select distinct on (account_id, token_id) account_id, token_id, balance from token_balance
+                where consensus_timestamp >= %(month)s and consensus_timestamp <= %(base)s
+                order by account_id, token_id, consensus_timestamp desc
+            ) snapshot
+            union all
+            select account_id, token_id, amount from token_transfer
+            where consensus_timestamp > %(since)s and consensus_timestamp <= %(last)s
+            union all
+            select sender_account_id, token_id, -1 from moved where sender_account_id is not null
+            union all
+            select receiver_account_id, token_id, 1 from moved where receiver_account_id is not null
+        ) part group by account_id, token_id
+    ) ours full join (
+        select distinct on (account_id, token_id) account_id, token_id, balance
+        from file_balance where token_id is not null
+    ) theirs using (account_id, token_id)
+    where coalesce(ours.balance, 0) <> coalesce(theirs.balance, 0)
+        and token_id not in (select token_id from left_out)"""
+
+_JOB = """
+    insert into reconciliation_job
+        (consensus_timestamp, count, error, timestamp_start, timestamp_end, status)
+    values (%s, %s, %s, %s, now(), %s)"""
+
+
+class Outcome(IntEnum):
+    """The status of a reconciliation_job."""
+
+    EQUAL = 2
+    HBAR_DIFFERS = 3
+    SUM_DIFFERS = 4
+    TOKENS_DIFFER = 5
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The comparison with one file: how many balances it states, and how many of hbar and tokens differ."""
+
+    file: str
+    balances: int
+    hbar: int
+    tokens: int
+    total: int
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.total != TOTAL_TINYBARS:
+            return Outcome.SUM_DIFFERS
+        if self.hbar:
+            return Outcome.HBAR_DIFFERS
+        return Outcome.TOKENS_DIFFER if self.tokens else Outcome.EQUAL
+
+    @property
+    def sentence(self) -> str:
+        """Say how the node and the file compare."""
+        said = []
+        if self.total != TOTAL_TINYBARS:
+            said.append(f"its accounts hold {self.total:,} tinybars together, not {TOTAL_TINYBARS:,}")
+        if self.hbar or self.tokens:
+            said.append(f"{self.hbar:,} balances of hbar and {self.tokens:,} of tokens differ")
+        return f"{self.file}: " + ("; ".join(said) or f"all {self.balances:,} balances are equal") + "."
+
+
+class NotComparable(Exception):
+    """The node has nothing to compare a file with; the message says why."""
+
+
+def reconcile(file: BalanceFile) -> Compared:
+    """Compare the node with a file, and store the differences. Errors: NotComparable, StreamFileError."""
+    began = datetime.now(UTC)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("set transaction isolation level repeatable read")
+        values = _between(cursor, file)
+        stage(cursor, file)
+        cursor.execute(
+            "select count(*), coalesce(sum(balance) filter (where token_id is null), 0) from file_balance"
+        )
+        count, total = cursor.fetchone()
+        cursor.execute("delete from balance_difference where consensus_timestamp = %(at)s", values)
+        cursor.execute(_BALANCES, values)
+        hbar = cursor.rowcount
+        tokens = 0
+        if file.version > 1 and config.value("importer.parser.record.historicalBalance.tokenBalances"):
+            cursor.execute(_TOKENS, values)
+            tokens = cursor.rowcount
+        compared = Compared(file.name, count, hbar, tokens, int(total))
+        error = "" if compared.outcome is Outcome.EQUAL else compared.sentence
+        cursor.execute(_JOB, [values["at"], count, error, began, compared.outcome])
+    return compared
+
+
+def _between(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
+    """Return the values for the statements: the snapshot, and the transfers from there to the file's time."""
+    at = file.consensus_timestamp
+    last = at + offset_of(at)
+    cursor.execute(_LOADED)
+    first, end, rests_on = cursor.fetchone()
+    if first is None or not first <= last <= end:
+        raise NotComparable(f"{file.name}: its time is not loaded.")
+    treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), TREASURY_NUM)
+    cursor.execute(_BASE, [treasury, at])
+    if row := cursor.fetchone():
+        base, since = row
+    elif rests_on == LoadedRange.RestsOn.GENESIS:
+        base = since = 0
+    else:
+        raise NotComparable(f"{file.name}: there is no snapshot of balances before it.")
+    return {
+        "at": at,
+        "file": file.name,
+        "last": last,
+        "base": base,
+        "since": since,
+        "month": month_start(base),
+    }

@@ -1,0 +1,100 @@
+"""Comparing the node with balance files of the network."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import Trust
+from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
+from ledger.stream.balance.compose import compose_balances
+from ledger.stream.balance.files import find_balance_files
+from ledger.stream.source.local import find_record_files
+from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.balances import BalanceWriter
+from mirror.demo.publish.history import History
+from mirror.demo.run import first_book
+from tests.ledger.compose import Stream
+from tests.ledger.ingest.load import load, stored
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+ALL = 5_000_000_000_000_000_000
+
+
+def balances_at(at: int, *holdings: Any) -> BalanceFile:
+    composed = compose_balances(at, holdings)
+    return read_balance_file(composed.name, composed.data)
+
+
+def differences() -> list[Any]:
+    return stored("balance_difference", "account_id, token_id, ours, theirs")
+
+
+def test_a_node_that_has_loaded_all_equals_every_balance_file_of_its_network(tmp_path, capsys):
+    balances = BalanceWriter(tmp_path, nodes(), 20)
+    for network, block in History(20, 10, 5, 3).play(nodes()):
+        block.write(tmp_path)
+        balances.after(network.world, block)
+    Pipeline(trust=Trust(first_book())).run(find_record_files([tmp_path]))
+
+    call_command("reconcile", str(tmp_path))
+
+    files = len(find_balance_files([tmp_path]))
+    assert files > 5
+    assert f"{files} of {files} balance files were compared, and none differs." in capsys.readouterr().out
+    assert stored("reconciliation_job", "status, error") == [(Outcome.EQUAL, "")] * files
+
+    with connection.cursor() as cursor:
+        cursor.execute("delete from crypto_transfer where entity_id = 800")
+    with pytest.raises(CommandError, match="balance files differ from this node"):
+        call_command("reconcile", str(tmp_path))
+    assert {(account, token) for account, token, *_ in differences()} == {(800, 0)}
+
+
+def test_differences_are_kept_once_and_go_when_they_are_gone():
+    stream = Stream()
+    stream.create(1001, 500)
+    at = stream.send({1001: -5, 2: 5}, payer=1001)
+    load(stream.block())
+
+    for theirs in (7, 495, 495):
+        compared = reconcile(balances_at(at, (2, ALL - theirs, {}), (1001, theirs, {})))
+        if theirs == 7:
+            assert differences() == [(2, 0, -495, ALL - 7), (1001, 0, 495, 7)]
+
+    assert differences() == [(2, 0, -495, ALL - 495)]
+    assert (compared.hbar, compared.tokens, compared.outcome) == (1, 0, Outcome.HBAR_DIFFERS)
+
+
+def test_a_file_whose_hbars_are_not_fifty_billion_says_so():
+    stream = Stream()
+    at = stream.create(1001, 500)
+    load(stream.block())
+
+    compared = reconcile(balances_at(at, (1001, 500, {})))
+
+    assert compared.outcome is Outcome.SUM_DIFFERS
+    assert "its accounts hold 500 tinybars together, not 5,000,000,000,000,000,000" in compared.sentence
+
+
+def test_a_file_of_a_time_that_is_not_loaded_is_not_compared():
+    stream = Stream()
+    at = stream.create(1001, 500)
+    load(stream.block())
+
+    with pytest.raises(NotComparable, match="its time is not loaded"):
+        reconcile(balances_at(at + 10**12, (1001, 500, {})))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["missing"], "does not exist"), (["."], "There is no balance file")],
+)
+def test_the_command_refuses_paths_without_balance_files(tmp_path: Path, names: list[str], message: str):
+    with pytest.raises(CommandError, match=message):
+        call_command("reconcile", *(str(tmp_path / name) for name in names))
