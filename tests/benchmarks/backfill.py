@@ -93,13 +93,12 @@ def strike(data: Path, command: tuple[str | Path, ...], kills: int, every: float
                 process.wait(choose.uniform(1, every))
                 break
             what = choose.choice(sorted(killed))
-            if victim := {
-                "command": process.pid,
-                "reader": reader(process.pid),
-                "PostgreSQL": postmaster(data),
-            }[what]:
-                os.kill(victim, signal.SIGKILL)
-                killed[what] += 1
+            victims = {"reader": reader(process.pid), "PostgreSQL": postmaster(data)}
+            # One that has ended meanwhile is not counted.
+            with suppress(ProcessLookupError):
+                if victim := victims.get(what, process.pid):
+                    os.kill(victim, signal.SIGKILL)
+                    killed[what] += 1
         process.wait()
         if process.returncode == 0:
             return ", ".join(f"{number} kills of {what}" for what, number in killed.items())

@@ -96,7 +96,7 @@ class Command(NodeCommand):
             readers = None
             if jobs > 1 and isinstance(source, Folder):
                 # Before anything starts a thread, and with the tables that they have to look into.
-                readers = stack.enter_context(running.readers(plan, jobs))
+                readers = stack.enter_context(running.readers(jobs))
             server = stack.enter_context(database.ready(self.stdout.write, make=False))
             counts.begin("backfill")
             make_tables(self.stdout.write)

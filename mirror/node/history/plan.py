@@ -22,6 +22,16 @@ _LEDGER = ("ledger", "contracts", "tokens", "network")
 
 _PLAN = f"create table {SCHEMA}.backfill_plan (start bigint not null, finish bigint, source text not null)"
 _LAST = "select consensus_end, name, hash from {}.record_file order by consensus_end desc limit 1"
+# Key of the blocks: record_file__index. What rests on the network's first file begins before all times.
+_LOADED = f"""
+    select case rests_on when 'genesis' then 0 else consensus_start end, consensus_end,
+        case rests_on when 'genesis' then 0
+            else least(
+                consensus_start,
+                (select f.consensus_start from {copies.PUBLIC}.record_file f
+                 where f.index = first_block limit 1)) end,
+        files
+    from {copies.PUBLIC}.loaded_range order by 1"""
 _HAS = f"select exists (select from {SCHEMA}.record_file where consensus_end = %s and hash = %s)"
 
 
@@ -53,10 +63,14 @@ class Last:
 
 @dataclass(frozen=True)
 class Interval:
-    """Times of files (ns, inclusive), between which none is left out; `files` is their number if known."""
+    """Times of files (ns, inclusive), between which none is left out; `files` is their number if known.
+
+    Of the file that begins at `first` only what happened from `start` on is wanted.
+    """
 
     start: int
     end: int
+    first: int
     files: int = 1
 
 
@@ -155,9 +169,7 @@ def has_come_to(last: Last) -> bool:
 def loaded() -> list[Interval]:
     """Return what the node has loaded, in order."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"select consensus_start, consensus_end, files from {copies.PUBLIC}.loaded_range order by 1"
-        )
+        cursor.execute(_LOADED)
         return [Interval(*row) for row in cursor.fetchall()]
 
 
@@ -165,7 +177,7 @@ def intervals(plan: Plan) -> list[Interval]:
     """Return what is to be loaded, in order: the wanted times and those that the node has loaded."""
     present = loaded()
     head = max((each.end for each in present), default=0)
-    wanted = Interval(plan.start, min(plan.end or MAX, head))
+    wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
     return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
 
 
@@ -190,7 +202,7 @@ def _united(all_of_them: Iterable[Interval]) -> list[Interval]:
     for each in sorted(all_of_them, key=lambda interval: interval.start):
         if united and each.start <= united[-1].end:
             last = united[-1]
-            united[-1] = Interval(last.start, max(last.end, each.end))
+            united[-1] = Interval(last.start, max(last.end, each.end), last.first)
         else:
             united.append(each)
     return united

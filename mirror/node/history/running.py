@@ -14,6 +14,7 @@ from psycopg import errors
 
 from ledger.ingest import stored_network
 from ledger.ingest.ahead.readers import Readers
+from ledger.ingest.balances.start import Start
 from ledger.ingest.errors import IngestError
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
@@ -24,10 +25,10 @@ from mirror.db import copies, outage
 from mirror.db.distribution import is_distributed
 from mirror.db.partitions.making import create_partitions_ahead
 from mirror.models import HISTORY_LOCK, KEEPING_LOCK, LOADER_LOCK, REPLACING_LOCK, UPGRADE_LOCK
-from mirror.node import tables
+from mirror.node import beginning, tables
 from mirror.node.history import plan as plans
 from mirror.node.history import size
-from mirror.node.history.plan import REPLACED, SCHEMA, Last, Plan
+from mirror.node.history.plan import REPLACED, SCHEMA, Interval, Last, Plan
 from mirror.node.history.source import Source
 from mirror.node.postgres.server import Server
 from mirror.processes.progress import Bar, Lines
@@ -99,7 +100,7 @@ def run(work: Run, server: Server | None = None) -> bool:
     """
     try:
         with (
-            surroundings(work.plan),
+            surroundings(),
             work.display(size.expected_files(work.plan, work.source) - size.loaded_files()) as display,
         ):
             again = server.start_again if server else None
@@ -109,10 +110,9 @@ def run(work: Run, server: Server | None = None) -> bool:
 
 
 @contextmanager
-def surroundings(plan: Plan) -> Iterator[None]:
-    """Have all that happens in this process meanwhile be about the tables and the times of a backfill."""
-    start = plans.instant_text(plan.start) if plan.start else ""
-    restore = config.overridden({"importer.startDate": start, "importer.endDate": ""})
+def surroundings() -> Iterator[None]:
+    """Have all that happens in this process meanwhile be about the tables of a backfill, and all times."""
+    restore = config.overridden({"importer.startDate": "", "importer.endDate": ""})
     try:
         with copies.looked_into(SCHEMA, *_PARAMETERS):
             yield
@@ -121,9 +121,9 @@ def surroundings(plan: Plan) -> Iterator[None]:
 
 
 @contextmanager
-def readers(plan: Plan, jobs: int) -> Iterator[Readers]:
+def readers(jobs: int) -> Iterator[Readers]:
     """Start processes that read files for a backfill; call it before the process has other threads."""
-    with surroundings(plan):
+    with surroundings():
         processes = Readers(jobs)
     with processes:
         yield processes
@@ -167,12 +167,40 @@ def _finish(work: Run, show: Show) -> bool:
 def _load(work: Run, show: Show) -> int:
     """Load what is left, and return the number of files."""
     before = work.done.files
-    for interval in plans.intervals(work.plan):
-        if work.stopping.is_set():
-            break
+    wanted = plans.intervals(work.plan)
+    wanted[0], balances = _beginning(work, wanted[0])
+    start = beginning.date_of(wanted[0].start) if wanted[0].start else ""
+    restore = config.overridden({"importer.startDate": start})
+    try:
+        for interval in wanted:
+            _load_interval(work, show, interval, balances)
+            balances = None
+    finally:
+        restore()
+    return work.done.files - before
+
+
+def _beginning(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
+    """Return where loading begins: in the middle of the stream after balances, as any other load does."""
+    if not earliest.start:
+        return earliest, None
+    if begun := beginning.begun():
+        return replace(earliest, start=begun.consensus_start, first=begun.consensus_start - 1), None
+    if plans.last_loaded(SCHEMA):
+        return earliest, None
+    balances = beginning.of_bucket(work.plan.source, work.source.book, earliest.start, work.say)
+    if balances is None:
+        return earliest, None
+    start = balances.last + 1
+    return replace(earliest, start=start, first=work.source.first_within(start)), balances
+
+
+def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | None) -> None:
+    if not work.stopping.is_set():
         pipeline = Pipeline(
             trust=work.source.trust,
-            start=interval.start,
+            start=interval.first,
+            balances=balances,
             report=show,
             progress=replace(work.done),
             stopping=work.stopping,
@@ -183,7 +211,6 @@ def _load(work: Run, show: Show) -> int:
             pipeline.run(work.source.files(interval, work.stopping))
         finally:
             work.done = pipeline.committed
-    return work.done.files - before
 
 
 def _has_caught_up() -> bool:

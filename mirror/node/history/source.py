@@ -22,7 +22,8 @@ class Folder:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self.all: Sequence[FileOnDisk] = find_record_files([self._path])
-        self.trust = Trust(bundled.demo_address_book(self.all))
+        self.book = bundled.demo_address_book(self.all)
+        self.trust = Trust(self.book)
 
     @property
     def bytes(self) -> int:
@@ -33,8 +34,15 @@ class Folder:
         self.all = find_record_files([self._path])
 
     def of(self, interval: Interval) -> Sequence[FileOnDisk]:
-        first = bisect_left(self.all, interval.start, key=_instant)
+        first = bisect_left(self.all, interval.first, key=_instant)
         return self.all[first : bisect_right(self.all, interval.end, key=_instant)]
+
+    def first_within(self, time: int) -> int:
+        """Return where the file begins that a time (ns) is in, or else the time."""
+        before = bisect_right(self.all, time, key=_instant)
+        if before and self.all[before - 1].record_file().consensus_end >= time:
+            return self.all[before - 1].instant
+        return time
 
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
         """Return the files that are not loaded yet."""
@@ -58,17 +66,27 @@ class Bucket:
 
     def __init__(self, location: str) -> None:
         self._location = location
-        self.trust = Trust(bundled.demo_address_book(()))
+        self.book = bundled.demo_address_book(())
+        self.trust = Trust(self.book)
         self.bytes = 0
 
     def look_again(self) -> None:
         pass
 
+    def first_within(self, time: int) -> int:
+        """Return a time before the one that is in a file: nobody has looked where the file begins."""
+        return time - 1
+
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
         """Return the files that are not loaded yet."""
         download = open_download(self._location)
         return Follower(
-            download, self.trust, stopping=stopping, start=interval.start or None, until=interval.end
+            download,
+            self.trust,
+            stopping=stopping,
+            start=interval.start or None,
+            until=interval.end,
+            within=interval.first < interval.start,
         ).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:

@@ -17,12 +17,15 @@ from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.config.errors import OperatorError
 from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
 from mirror.models import LoadedRange
+from mirror.node import following
 from mirror.node.history import plan, running, state
 from mirror.node.history.plan import SCHEMA, instant_text
 from mirror.node.loading import making_way
+from mirror.values.timestamp import NANOS_PER_SECOND
 from tests import forking
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables
@@ -148,6 +151,30 @@ def test_killed_wherever_it_is_it_goes_on_and_a_range_apart_leaves_a_gap_until_t
     backfill(*to_the_head)
 
     assert whole() == ordered
+
+
+def test_a_head_that_rests_on_a_balance_file_is_replaced_by_one_that_rests_on_an_earlier_one(tmp_path):
+    balances = BalanceWriter(tmp_path, nodes(), 20)
+    for network, block in History(12, 4, 3, 2).play(nodes()):
+        block.write(tmp_path)
+        balances.after(network.world, block)
+    files = find_record_files([tmp_path])
+    early, late = (instant_text(files[index].instant) for index in (4, 8))
+    end = instant_text(files[-1].instant + 60 * NANOS_PER_SECOND)
+
+    def follow(start: str) -> None:
+        following.follow(lambda sentence: None, threading.Event(), str(tmp_path), start=start, until=end)
+
+    follow(early)
+    ordered = whole()
+    empty_tables()
+    follow(late)
+    assert LoadedRange.objects.get().rests_on == "balances"
+
+    backfill(early, "head", tmp_path)
+
+    assert whole() == ordered
+    assert LoadedRange.objects.get().rests_on == "balances"
 
 
 def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
