@@ -101,8 +101,10 @@ def _not_everything(loaded: Loaded, then: str) -> str | None:
     if more := len(gaps) - _MOST_GAPS:
         lacks += f" and {more} more gaps" if more > 1 else " and one more gap" if more > 0 else ""
     if not loaded.from_genesis:
+        first = loaded.intervals[0]
         without = f", without {lacks}" if gaps else ""
-        return f"{then}: the node knows the ledger from block {_first(loaded.intervals[0])} on{without}."
+        before = f", and before that what {first.basis} says" if first.basis else ""
+        return f"{then}: the node knows the ledger from block {_first(first)} on{without}{before}."
     return f"{then}: the node lacks {lacks}." if gaps else None
 
 

@@ -14,6 +14,7 @@ from ledger.stream.source import bucket as bucket_module
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
 from ledger.stream.source.local import find_record_files
+from mirror.values.hapi import ContractBytecode, TransactionSidecarRecord
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import settings, stored
 
@@ -83,6 +84,23 @@ def test_of_a_bucket_places_are_looked_into(layout: Layout, tmp_path: Path) -> N
     assert expected.fetched.latency > 0 and expected.seconds > 0
     size = sum(path.stat().st_size for path in tmp_path.rglob("*.rcd.gz")) / 2
     assert expected.bytes == pytest.approx(size, rel=0.05)
+
+
+def test_sidecars_of_a_bucket_are_counted(tmp_path: Path) -> None:
+    composer = Composer(nodes=signing_nodes(1), start=START, interval=MINUTE)
+    for number in range(6):
+        sidecar = TransactionSidecarRecord(bytecode=ContractBytecode(runtime_bytecode=b"\x60"))
+        composer.crypto_transfer({2: -5, 1002: 5}, sidecars=[sidecar] if number % 2 else [])
+        composer.block().write(tmp_path)
+    nodes = read_address_book("", composer.address_book())
+
+    expected = estimate_bucket(
+        open_bucket(str(tmp_path), Access()), Folders(network="demo"), nodes, START, START + 40 * MINUTE
+    )
+
+    sizes = [path.stat().st_size for path in (tmp_path).rglob("sidecar/*")]
+    assert expected.fetched is not None
+    assert (expected.fetched.sidecars, expected.fetched.sidecar_bytes) == (3, sum(sizes))
 
 
 def test_files_after_the_end_of_a_listing_are_estimated_by_density(

@@ -130,6 +130,16 @@ def test_nothing_is_said_where_everything_is_loaded_or_nobody_knows(api: Api, db
         assert api.get(f"/api/v1/{path}").json() == {"_status": {"messages": [{"message": "Not found"}]}}
 
 
+def test_the_balance_file_that_it_rests_on_is_named(api: Api, db: None) -> None:
+    load(100, 199, rests_on="balances", basis="2023-11-14T22_15_00Z_Balances.pb.gz")
+
+    (message,) = api.get("/api/v1/accounts/7777").json()["_status"]["messages"]
+
+    assert message["detail"] == (
+        f"Not known: {KNOWS}, and before that what 2023-11-14T22_15_00Z_Balances.pb.gz says."
+    )
+
+
 def test_filters_and_dropped_rows_are_told(api: Api, db: None) -> None:
     load(0, 399, rests_on="genesis", filters='{"importer.parser.include": []}')
     insert("dropped_rows", table_name="transaction", before=block(100))
