@@ -17,8 +17,8 @@ WITHOUT_DATABASE = {
 OF_STORED_DATA = {"backup", "drop", "password", "prune", "replay", "status", "verify"}
 # Commands that change what is stored, unless they only estimate: a replica refuses them.
 WRITING = {
-    "changepassword", "clearsessions", "createsuperuser", "drop", "flush", "grant", "ingest", "loaddata",
-    "migrate", "password", "prune", "restore", "upgrade",
+    "backfill", "changepassword", "clearsessions", "createsuperuser", "distribute", "drop", "errata", "flush",
+    "grant", "ingest", "loaddata", "migrate", "password", "prune", "restore", "upgrade",
 }  # fmt: skip
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
@@ -81,7 +81,7 @@ def run(arguments: list[str]) -> None:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = arguments[1] not in OF_STORED_DATA
             with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
-                if arguments[1] in WRITING and "--estimate" not in arguments:
+                if writes(arguments[1:]):
                     database.check_writable()
                 execute_from_command_line(plain(arguments))
         else:
@@ -120,6 +120,12 @@ def check_use(arguments: list[str]) -> None:
     from mirror.management import overview
 
     overview.check(arguments[0], arguments[1:])
+
+
+def writes(arguments: list[str]) -> bool:
+    """Return whether a command changes what is stored."""
+    is_load = arguments[:2] == ["snapshot", "load"]
+    return (is_load or arguments[0] in WRITING) and "--estimate" not in arguments
 
 
 def plain(arguments: list[str]) -> list[str]:

@@ -32,7 +32,8 @@ _KEPT_BLOCKS = 10_000
 #: How old the state of a replica is that has yet to replay something, in seconds.
 UNREPLAYED = """
     case when pg_is_in_recovery() and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
-    then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float end"""
+    then extract(epoch from clock_timestamp()
+        - coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time()))::float end"""
 _LOOK = f"select ({moments.LATEST}), {UNREPLAYED}"
 
 

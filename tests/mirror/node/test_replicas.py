@@ -1,17 +1,21 @@
 """A node with replicas, real ones: its health, its inventory, and the refusal to load into a replica."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_django
+from django.core.management import get_commands
 from django.db import connections
 
+from manage import WRITING, writes
 from mirror.config.errors import OperatorError
 from mirror.db.replicas import moments
 from mirror.db.replicas.board import State
 from mirror.db.replicas.reading import Reader
 from mirror.node import database, health, replicas
 from mirror.node.replicas import Replica
+from tests.node import manage
 from tests.replicated import PRIMARY, REPLICA, Replicated
 
 
@@ -42,6 +46,31 @@ def of_replica(replicated: Replicated, django_db_blocker: pytest_django.DjangoDb
 def test_a_command_that_writes_refuses_a_replica(of_replica: None) -> None:
     with pytest.raises(OperatorError, match=r"This database is a replica.*Load into its primary"):
         database.check_writable()
+
+
+def test_loading_into_a_replica_is_refused_in_words(replicated: Replicated, tmp_path: Path) -> None:
+    address = f"host={replicated.replica.place.socket} user=mirror_node dbname=mirror_node"
+    done = manage("ingest", tmp_path, DATABASE_URL=address, SVC_MIRROR_DATA=str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("This database is a replica, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["ingest", "stream"], True),
+        (["ingest", "stream", "--estimate"], False),
+        (["snapshot", "load", "folder"], True),
+        (["snapshot", "save", "folder"], False),
+        (["verify"], False),
+    ],
+)
+def test_a_replica_refuses_commands_that_write(arguments: list[str], expected: bool) -> None:
+    assert writes(arguments) == expected
+
+
+def test_commands_that_write_exist() -> None:
+    assert set(get_commands()) >= WRITING
 
 
 def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
