@@ -20,6 +20,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DjangoError
 
 from mirror import logs
+from mirror.db.distribution import is_distributed
 from mirror.metrics import database
 
 log = logs.logger("mirror.db")
@@ -52,12 +53,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def answers() -> bool:
-    """Return whether the database answers now, on a new connection."""
+    """Return whether the database, with all workers it has, answers now, on a new connection."""
     connection = connections.create_connection(DEFAULT_DB_ALIAS)
     try:
         with connection.cursor() as cursor:
-            cursor.execute("select 1")
-        return True
+            if not is_distributed():
+                cursor.execute("select 1")
+                return True
+            cursor.execute("select bool_and(success) from run_command_on_workers('select 1')")
+            return bool(cursor.fetchone()[0])
     except ERRORS:
         return False
     finally:

@@ -4,7 +4,7 @@ Each table is distributed in a transaction of its own, so that the next attempt 
 A table with rows is copied to the machines; who writes to it meanwhile waits.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from django.db import connection, transaction
@@ -24,6 +24,11 @@ _KEYS = """
             select attname::text from unnest(k.conkey) with ordinality as key (number, position)
             join pg_attribute a on a.attrelid = k.conrelid and a.attnum = number order by position)
     from pg_constraint k where k.conrelid = to_regclass(%s) and k.contype in ('p', 'u')"""
+# On this machine, with those of its partitions.
+_SIZE = """
+    select coalesce(sum({}(oid)), 0)::bigint from pg_class
+    where oid = to_regclass(%(table)s)
+        or oid in (select relid from pg_partition_tree(to_regclass(%(table)s)))"""
 _TYPE = """
     select t.typtype = 'd' from pg_attribute a join pg_type t on t.oid = a.atttypid
     where a.attrelid = to_regclass(%s) and a.attname = %s"""
@@ -106,12 +111,14 @@ def distribute(show: Callable[[str], None]) -> list[str]:
     with connection.cursor() as cursor:
         check_able(cursor)
         tables = lacking(cursor)
+        # What an interrupted attempt has left.
+        for table in cluster.distributed_tables(cursor).intersection((*BY_ENTITY, *BY_HASH)):
+            _free(cursor, table)
         for table in tables:
             show(table)
             with transaction.atomic():
                 _distribute(cursor, table)
-        for table in _with_local_rows(cursor):
-            cursor.execute("select truncate_local_data_after_distributing_table(%s)", [_quoted(table)])
+            _free(cursor, table)
     return tables
 
 
@@ -119,10 +126,7 @@ def sizes(cursor: CursorWrapper) -> dict[str, int]:
     """Return the bytes of each table that is still to be distributed, with its indexes and partitions."""
     found = {}
     for table in lacking(cursor):
-        cursor.execute(
-            "select coalesce(sum(pg_total_relation_size(relid)), 0) from pg_partition_tree(to_regclass(%s))",
-            [_quoted(table)],
-        )
+        cursor.execute(_SIZE.format("pg_total_relation_size"), {"table": _quoted(table)})
         found[table] = int(cursor.fetchone()[0])
     return found
 
@@ -169,16 +173,11 @@ def _extend_keys(cursor: CursorWrapper, table: str, column: str) -> None:
             )
 
 
-def _with_local_rows(cursor: CursorWrapper) -> Iterator[str]:
-    """Yield the distributed tables whose rows are still on the coordinator too, where nobody sees them."""
-    for table in sorted(cluster.distributed_tables(cursor).intersection((*BY_ENTITY, *BY_HASH))):
-        cursor.execute(
-            "select coalesce(sum(pg_relation_size(relid)), 0) > 0 from pg_partition_tree(to_regclass(%s))",
-            [_quoted(table)],
-        )
-        (has_rows,) = cursor.fetchone()
-        if has_rows:
-            yield table
+def _free(cursor: CursorWrapper, table: str) -> None:
+    """Remove the rows of a distributed table that are still on the coordinator, where nobody sees them."""
+    cursor.execute(_SIZE.format("pg_relation_size"), {"table": _quoted(table)})
+    if cursor.fetchone()[0] > 0 and column_of(table):
+        cursor.execute("select truncate_local_data_after_distributing_table(%s)", [_quoted(table)])
 
 
 def _quoted(name: str) -> str:
