@@ -34,7 +34,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BLOCKS, TPS, HOURS = 20, 6, 30
+BLOCKS, TPS, HOURS = 16, 5, 30
 HALF = BLOCKS // 2
 
 
@@ -68,6 +68,22 @@ def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def of_all() -> dict[str, dict[str, list[str]]]:
+    """What all files of the stream become, once a test has loaded them in order."""
+    return {}
+
+
+@pytest.fixture
+def ordered(stream: Path, of_all: dict[str, dict[str, list[str]]]) -> dict[str, list[str]]:
+    """What all files of the stream become if they are loaded in order."""
+    if not of_all:
+        load(find_record_files([stream]))
+        of_all["tables"] = whole()
+        empty_tables()
+    return of_all["tables"]
+
+
 def load(files: Any, **options: Any) -> None:
     Pipeline(trust=Trust(first_book()), **options).run(files)
 
@@ -97,11 +113,8 @@ def files_of_history() -> int:
         return int(cursor.fetchone()[0])
 
 
-def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_order(stream):
+def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_order(stream, ordered):
     files = find_record_files([stream])
-    load(files)
-    ordered = whole()
-    empty_tables()
     load(files[HALF:])
     with connection.cursor() as cursor:
         cursor.execute("grant select on record_file to pg_monitor")
@@ -120,23 +133,20 @@ def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_o
 
 
 def test_killed_wherever_it_is_it_goes_on_and_a_range_apart_leaves_a_gap_until_the_rest_comes(
-    stream, monkeypatch
+    stream, ordered, monkeypatch
 ):
     # The server may take a while to see that a process is gone.
     monkeypatch.setattr("ledger.ingest.loader_lock.LOADER_LOCK_SECONDS", PATIENCE_SECONDS)
     files = find_record_files([stream])
-    load(files[4:8])
+    load(files[2:6])
     load(files[HALF:], start=files[HALF].instant)
     with_gap = whole()
     empty_tables()
-    load(files)
-    ordered = whole()
-    empty_tables()
     load(files[HALF:])
-    of_a_range = (instant_text(files[4].instant), instant_text(files[7].instant), stream)
+    of_a_range = (instant_text(files[2].instant), instant_text(files[5].instant), stream)
     to_the_head = ("genesis", "head", stream)
 
-    for files_before in (0, 2, 6):
+    for files_before in (0, 6):
         process = forking.begun(in_small_batches, *of_a_range)
         wait_until(lambda p=process, n=files_before: p.exitcode is not None or files_of_history() >= n)
         forking.kill(process)
@@ -149,6 +159,16 @@ def test_killed_wherever_it_is_it_goes_on_and_a_range_apart_leaves_a_gap_until_t
     wait_until(lambda: process.exitcode is not None or files_of_history() >= HALF)
     forking.kill(process)
     backfill(*to_the_head)
+
+    assert whole() == ordered
+
+
+def test_by_default_the_files_come_from_the_bucket_of_the_settings(stream, ordered, tmp_path):
+    load(find_record_files([stream])[HALF:])
+    (tmp_path / "streams").symlink_to(stream)
+
+    with settings(importer__downloader__cloudProvider="LOCAL", importer__dataPath=str(tmp_path)):
+        backfill("genesis", "head")
 
     assert whole() == ordered
 
