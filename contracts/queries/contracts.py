@@ -69,12 +69,14 @@ def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
     # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
     # rows.
+    known = name
     if isinstance(name, bytes) and is_distributed():
         from contracts.queries.distributed import contracts as distributed
 
         found = distributed.id_of(name)
         if found is None:
             return None
+        known = found
         where = Where(("id = %s", "evm_address = %s"), (found, name))
     elif isinstance(name, bytes):
         by_address = "id = any(array(select id from entity where evm_address = %s))"
@@ -95,10 +97,14 @@ def contract(name: int | bytes, moment: Moment | None) -> Contract | None:
             select {names} from entity_history {where.sql}
             order by timestamp_range desc limit 1
         """
+    table = "contract"
+    if is_distributed():
+        # Each table by its id: one machine has all of these rows.
+        table, values = "(select * from contract where id = %s)", (*values, known)
     rows = fetch(
         f"""
         select {_COLUMNS}, c.initcode, c.runtime_bytecode
-        from ({versions}) e left join contract c on c.id = e.id
+        from ({versions}) e left join {table} c on c.id = e.id
         """,
         values,
     )

@@ -6,11 +6,12 @@ empty list.
 """
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
+from mirror.db.distribution import is_distributed
 from mirror.db.pairs import PairBounds, among_pairs, page_of_pairs
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
@@ -54,17 +55,27 @@ def nfts_of(account_id: int, bounds: PairBounds, spender: list[Comparison], quer
         # Index: nft__account_token_serialnumber (account_id, token_id, serial_number), or with one spender
         # nft__allowance (account_id, spender, token_id, serial_number).
         along = page_of_pairs("select * from nft", query, bounds, _PAIR)
-        return fetch(_with_token(along.sql, query.direction), along.values)
+        return _with_tokens(along.sql, query.direction, along.values)
     # Index: nft__allowance (account_id, spender, ...). Few serials have a spender at all, so they are read
     # first: along the other index they would be searched among all that the account holds.
     allowed = query.where + among_pairs(bounds, _PAIR)
     order = f"order by token_id {query.direction}, serial_number {query.direction}"
     page = f"select * from allowed {order} limit {query.limit:d}"
+    if is_distributed():
+        return _with_tokens(page.replace("allowed", f"nft {allowed.sql}"), query.direction, allowed.values)
     statement = f"""
         with allowed as materialized (select * from nft {allowed.sql})
         {_with_token(page, query.direction)}
     """
     return fetch(statement, allowed.values)
+
+
+def _with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    if is_distributed():
+        from tokens.queries.distributed import pages
+
+        return pages.serials(page, direction, values)
+    return fetch(_with_token(page, direction), values)
 
 
 def _with_token(page: str, direction: str) -> str:

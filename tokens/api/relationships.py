@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import OfAccount
 from ledger.queries import entities
+from mirror.db.distribution import is_distributed
 from mirror.db.query import Query
 from mirror.db.sql import Comparison, Row, compare, fetch
 from mirror.rest.parameters.parameter_set import ParameterSet, refuse_ne
@@ -34,6 +35,14 @@ def relationships_of(account_id: int, query: Query) -> list[Row]:
     # Indexes: the primary keys of token_account (account_id, token_id) and token (token_id).
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += entities.exists_sql(account_id)
+    if is_distributed():
+        from tokens.queries.distributed import pages
+
+        page = f"""
+            select * from token_account {where.sql} and associated
+            order by token_id {query.direction} limit {query.limit:d}
+        """
+        return pages.relationships(page, query.direction, where.values)
     statement = f"""
         select a.automatic_association, a.balance, a.created_timestamp, t.decimals, a.token_id,
             coalesce(a.freeze_status, t.freeze_status), coalesce(a.kyc_status, t.kyc_status)
