@@ -202,7 +202,9 @@ def _measure_calls(name: str, single: str, distributed: str, runs: int) -> None:
         answers = [_called(client, body)[0] for client in clients for _ in range(3)]
         for _ in range(runs):
             for client, taken in zip(clients, times, strict=True):
-                taken.append(_called(client, body)[1])
+                answer, milliseconds = _called(client, body)
+                answers.append(answer)
+                taken.append(milliseconds)
         print(_line(call + name, *times, None), flush=True)
         if len(different := {*answers}) > 1:
             print(f"DIFFERENT: {sorted(different)}"[:1000], flush=True)
