@@ -53,6 +53,10 @@ class Replicated:
             restore()
         return self
 
+    def can_copy(self) -> bool:
+        """Return whether there is the program that makes a replica."""
+        return (cluster.binaries(self.primary.place) / "pg_basebackup").exists()
+
     def restart(self) -> None:
         """Start the replica again."""
         restore = config.overridden(_ADDRESSES)
