@@ -26,9 +26,19 @@ _TABLES = """
     order by coalesce(root.relname, c.relname), c.relispartition, c.relname"""
 # Constraints with an index before other indexes.
 _INDEXES = """
-    select k.conname, pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)
-    from pg_index i left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
+    select c.relname, k.conname, pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)
+    from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
     where i.indrelid = %s and i.indisvalid order by k.conname is null, i.indexrelid"""
+# The columns of tables, and by what these are divided.
+_SHAPES = """
+    select c.relname, concat_ws(', ', case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end, (
+        select string_agg(
+            concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull), ', ' order by attname)
+        from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped))
+    from pg_class c
+    where c.relnamespace = to_regnamespace(%s) and c.relname = any(%s) and c.relkind in ('r', 'p')"""
 _VIEWS = """
     select distinct view.relname from pg_depend d
     join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
@@ -91,10 +101,29 @@ def make(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> None:
             _copy_indexes(cursor, table, schema)
 
 
+def changed_since(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> list[str]:
+    """Return the tables that have other columns than their copies, or are divided otherwise."""
+    names = list(tables)
+    cursor.execute(_SHAPES, [schema, names])
+    copied = dict(cursor.fetchall())
+    cursor.execute(_SHAPES, [PUBLIC, names])
+    return [name for name, shape in cursor.fetchall() if copied.get(name) != shape]
+
+
+def complete_indexes(cursor: CursorWrapper, tables: Iterable[str], schema: str) -> None:
+    """Make the indexes that the tables have got since they were copied."""
+    for table in _tables(cursor, PUBLIC, tables):
+        if not table.is_partition:
+            _copy_indexes(cursor, table, schema)
+
+
 def _copy_indexes(cursor: CursorWrapper, table: _Table, schema: str) -> None:
     name = _within(schema, table.name)
     cursor.execute(_INDEXES, [table.oid])
-    for constraint, definition, index in cursor.fetchall():
+    for index_name, constraint, definition, index in cursor.fetchall():
+        cursor.execute("select to_regclass(%s) is not null", [_within(schema, index_name)])
+        if cursor.fetchone() == (True,):
+            continue
         if constraint:
             cursor.execute(f"alter table {name} add constraint {_quoted(constraint)} {definition}")
         else:

@@ -135,12 +135,15 @@ def _run(work: Run, show: Show) -> bool:
         if plans.stored() is None:
             # The tables have taken their places, and only the word of it was lost.
             return True
+        _check_shapes()
         create_partitions_ahead()
         while not _has_caught_up():
             if not _load(work, show) and not work.stopping.is_set() and not _has_caught_up():
                 raise _ends_early()
             if work.stopping.is_set():
                 return False
+        with connection.cursor() as cursor:
+            copies.complete_indexes(cursor, plans.tables(), SCHEMA)
         _analyze()
         return _finish(work, show)
 
@@ -159,6 +162,10 @@ def _finish(work: Run, show: Show) -> bool:
                 return False
             if not loaded:
                 raise _ends_early()
+        # An upgrade may have come meanwhile, and can't any more.
+        _check_shapes()
+        with connection.cursor() as cursor:
+            copies.complete_indexes(cursor, plans.tables(), SCHEMA)
         _replace()
     plans.drop(REPLACED)
     return True
@@ -211,6 +218,16 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
             pipeline.run(work.source.files(interval, work.stopping))
         finally:
             work.done = pipeline.committed
+
+
+def _check_shapes() -> None:
+    with connection.cursor() as cursor:
+        changed = copies.changed_since(cursor, plans.tables(), SCHEMA)
+    if changed:
+        raise OperatorError(
+            f"Tables have been changed since the backfill began ({', '.join(changed)}), as an upgrade does: "
+            "drop what it has loaded by `manage.py backfill --discard`, and begin again."
+        )
 
 
 def _has_caught_up() -> bool:

@@ -273,6 +273,28 @@ def test_another_backfill_is_refused_until_the_first_is_discarded(composed):
     assert LoadedRange.objects.get().files == 3
 
 
+def test_an_index_that_is_built_meanwhile_stays_and_a_column_that_is_added_makes_it_useless(composed):
+    Pipeline().run(find_record_files([composed])[3:])
+    plan.make(plan.parse("genesis", "head", str(composed)))
+    change("create index of_an_upgrade on record_file (size)")
+    try:
+        change("alter table topic add of_an_upgrade bigint")
+        with pytest.raises(OperatorError, match=r"have been changed since the backfill began \(topic\)"):
+            backfill("genesis", "head", composed)
+        change("alter table topic drop of_an_upgrade")
+
+        backfill("genesis", "head", composed)
+
+        assert "of_an_upgrade: " in " ".join(describe(connection)["tables"]["record_file"]["indexes"])
+    finally:
+        change("alter table topic drop if exists of_an_upgrade; drop index of_an_upgrade")
+
+
+def change(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
 def test_an_empty_database_and_views_of_others_are_refused(composed):
     with pytest.raises(OperatorError, match="Nothing is loaded yet"):
         backfill("genesis", "head", composed)
