@@ -43,6 +43,8 @@ _RUNNING = """
         where l.locktype = 'advisory' and d.datname = current_database() and l.granted
             and l.classid = %s and l.objid = %s and l.objsubid = 1),
         pg_is_in_recovery(),
+        (select error from reconciliation_job
+            order by consensus_timestamp desc, timestamp_start desc limit 1),
         (select coalesce(jsonb_agg(p order by p.consensus_timestamp), '[]') from passed_over p)"""
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, name from record_file order by consensus_end desc limit 1"
@@ -121,6 +123,8 @@ class Status:
     passed_over: Sequence[Mapping[str, Any]] = ()
     upgrade: remaining.Upgrade = remaining.Upgrade((), False)
     standby: bool = False
+    # What the newest balance file that was compared states otherwise, in words.
+    difference: str = ""
     loaded: Loaded = NOBODY_KNOWS
 
     @property
@@ -142,10 +146,10 @@ class Status:
     def sentence(self) -> str:
         """What the node is doing, how far behind, at what rate; when it can't go on, why and what to do.
 
-        Further sentences say what is left of an upgrade, which transactions are missing for good, and that
-        this is a copy.
+        Further sentences say what is left of an upgrade, which transactions are missing for good, how the
+        balances differ from those of the network, and that this is a copy.
         """
-        parts = (self._doing, self.upgrade.sentence, self._missing, self._copy)
+        parts = (self._doing, self.upgrade.sentence, self._missing, self._differs, self._copy)
         return " ".join(part for part in parts if part)
 
     @property
@@ -265,6 +269,7 @@ class Status:
                 ],
             },
             "passed_over": list(self.passed_over),
+            "balances_differ": self.difference or None,
             "standby": self.standby,
             "loaded": loaded_json(self.loaded) if self.loaded.is_known else None,
         }
@@ -285,6 +290,15 @@ class Status:
         return (
             f"{count:,} {are} passed over, as importer.parser.passOver says: {', '.join(named)}{others}. "
             f"Only {their} hbar transfers are stored."
+        )
+
+    @property
+    def _differs(self) -> str:
+        """The outcome of `manage.py reconcile` with the newest balance file, if something differs."""
+        if not self.difference:
+            return ""
+        return (
+            f"Balances are not those of the network: {self.difference} The table balance_difference has them."
         )
 
     # CLAUSES
@@ -367,7 +381,7 @@ def read() -> Status:
         cursor.execute(_LAST_BLOCK)
         row = cursor.fetchone()
         cursor.execute(_RUNNING, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
-        running, standby, passed_over = cursor.fetchone()
+        running, standby, difference, passed_over = cursor.fetchone()
     loader, block = LoaderState.objects.values().first(), Block(*row) if row else None
     return Status(
         block=block,
@@ -378,6 +392,7 @@ def read() -> Status:
         upgrade=remaining.read(),
         standby=standby,
         loaded=coverage.read(),
+        difference=difference or "",
     )
 
 

@@ -156,11 +156,22 @@ def _change_treasury(
         [new, at, previous, token],
     )
     if track_balance:
+        moved = cursor.rowcount
+        # The balance of a token from before a start in the middle counts also serials that were never seen.
+        cursor.execute(
+            """
+            select balance from token_account
+            where account_id = %s and token_id = %s
+                and (select created_timestamp from entity where id = %s) is null
+            """,
+            [previous, token, token],
+        )
+        (balance,) = cursor.fetchone() or (None,)
         cursor.execute(
             """
             update token_account
             set balance = case when account_id = %s then 0 else balance + %s end, balance_timestamp = %s
             where account_id in (%s, %s) and token_id = %s
             """,
-            [previous, cursor.rowcount, at, previous, new, token],
+            [previous, max(moved, balance or 0), at, previous, new, token],
         )

@@ -18,6 +18,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
+from mirror.node import status
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, stored
 
@@ -98,3 +99,16 @@ def test_a_file_of_a_time_that_is_not_loaded_is_not_compared():
 def test_the_command_refuses_paths_without_balance_files(tmp_path: Path, names: list[str], message: str):
     with pytest.raises(CommandError, match=message):
         call_command("reconcile", *(str(tmp_path / name) for name in names))
+
+
+def test_status_tells_what_the_newest_file_states_otherwise():
+    stream = Stream()
+    at = stream.create(1001, 500)
+    load(stream.block())
+
+    compared = reconcile(balances_at(at, (2, ALL - 500, {}), (1001, 500, {})))
+
+    assert status.read().sentence.endswith(
+        f"Balances are not those of the network: {compared.sentence} The table balance_difference has them."
+    )
+    assert status.read().json["balances_differ"] == compared.sentence

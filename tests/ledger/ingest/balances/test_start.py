@@ -11,6 +11,7 @@ from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trust import Trust
 from ledger.stream.balance.compose import compose_balances
+from ledger.stream.record.compose import account
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
@@ -21,6 +22,7 @@ from mirror.models import LoadedRange
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import stored
 from tests.ledger.ingest.tables import empty_tables
+from tests.tokens.compose import TokenStream, serials, token
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -132,3 +134,23 @@ def balances_now() -> tuple[list[Any], list[Any]]:
         stored("entity", ACCOUNTS, "type in ('ACCOUNT', 'CONTRACT') and deleted is not true"),
         stored("token_account", RELATIONSHIPS, "associated"),
     )
+
+
+def test_a_change_of_treasury_moves_also_serials_that_were_there_before_the_start(tmp_path):
+    stream = TokenStream()
+    stream.crypto_transfer({1001: -5, 2: 5})
+    stream.block()
+    at = stream.crypto_transfer({1001: -5, 2: 5}).consensus_timestamp
+    stream.block().write(tmp_path)
+    stream.happen(
+        "tokenUpdate",
+        {"token": token(2001), "treasury": account(1002)},
+        serials(2001, (-1, 1001, 1002)),
+    )
+    stream.block().write(tmp_path)
+    compose_balances(at, [(1001, 0, {2001: 7}), (1002, 0, {2001: 1})]).write(tmp_path)
+    files = find_record_files([tmp_path])
+
+    Pipeline(balances=started(tmp_path, files)).run(files)
+
+    assert stored("token_account", RELATIONSHIPS) == [(1001, 2001, 0), (1002, 2001, 8)]
