@@ -7,7 +7,6 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from mirror import config
-from mirror.db.distribution import check_single
 from mirror.management.command import NodeCommand
 from mirror.management.commands.backup import add_jobs, described
 from mirror.node.backup.manifest import SNAPSHOT
@@ -56,8 +55,6 @@ class Command(NodeCommand):
         stopping, say = signals.stop_event(), self.stdout.write
         if options["entities"] and action != "save":
             raise CommandError("--entities goes with `snapshot save`.", returncode=2)
-        if action != "check":
-            check_single("snapshot", "save from and load into a single one, and `manage.py distribute` that")
         try:
             if action == "check":
                 done = restoring.check(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)

@@ -6,6 +6,7 @@ node's processes. So it can be given to others.
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,11 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.db import connection
 from psycopg.rows import dict_row
 
 from ledger.ingest import stored_network
 from mirror.config.errors import OperatorError
-from mirror.db.distribution import is_distributed
+from mirror.db.distribution import is_distributed, shards
 from mirror.models import LOADER_LOCK
 from mirror.node.backup import writing
 from mirror.node.backup.manifest import SNAPSHOT, Manifest
@@ -89,16 +91,24 @@ def _pieces(
         whole = selection.whole_tables() & tables.keys()
         chosen = selection.pieces(own, {name: tables[name] for name in tables.keys() - whole}, entities)
         rest = {name: columns for name, columns in tables.items() if name in whole}
-        return [*chosen, *(_queries(rest) if distributed else pieces(own, rest))]
-    return _queries(tables) if distributed else pieces(own, tables)
+        return [*chosen, *(_queries(own, rest) if distributed else pieces(own, rest))]
+    return _queries(own, tables) if distributed else pieces(own, tables)
 
 
-def _queries(tables: dict[str, list[str]]) -> list[Piece]:
+def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     """Return each table as one piece: pages are a matter of the machines that hold them."""
-    return [
-        selection.piece(table, columns, f'from "{table}"', number=0, size=1)
+    sizes = Counter[str]()
+    with connection.cursor() as cursor:
+        for part in shards.look(cursor).parts:
+            # About half of it is indexes.
+            sizes[part.table] += part.bytes // 2
+    for table in tables.keys() - sizes.keys():
+        (sizes[table],) = own.execute("select pg_table_size(%s::regclass)", [f'"{table}"']).fetchone() or (0,)
+    found = [
+        selection.piece(table, columns, f'from "{table}"', number=0, size=sizes[table])
         for table, columns in tables.items()
     ]
+    return sorted(found, key=lambda piece: -piece.bytes)
 
 
 def _complete(folder: Path, first: Session, description: Manifest, *, entities: frozenset[int]) -> Manifest:

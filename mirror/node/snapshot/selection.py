@@ -43,8 +43,8 @@ _LAST_SYSTEM_FILE = 199
 
 # So many are named in one statement.
 _NAMED_AT_ONCE = 20_000
-# About so many bytes has a row: for progress alone.
-_ROW_BYTES = 300
+# A condition names a row by about 20 letters, and a row has about 300 bytes: for progress alone.
+_BYTES_PER_LETTER = 15
 
 
 def whole_tables() -> set[str]:
@@ -75,16 +75,22 @@ def pieces(own: Session, tables: dict[str, list[str]], entities: frozenset[int])
             first = f"entity_id between 0 and {_LAST_SYSTEM_FILE}"
             conditions = [first, *(f"{each} and not {first}" for each in conditions)]
         found += [
-            piece(table, columns, f'from "{table}" where {condition}', number=number, size=len(condition))
+            piece(
+                table,
+                columns,
+                f'from "{table}" where {condition}',
+                number=number,
+                size=len(condition) * _BYTES_PER_LETTER,
+            )
             for number, condition in enumerate(conditions)
         ]
     return found
 
 
 def piece(table: str, columns: list[str], rows: str, *, number: int, size: int) -> Piece:
-    """Return a piece of a table by a query of its rows."""
+    """Return a piece of a table by a query of its rows, which have about so many bytes."""
     names = ", ".join(f'"{column}"' for column in columns)
-    return Piece(table, columns, table, number, 0, size * _ROW_BYTES, f"select {names} {rows}")
+    return Piece(table, columns, table, number, 0, size, f"select {names} {rows}")
 
 
 def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any]:
@@ -96,7 +102,7 @@ def _ranges(columns: list[str], entities: frozenset[int]) -> Piece:
     texts = ",".join(str(entity_id.text(entity)) for entity in sorted(entities))
     changed = f"""coalesce(filters, '{{}}') || '{{"{FILTER}": "{texts}"}}'"""
     names = ", ".join(changed if column == "filters" else f'"{column}"' for column in columns)
-    return Piece(_RANGES, columns, _RANGES, 0, 0, _ROW_BYTES, f"select {names} from {_RANGES}")
+    return Piece(_RANGES, columns, _RANGES, 0, 0, 1, f"select {names} from {_RANGES}")
 
 
 # WHAT IS NAMED

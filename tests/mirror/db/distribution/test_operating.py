@@ -40,7 +40,6 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
     [
         ("backup", "/nowhere"),
         ("restore", "/nowhere"),
-        ("snapshot", "save", "/nowhere"),
         ("backfill", "genesis", "head", "/nowhere"),
     ],
     ids=lambda arguments: arguments[0],
