@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from mirror.config.errors import OperatorError
 from mirror.db import copies
-from mirror.models import DroppedRows, LoadedRange, PassedOver
+from mirror.models import DroppedRows, LoadedErrata, LoadedRange, PassedOver
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 
@@ -97,14 +97,14 @@ def instant_text(time: int) -> str:
 
 
 def tables() -> list[str]:
-    """Return the names of the tables that the files of the network fill, with those of earlier versions."""
+    """Return the names of the tables that files of the network fill, and of those that tell about these."""
     names = []
     for model in apps.get_models():
         if model._meta.app_label in _LEDGER and not getattr(model, "beside_the_stream", False):
             names.append(model._meta.db_table)
             if getattr(getattr(model, "merge", None), "history", False):
                 names.append(f"{model._meta.db_table}_history")
-    own = {model._meta.db_table for model in (DroppedRows, LoadedRange, PassedOver)}
+    own = {model._meta.db_table for model in (DroppedRows, LoadedErrata, LoadedRange, PassedOver)}
     return sorted({*names, *own})
 
 

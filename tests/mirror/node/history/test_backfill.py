@@ -118,6 +118,7 @@ def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_o
     load(files[HALF:])
     with connection.cursor() as cursor:
         cursor.execute("grant select on record_file to pg_monitor")
+        cursor.execute("insert into loaded_errata (part, applied, changed) values ('any', '{1}', now())")
     schema = describe(connection)
 
     said = backfill("genesis", "head", stream)
@@ -129,6 +130,9 @@ def test_history_before_the_loaded_part_comes_out_as_if_all_had_been_loaded_in_o
         cursor.execute("select has_table_privilege('pg_monitor', 'record_file', 'select')")
         assert cursor.fetchone() == (True,)
         cursor.execute("revoke select on record_file from pg_monitor")
+        # The files bring no errata.
+        cursor.execute("select count(*) from loaded_errata")
+        assert cursor.fetchone() == (0,)
     assert "nothing to backfill" in backfill("genesis", "head", stream)
 
 
