@@ -16,6 +16,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from mirror import config
 from mirror.db import asking, outage
+from mirror.db.distribution import cluster, is_distributed
 from mirror.models import LoaderState
 from mirror.node import replicas, status
 from mirror.node.status import Block, Status
@@ -109,7 +110,10 @@ def reasons(now: Status) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(_BOOK)
         (has_book,) = cursor.fetchone()
+        silent = cluster.silent_workers(cursor) if is_distributed() else []
     reasons = []
+    if silent:
+        reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")
     if not has_book:
         reasons.append("The network's address book is not loaded yet.")
     if now.standby and (late := replicas.reason()):

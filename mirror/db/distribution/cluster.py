@@ -41,3 +41,11 @@ def distributed_tables(cursor: CursorWrapper) -> set[str]:
         "where (p.partmethod = 'h' or p.repmodel = 't') and pg_table_is_visible(c.oid)"
     )
     return {name for (name,) in cursor.fetchall()}
+
+
+def silent_workers(cursor: CursorWrapper) -> list[str]:
+    """Return the machines, as `host:port`, that don't answer the coordinator."""
+    cursor.execute(
+        "select nodename || ':' || nodeport from run_command_on_workers('select 1') where not success"
+    )
+    return [name for (name,) in cursor.fetchall()]

@@ -9,7 +9,7 @@ from django.db import connection
 from ledger.models import Entity
 from mirror.admin import estimates
 from mirror.config.errors import OperatorError
-from mirror.db.distribution import shards
+from mirror.db.distribution import cluster, shards
 from mirror.node import inventory
 from tests.build import Build
 from tests.cluster import needs_cluster
@@ -33,6 +33,20 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
     assert part is not None
     assert part.filled
     assert inventory.database_bytes() > whole.bytes > part.bytes > 0
+
+
+@needs_cluster
+def test_a_worker_that_is_away_is_named(db: None) -> None:
+    with connection.cursor() as cursor:
+        assert cluster.silent_workers(cursor) == []
+        # Nobody listens there; what this transaction notes is forgotten with it.
+        cursor.execute(
+            "update pg_dist_node set nodeport = 1 "
+            "where nodeid = (select min(nodeid) from pg_dist_node where shouldhaveshards)"
+        )
+        (silent,) = cluster.silent_workers(cursor)
+
+    assert silent.endswith(":1")
 
 
 @pytest.mark.parametrize(
