@@ -14,6 +14,7 @@ from typing import NamedTuple
 from django.db.backends.utils import CursorWrapper
 
 from mirror import config
+from mirror.db.distribution import is_distributed
 from mirror.db.sql import MAX_INT64
 from mirror.processes import signals
 from mirror.values import entity_id
@@ -150,6 +151,25 @@ _STAKES = """
         staked_to_me = excluded.staked_to_me, stake_total_start = excluded.stake_total_start,
         timestamp_range = excluded.timestamp_range"""
 
+# The same for a distributed history, which can't be read once for each account: all that held at these times.
+_A_YEAR_AGO = _STAKES[
+    _STAKES.index("        left join lateral") : _STAKES.index("        where (state.staked")
+]
+_DISTRIBUTED_STAKES = _STAKES.replace(
+    _A_YEAR_AGO,
+    """
+        left join a_year_ago on a_year_ago.id = state.id and a_year_ago.node_id = forfeited.node_id
+            and %(day)s - state.stake_period_start > 365
+""",
+).replace(
+    "), fresh as (",
+    """), a_year_ago as materialized (
+        select distinct on (id, node_id) id, node_id, stake_total_start
+        from entity_stake_history join forfeited on timestamp_range @> forfeited.consensus_timestamp
+        order by id, node_id, lower(timestamp_range) desc
+    ), fresh as (""",
+)
+
 
 class Period(NamedTuple):
     """A staking period: its epoch day, and the consensus timestamp of the NODESTAKEUPDATE that ended it."""
@@ -184,12 +204,13 @@ def _compute_stakes(cursor: CursorWrapper, values: dict[str, int]) -> None:
     """Compute the stakes of a period chunk by chunk; once the process is to stop, without pauses."""
     size: int = config.value("importer.parser.record.entity.staking.chunkSize")
     delay: float = config.value("importer.parser.record.entity.staking.chunkDelay")
+    stakes = _DISTRIBUTED_STAKES if is_distributed() else _STAKES
     after, upto = -MAX_INT64 - 1, 0
     while upto < MAX_INT64:
         cursor.execute(_END_OF_CHUNK, {"after": after, "size": size})
         ends = cursor.fetchall()
         upto = ends[0][0] if len(ends) > 1 else MAX_INT64
-        cursor.execute(_STAKES, values | {"after": after, "upto": upto})
+        cursor.execute(stakes, values | {"after": after, "upto": upto})
         if upto < MAX_INT64:
             signals.pause(delay)
         after = upto
