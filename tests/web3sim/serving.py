@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 
 from mirror import config
+from mirror.db.distribution import is_distributed
 from mirror.processes import running
 from tests.build import Build
 from tests.node import Node, stat
@@ -37,6 +38,7 @@ class ServingNode(Node):
         url = f"postgresql:///{parameters['dbname']}?{others}"
         # The role has no password, which a server of another machine would ask for.
         role = "" if config.value("db.url") else make_reader()
+        environment = {"SVC_MIRROR_DB_DISTRIBUTED": str(is_distributed()).lower(), **environment}
         super().begin("serve", DATABASE_URL=url, SVC_MIRROR_DB_READER=role, **environment)
 
     def ask(self, path: str, body: object = None) -> int:
