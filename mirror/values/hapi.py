@@ -37,6 +37,7 @@ from hiero_sdk_python.hapi.block.stream.output.state_changes_pb2 import StateCha
 from hiero_sdk_python.hapi.block.stream.output.transaction_output_pb2 import TransactionOutput
 from hiero_sdk_python.hapi.block.stream.output.transaction_result_pb2 import TransactionResult
 from hiero_sdk_python.hapi.block.stream.record_file_item_pb2 import RecordFileItem
+from hiero_sdk_python.hapi.block.stream.state_proof_pb2 import StateProof
 from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import EvmTraceData
 from hiero_sdk_python.hapi.block.stream.trace.trace_data_pb2 import TraceData
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import Extra as FeeExtra
