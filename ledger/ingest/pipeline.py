@@ -63,7 +63,7 @@ class Progress:
     bytes: int = 0
     # Files from before the balances that loading begins with.
     earlier: int = 0
-    # Files that a quorum signed, and all nodes that signed one.
+    # Files that a quorum signed, and all nodes that are known to have signed one.
     verified: int = 0
     signed_by: frozenset[int] = frozenset()
     # Files that were taken as another process had read them ahead.
@@ -287,12 +287,13 @@ class Pipeline:
         self.progress.snapshot = self._snapshots.after(batch, file.consensus_end, self.progress.snapshot)
         batch.end_file()
         count, signed_by = (read.count, read.signed_by) if read else (file.count, source.signed_by)
+        signed = bool(signed_by) or (read.proved if read else source.proved)
         self.progress.covered = covered = self._coverage.after(
             self.progress.covered,
             file,
             count,
             index,
-            signed=bool(signed_by),
+            signed=signed,
             before=last,
             follows=last is not None and last.is_followed_by(file),
             balances=self._balances,
@@ -305,7 +306,7 @@ class Pipeline:
         self.progress.files += 1
         self.progress.transactions += count
         self.progress.bytes += file.size
-        if signed_by:
+        if signed:
             self.progress.verified += 1
             self.progress.signed_by |= frozenset(signed_by)
         return count

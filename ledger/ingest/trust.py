@@ -1,22 +1,30 @@
 """The nodes whose signatures count: those of the latest address book with their stakes, from the tables."""
 
+import json
+from base64 import b64decode
 from fractions import Fraction
+from pathlib import Path
 
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
+from ledger.stream.block.proof import identity
+from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror import config
-from mirror.values import entity_id
+from mirror.config.errors import OperatorError
+from mirror.values import entity_id, hapi
+from mirror.values.hapi import DecodeError, LedgerIdPublicationTransactionBody
 from mirror.values.timestamp import MAX
 from mirror.values.transaction_types import NUMBERS
 
+_LEDGER_ID_LENGTH = 32
 _BOOK_FILES = (101, 102)
 _CURRENT_BOOK_FILE = 102
 _CHANGES_A_FILE = frozenset(NUMBERS[name] for name in ("FILECREATE", "FILEUPDATE", "FILEAPPEND"))
-_NODE_STAKE_UPDATE = NUMBERS["NODESTAKEUPDATE"]
+_CHANGE_NODES = frozenset((NUMBERS["NODESTAKEUPDATE"], NUMBERS["LEDGERIDPUBLICATION"]))
 
 _NODES = """
     select node_id, node_account_id, coalesce(public_key, '') from address_book_entry
@@ -27,6 +35,14 @@ _STAKES = """
     select node_id, stake from node_stake
     where consensus_timestamp =
         (select max(consensus_timestamp) from node_stake where consensus_timestamp <= %s)"""
+
+
+# The table has a row for each ledger id, which a network has one of.
+_LEDGER = """
+    select ledger_id, history_proof_verification_key, node_contributions from ledger
+    where consensus_timestamp <= %s order by consensus_timestamp desc limit 1"""
+
+FIRST_LEDGER = "importer.block.initialLedgerIdPublication"
 
 
 class NoAddressBook(IngestError):
@@ -44,6 +60,7 @@ class Trust:
         self._mode = ConsensusMode(config.value("importer.consensusMode"))
         self._ratio: Fraction = config.value("importer.downloader.consensusRatio")
         self._key: str = config.value("importer.nodePublicKey")
+        self._first_ledger = _named_ledger()
         self._latest: Quorum | None = None
 
     def quorum(self) -> Quorum:
@@ -83,12 +100,49 @@ class Trust:
             )
         if self._key:
             nodes = [node._replace(public_key=self._key) for node in nodes]
-        return Quorum.of(nodes, stakes, self._mode, self._ratio)
+        return Quorum.of(nodes, stakes, self._mode, self._ratio, self._ledger(at))
+
+    def _ledger(self, at: int) -> LedgerIdentity | None:
+        """Return what the network has published of its ledger, or what the operator names instead."""
+        with connection.cursor() as cursor:
+            cursor.execute(_LEDGER, [at])
+            row = cursor.fetchone()
+        if row is None:
+            return self._first_ledger
+        ledger_id, proof_key, contributors = row
+        nodes = json.loads(contributors) if isinstance(contributors, str) else contributors
+        return LedgerIdentity(
+            bytes(ledger_id),
+            bytes(proof_key),
+            tuple(
+                Contributor(node["node_id"], node["weight"], b64decode(node["history_proof_key"]))
+                for node in nodes
+            ),
+        )
+
+
+def _named_ledger() -> LedgerIdentity | None:
+    """Return the ledger in the file that the operator names. Errors: OperatorError."""
+    path = config.value(FIRST_LEDGER)
+    if not path:
+        return None
+    variable = config.described(FIRST_LEDGER).variable
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise OperatorError(f"{variable}: the file {path} can't be read: {error.strerror}.") from error
+    try:
+        body = hapi.parse(LedgerIdPublicationTransactionBody, data)
+    except DecodeError as error:
+        raise OperatorError(f"{variable}: {path} is no LedgerIdPublicationTransactionBody.") from error
+    if len(body.ledger_id) != _LEDGER_ID_LENGTH:
+        raise OperatorError(f"{variable}: {path} has a ledger id of {len(body.ledger_id)} bytes, not 32.")
+    return identity.of_publication(body)
 
 
 def changes_nodes(item: RecordItem) -> bool:
     """Tell if a transaction changes the nodes or their stakes, once it is stored. Needs `item.entity_id`."""
     kind = item.transaction_type
-    if kind == _NODE_STAKE_UPDATE:
+    if kind in _CHANGE_NODES:
         return True
     return kind in _CHANGES_A_FILE and entity_id.decode(item.entity_id or 0)[2] in _BOOK_FILES

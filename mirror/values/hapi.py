@@ -42,6 +42,9 @@ from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import 
 from hiero_sdk_python.hapi.block.stream.trace.trace_data_pb2 import TraceData
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import Extra as FeeExtra
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import FeeSchedule
+from hiero_sdk_python.hapi.services.auxiliary.tss.ledger_id_publication_pb2 import (
+    LedgerIdPublicationTransactionBody,
+)
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     AccountAmount,
     AccountID,

@@ -50,6 +50,8 @@ class ReadFile:
     file: RecordFile
     count: int
     signed_by: tuple[int, ...]
+    # Whether it has a threshold signature, which names no nodes.
+    proved: bool
     changes_nodes: bool
     parts: list[Part]
     after_file: list[Callable[[CursorWrapper], None]]
@@ -122,6 +124,7 @@ class Reader:
             file=replace(file, items=(), sidecar_files={}),
             count=file.count,
             signed_by=source.signed_by,
+            proved=source.proved,
             changes_nodes=any(map(changes_nodes, items)),
             parts=batch.parts(),
             after_file=batch.work_after_file,

@@ -3,23 +3,34 @@
 The content is a compressed `Block` message. There are two kinds: native blocks, and blocks that wrap a record
 file of the time before (`wrapped`).
 
-The next block repeats a native block's root hash, and its proof signs it. Networks without threshold
-signatures "sign" by the hash of the root hash, which is checked here.
+The next block repeats a native block's root hash, and its proof has a threshold signature of it, or of the
+root hash of a later block that it leads to. Test networks without threshold signatures "sign" by the hash of
+the root hash, which is compared here and counts as no signature.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
+from ledger.stream.block.proof import identity
+from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.stream.block.proof.state_proof import signed_root
+from ledger.stream.block.proof.wrong import WrongSignature
 from ledger.stream.block.record import record_items
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record.item import RecordItem
+from ledger.stream.record.record_file import BlockSignature, RecordFile
+from mirror.metrics import ingest
 from mirror.values import timestamp
 from mirror.values.hashes import SHA_384_LENGTH, sha384
+from mirror.values.transaction_types import NUMBERS
 
 VERSION = 7
+_TRUST_ANYWAY = "If you trust where the block comes from, load it with --without-signatures."
+_LEDGER_ID_PUBLICATION = NUMBERS["LEDGERIDPUBLICATION"]
 
 
 def read_block_file(name: str, data: bytes) -> RecordFile:
@@ -33,7 +44,6 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     if block.record_file is not None:
         return read_wrapped(block, len(data))
     root = block.root_hash()
-    _check_proof(block, root)
     items = record_items(block)
     start, end = _times(block)
     return RecordFile(
@@ -52,6 +62,7 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
         items=items,
         round_start=block.rounds[0] if block.rounds else None,
         round_end=block.rounds[-1] if block.rounds else None,
+        block_signature=_signature(block, root, items),
     )
 
 
@@ -72,23 +83,79 @@ def _check_number(block: BlockContent, number: int) -> None:
             )
 
 
-def _check_proof(block: BlockContent, root: bytes) -> None:
-    """Check the proof: a signature as short as a hash is the hash of the root hash."""
-    if block.proof.HasField("signed_record_file_proof"):
+def _signature(block: BlockContent, root: bytes, items: Sequence[RecordItem]) -> BlockSignature | None:
+    """Return the signature in the proof, with the root hash that it is of. Errors: StreamFileError.
+
+    Blocks of the older generation may have none.
+    """
+    kind = block.proof.WhichOneof("proof")
+    if kind == "signed_block_proof":
+        signed, signature = root, block.proof.signed_block_proof.block_signature
+    elif kind == "block_state_proof":
+        proof = block.proof.block_state_proof
+        signed, signature = _later_root(block, proof, root), proof.signed_block_proof.block_signature
+    elif kind == "signed_record_file_proof":
+        raise _unproved(block, "its proof holds signatures of a record file, but there is none in it")
+    elif block.prefixed:
+        raise _unproved(block, "its proof is of no known kind")
+    else:
+        return None
+    if len(signature) == SHA_384_LENGTH and signature != sha384(signed):
+        raise _unproved(block, f"its proof is not of the root hash of its items, {root.hex()}")
+    return BlockSignature(signature, signed, _published_ledger(items))
+
+
+def _later_root(block: BlockContent, proof: Any, root: bytes) -> bytes:
+    try:
+        return signed_root(proof, root)
+    except WrongSignature as error:
+        raise _unproved(block, str(error)) from error
+
+
+def _published_ledger(items: Sequence[RecordItem]) -> LedgerIdentity | None:
+    for item in items:
+        if item.transaction_type == _LEDGER_ID_PUBLICATION and item.successful:
+            return identity.of_publication(item.body.ledger_id_publication)
+    return None
+
+
+def _unproved(block: BlockContent, cause: str) -> StreamFileError:
+    return StreamFileError(block.name, 0, cause, "Fetch it again, or from another node.")
+
+
+def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
+    """Require that the nodes of a ledger have signed a block. Errors: StreamFileError.
+
+    The first block of a network may publish the ledger itself.
+    """
+    from ledger.stream.block.proof import threshold
+
+    signature = file.block_signature
+    if signature is None:
         raise StreamFileError(
-            block.name,
-            0,
-            "its proof holds signatures of a record file, but there is none in it",
-            "Fetch it again, or from another node.",
+            file.name, 0, "it has no threshold signature", _TRUST_ANYWAY, kind=ingest.SIGNATURES
         )
-    signature = block.proof.signed_block_proof.block_signature
-    if len(signature) == SHA_384_LENGTH and signature != sha384(root):
+    if ledger is None and file.block_number == 0:
+        ledger = signature.ledger
+    if ledger is None:
         raise StreamFileError(
-            block.name,
+            file.name,
             0,
-            f"its proof is not of the root hash of its items, {root.hex()}",
-            "Fetch it again, or from another node.",
+            "no ledger id of the network is known, so the signature of a block can't be verified",
+            "Load the files before it, one of which publishes the ledger id, or name a file with the "
+            "publication by importer.block.initialLedgerIdPublication. " + _TRUST_ANYWAY,
+            kind=ingest.SIGNATURES,
         )
+    try:
+        threshold.verify(ledger, signature.root, signature.signature)
+    except WrongSignature as error:
+        raise StreamFileError(
+            file.name,
+            0,
+            f"its threshold signature is refused: {error}",
+            "Fetch it again, or from another node. " + _TRUST_ANYWAY,
+            kind=ingest.SIGNATURES,
+        ) from error
 
 
 def _times(block: BlockContent) -> tuple[int, int]:

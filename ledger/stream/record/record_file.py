@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion, RecordItem
 from ledger.stream.record.sidecar import SidecarFile
@@ -42,6 +43,17 @@ class Wrapper(NamedTuple):
     unsigned_amendments: int
 
 
+class BlockSignature(NamedTuple):
+    """A block's threshold signature, and the root hash that it is of: the block's own, or a later block's.
+
+    `ledger` is what the block itself publishes of the ledger, None if it publishes nothing.
+    """
+
+    signature: bytes
+    root: bytes
+    ledger: LedgerIdentity | None
+
+
 @dataclass(slots=True, kw_only=True)
 class RecordFile:
     """A record file, which is a block; or a block of a block stream (version 7).
@@ -52,7 +64,8 @@ class RecordFile:
     `size` is the file's stored length in bytes. Times are ns.
 
     Only blocks have a software version of their own and rounds; nodes sign their `hash`, and `file_hash` is
-    "". A record file from a wrapped block brings its `wrapper` and its sidecars.
+    "" and there is a `block_signature`. A record file from a wrapped block brings its `wrapper` and its
+    sidecars.
     """
 
     name: str
@@ -73,6 +86,7 @@ class RecordFile:
     round_start: int | None = None
     round_end: int | None = None
     wrapper: Wrapper | None = None
+    block_signature: BlockSignature | None = None
 
     @property
     def count(self) -> int:

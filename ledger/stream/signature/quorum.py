@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from ledger.stream.balance.balance_file import BalanceFile
+from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.address_book import AddressBookNode
@@ -41,6 +42,8 @@ class Quorum:
     counted: bool
     total_stake: int
     required_stake: int
+    # By what blocks are verified; None as long as the network has published nothing.
+    ledger: LedgerIdentity | None = None
 
     @classmethod
     def of(
@@ -49,6 +52,7 @@ class Quorum:
         stakes: Mapping[int, int],
         mode: ConsensusMode,
         ratio: Fraction,
+        ledger: LedgerIdentity | None = None,
     ) -> "Quorum":
         """Return the quorum of an address book with the latest known stakes by node id (none: one per node).
 
@@ -65,7 +69,7 @@ class Quorum:
         if not total:
             total = len(stakes) if stakes and not in_book else len(keys)
             stakes, counted = dict.fromkeys(keys, 1), True
-        return cls(accounts, keys, stakes, counted, total, min(total, int(total * ratio) + 1))
+        return cls(accounts, keys, stakes, counted, total, min(total, int(total * ratio) + 1), ledger)
 
 
 # Returns the quorum at a time (ns).

@@ -7,7 +7,7 @@ one, or loose.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ledger.stream.block import names, wrapped
+from ledger.stream.block import block_file, names, wrapped
 from ledger.stream.block.block_file import read_block_file, read_block_time
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
@@ -28,6 +28,7 @@ class LocalBlockFile(StreamFile):
     node_id: int
     signed_by: tuple[int, ...]
     file: RecordFile | None = None
+    proved: bool = False
 
     published = False
 
@@ -47,10 +48,11 @@ class LocalBlockFile(StreamFile):
         return self.record_file().sidecar_files[metadata.id]
 
     def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
-        """A wrapped record file brings its signatures. The proof of any other block is checked on reading."""
+        """A wrapped record file brings its signatures, any other block its threshold signature."""
         file = self.record_file()
         if file.wrapper is None:
-            return replace(self, file=file)
+            block_file.verify(file, quorum_at(file.consensus_start).ledger)
+            return replace(self, file=file, proved=True)
         signers = wrapped.verify(file, file.wrapper, quorum_at(file.consensus_start))
         return replace(self, file=file, signed_by=signers)
 
@@ -69,7 +71,7 @@ def stored_bytes(path: Path) -> int:
         return 0
 
 
-def block_file(path: Path) -> LocalBlockFile:
+def local_block(path: Path) -> LocalBlockFile:
     """Return the block file at a path. Errors: StreamFileError when its name is not one of a block."""
     parsed = names.parse(path.as_posix())
     return LocalBlockFile(parsed.name, parsed.number, path, _node_id(path), ())
@@ -81,7 +83,7 @@ def blocks_below(folder: Path) -> list[LocalBlockFile]:
     for path in sorted(folder.rglob(f"*{names.EXTENSION}*")):
         try:
             if path.is_file():
-                blocks.append(block_file(path))
+                blocks.append(local_block(path))
         except StreamFileError:
             continue
     return blocks

@@ -21,7 +21,7 @@ from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, Votes
-from ledger.stream.source.blocks import LocalBlockFile, block_file, blocks_below, stored_bytes
+from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, read_verified
 
 _ACCOUNT_FOLDER = re.compile(r"record\d+\.\d+\.(\d+)", re.ASCII)
@@ -111,7 +111,7 @@ def _files(path: Path) -> Sequence[FileOnDisk]:
     if not path.is_file():
         raise SourceError(path, "does not exist")
     if block_name.is_block(path.name):
-        return [block_file(path)]
+        return [local_block(path)]
     if not names.is_record(path.name):
         names.parse(path.name)
         raise SourceError(path, "is a signature or sidecar file, not a record file")

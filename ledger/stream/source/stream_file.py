@@ -20,7 +20,8 @@ class StreamFile(ABC):
     """A record file or a block.
 
     `published` says that it comes from where nodes publish files with signatures; `signed_by` are the nodes
-    that are known to have signed it. The name of a block tells its `number`, that of a record file its time.
+    that are known to have signed it, and `proved` tells that a block has a threshold signature of the
+    ledger's nodes, who stay unnamed. The name of a block tells its `number`, that of a record file its time.
     """
 
     name: str
@@ -28,6 +29,7 @@ class StreamFile(ABC):
     number: int | None
     published: bool
     signed_by: tuple[int, ...]
+    proved: bool = False
 
     @property
     def instant(self) -> int:

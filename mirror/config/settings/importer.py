@@ -13,6 +13,9 @@ SETTINGS = (
             "balances in it, if there is one; off begins with nothing.", choices=("auto", "off")),
     Setting("importer.initialAddressBook", "",
             "File with the first address book, instead of the one bundled for the network."),
+    Setting("importer.block.initialLedgerIdPublication", "",
+            "File with a serialized LedgerIdPublicationTransactionBody, by which blocks are verified as long "
+            "as the stream has published none. Blocks are then trusted as far as this file is."),
     Setting("importer.consensusMode", "STAKE_IN_ADDRESS_BOOK",
             "Weight of a node's signature: its stake, or one with EQUAL and wherever no stake is known. The "
             "total is that of the nodes in the address book, or of all nodes with STAKE.",

@@ -231,7 +231,9 @@ def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
 
 
 def _proof(done: pipeline.Progress) -> str:
-    verified = f"{done.verified:,} files were verified by signatures of {len(done.signed_by)} nodes"
+    verified = f"{done.verified:,} files were verified by signatures"
+    if done.signed_by:
+        verified += f" of {len(done.signed_by)} nodes"
     unsigned = "held together by the chain of hashes alone"
     if not done.verified:
         return f"No signature was checked: they are {unsigned}."

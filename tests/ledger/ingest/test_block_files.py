@@ -14,7 +14,7 @@ from ledger.stream.record.compose import ComposedTransaction, Composer
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.signature.quorum import NoQuorum
-from ledger.stream.source.blocks import block_file
+from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.values.hapi import Transaction
 from tests.contracts.compose import FILE, ethereum_data
@@ -99,7 +99,7 @@ def test_recorded_blocks_become_blocks_and_transactions(folder: str) -> None:
 @pytest.mark.parametrize("fact", facts("wrapped_blocks"))
 def test_a_wrapped_block_gives_the_rows_of_the_file_it_wraps(fact: dict[str, Any]) -> None:
     path = ROOT / fact["name"]
-    file_hash = block_file(path).record_file().file_hash
+    file_hash = local_block(path).record_file().file_hash
     alone = [
         file
         for (record,) in (each.values for each in facts("records"))
@@ -307,7 +307,7 @@ def test_a_wrapped_record_file_needs_the_signatures_of_a_majority(tmp_path: Path
     nodes = signing_nodes(4)
     book = address_book(node.address_book_node for node in nodes)
     unsigned = wrap(2, wrapped_contents(2, transactions()))
-    file_hash = bytes.fromhex(block_file(unsigned.write(tmp_path)).record_file().file_hash)
+    file_hash = bytes.fromhex(local_block(unsigned.write(tmp_path)).record_file().file_hash)
     files = find_record_files([tmp_path])
 
     with pytest.raises(NoQuorum, match="signed by 0 of "):
@@ -325,7 +325,7 @@ def test_a_wrapped_record_file_needs_the_signatures_of_a_majority(tmp_path: Path
 def test_blocks_around_record_files_are_a_chain_of_their_own(tmp_path: Path) -> None:
     composer = Composer()
     first = wrap(2, wrapped_contents(2, transactions(1, composer)))
-    file = block_file(first.write(tmp_path)).record_file()
+    file = local_block(first.write(tmp_path)).record_file()
     composer.consensus_timestamp += 10**9
     following = wrapped_contents(
         2, transactions(1, composer), number=6, previous_hash=bytes.fromhex(file.hash)

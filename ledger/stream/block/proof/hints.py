@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
+from ledger.stream.block.proof.wrong import WrongSignature
+
 KEY_LENGTH: Final = 1096
 SIGNATURE_LENGTH: Final = 1632
 
@@ -28,10 +30,6 @@ _CHALLENGE_PADDING = 48
 _MOST_SLOTS = 1 << 20
 
 _G1, _G2, _SCALAR = 96, 192, 32
-
-
-class WrongSignature(Exception):
-    """A threshold signature, or its key, proves nothing; the message says why."""
 
 
 class _Reader:

@@ -6,11 +6,11 @@ BN254. The signers' keys are added to one key. Numbers are little-endian.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from ledger.stream.block.proof.hints import WrongSignature
+from ledger.stream.block.proof.identity import Contributor
 from ledger.stream.block.proof.poseidon import FIELD
+from ledger.stream.block.proof.wrong import WrongSignature
 
 LENGTH: Final = 192
 KEY_LENGTH: Final = 192
@@ -31,22 +31,14 @@ GENERATOR: Final[Point] = (
 NOBODY: Final[Point] = (0, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Contributor:
-    """A node of an address book: its number, its weight and its key for proofs of the ledger's history."""
-
-    node_id: int
-    weight: int
-    key: bytes
-
-    def point(self) -> Point:
-        """Errors: WrongSignature if the key is none."""
-        if len(self.key) < 2 * _NUMBER:
-            raise WrongSignature(f"the key of node {self.node_id} has {len(self.key)} bytes")
-        point = _number(self.key[:_NUMBER]), _number(self.key[_NUMBER : 2 * _NUMBER])
-        if not is_on_curve(point):
-            raise WrongSignature(f"the key of node {self.node_id} is no point of the curve")
-        return point
+def point_of(node: Contributor) -> Point:
+    """Return a node's key. Errors: WrongSignature if it is none."""
+    if len(node.key) < 2 * _NUMBER:
+        raise WrongSignature(f"the key of node {node.node_id} has {len(node.key)} bytes")
+    point = _number(node.key[:_NUMBER]), _number(node.key[_NUMBER : 2 * _NUMBER])
+    if not is_on_curve(point):
+        raise WrongSignature(f"the key of node {node.node_id} is no point of the curve")
+    return point
 
 
 def verify(contributors: Sequence[Contributor], message: bytes, proof: bytes) -> None:
@@ -68,7 +60,7 @@ def verify(contributors: Sequence[Contributor], message: bytes, proof: bytes) ->
         )
     key = NOBODY
     for each in signers:
-        key = add(key, each.point())
+        key = add(key, point_of(each))
     if _number(response) >= ORDER or _number(challenge) >= ORDER:
         raise WrongSignature("a number of the proof of its key is greater than the order of the curve")
     commitment = add(times(GENERATOR, _number(response)), times(key, _number(challenge)))

@@ -14,8 +14,8 @@ from py_arkworks_bls12381 import G1Point, G2Point
 
 from ledger.stream.block.proof import hints, poseidon, schnorr
 from ledger.stream.block.proof.hints import ORDER
-from ledger.stream.block.proof.schnorr import GENERATOR, Contributor
-from ledger.stream.block.proof.threshold import LedgerIdentity
+from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
+from ledger.stream.block.proof.schnorr import GENERATOR
 
 _NUMBER: Final = 32
 
@@ -164,7 +164,7 @@ class ThresholdSigner:
         nonce = self._secret("statement", schnorr.ORDER)
         key = schnorr.NOBODY
         for each in self.identity.contributors:
-            key = schnorr.add(key, each.point())
+            key = schnorr.add(key, schnorr.point_of(each))
         challenge = schnorr.challenge_of(key, schnorr.times(GENERATOR, nonce), message)
         response = (nonce - challenge * secret) % schnorr.ORDER
         signed = bytes([1] * len(self._nodes)).ljust(schnorr.POSITIONS, b"\0")

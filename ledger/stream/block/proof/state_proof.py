@@ -6,7 +6,7 @@ the root of the later block can be computed, which nodes have signed.
 
 from typing import Any
 
-from ledger.stream.block.proof.hints import WrongSignature
+from ledger.stream.block.proof.wrong import WrongSignature
 from mirror.values.hashes import SHA_384_LENGTH, sha384
 
 _LEAF, _SINGLE, _NODE = b"\0", b"\1", b"\2"

@@ -10,14 +10,14 @@ Nothing in a signature is trusted: the proof leads back to the id of the ledger,
 published in a transaction.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from ledger.stream.block.proof import hints, poseidon, schnorr, wraps
-from ledger.stream.block.proof.hints import VerificationKey, WrongSignature
-from ledger.stream.block.proof.schnorr import Contributor
+from ledger.stream.block.proof.hints import VerificationKey
+from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.block.proof.wraps import ProofKey
+from ledger.stream.block.proof.wrong import WrongSignature
 
 _PROOF_AT: Final = hints.KEY_LENGTH + hints.SIGNATURE_LENGTH
 SCHNORR_LENGTH: Final = _PROOF_AT + schnorr.LENGTH
@@ -25,15 +25,6 @@ WRAPS_LENGTH: Final = _PROOF_AT + wraps.LENGTH
 
 # A key is proved once, and then recurs until the next address book.
 _KEYS_REMEMBERED = 16
-
-
-@dataclass(frozen=True)
-class LedgerIdentity:
-    """What a network has published of its ledger: its id, its key for proofs, its first nodes."""
-
-    ledger_id: bytes
-    proof_key: bytes
-    contributors: tuple[Contributor, ...]
 
 
 def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> None:

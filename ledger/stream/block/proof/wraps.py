@@ -11,7 +11,7 @@ from typing import Final
 
 from ledger.stream.block.proof import bn254, poseidon
 from ledger.stream.block.proof.bn254 import Pair, Point2
-from ledger.stream.block.proof.hints import WrongSignature
+from ledger.stream.block.proof.wrong import WrongSignature
 
 LENGTH: Final = 704
 KEY_LENGTH: Final = 1768

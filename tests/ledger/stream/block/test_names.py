@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ledger.stream.block.names import is_block, parse
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.blocks import block_file, blocks_below
+from ledger.stream.source.blocks import blocks_below, local_block
 from ledger.stream.source.local import find_record_files
 from tests.ledger.stream.block.blocks import OLDER, BlockStream
 
@@ -78,12 +78,12 @@ def test_blocks_are_found_in_every_layout_after_the_record_files(tmp_path: Path)
     ]
     assert len(blocks_below(tmp_path)) == 3
     assert find_record_files([grouped])[0].record_file().hash == third.hash.hex()
-    assert block_file(grouped).instant == block_file(grouped).record_file().consensus_start
+    assert local_block(grouped).instant == local_block(grouped).record_file().consensus_start
 
 
 def test_a_file_that_is_gone_is_an_error_of_ours(tmp_path: Path):
     path = BlockStream().block().write(tmp_path)
-    file = block_file(path)
+    file = local_block(path)
     path.unlink()
 
     with pytest.raises(StreamFileError, match="cannot be read"):

@@ -6,10 +6,9 @@ import random
 import pytest
 
 from ledger.stream.block.proof import hints, schnorr, threshold, wraps
-from ledger.stream.block.proof.hints import WrongSignature
-from ledger.stream.block.proof.schnorr import Contributor
+from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
 from ledger.stream.block.proof.signer import ThresholdSigner
-from ledger.stream.block.proof.threshold import LedgerIdentity
+from ledger.stream.block.proof.wrong import WrongSignature
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures
 
 ROOT_HASH = bytes(range(48))
