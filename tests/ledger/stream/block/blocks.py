@@ -10,6 +10,7 @@ import zstandard
 
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.items import read_items
+from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.record.compose import timestamp
 from mirror.values.hapi import (
     Block,
@@ -80,8 +81,16 @@ def topic(number: int, sequence_number: int = 0, running_hash: bytes = b"") -> C
 class BlockStream:
     """Transactions in consensus order, closed into blocks of one round; each takes a microsecond."""
 
-    def __init__(self, hapi_version: tuple[int, int, int] = NEWER, *, first_block: int = 0) -> None:
+    def __init__(
+        self,
+        hapi_version: tuple[int, int, int] = NEWER,
+        *,
+        first_block: int = 0,
+        signer: ThresholdSigner | None = None,
+    ) -> None:
+        """`signer` are the nodes who sign; without them blocks have the hash of their hash as a signature."""
         self.hapi_version = hapi_version
+        self._signer = signer
         self.number = first_block
         self.hash = bytes(48)
         self.consensus_timestamp = START
@@ -179,7 +188,8 @@ class BlockStream:
         ]
         newer = self.hapi_version >= NEWER
         # Networks of the older generation did not sign at all.
-        block = of_items(self.number, items, zstd=newer, proof=None if newer else {"block": self.number})
+        proof = None if newer else {"block": self.number}
+        block = of_items(self.number, items, zstd=newer, proof=proof, signer=self._signer)
         self.number += 1
         self.hash = block.hash
         self.consensus_timestamp += 10**9
@@ -188,11 +198,19 @@ class BlockStream:
         return block
 
 
-def of_items(number: int, items: Sequence[Any], *, zstd: bool = True, proof: Any | None = None) -> BlockFile:
+def of_items(
+    number: int,
+    items: Sequence[Any],
+    *,
+    zstd: bool = True,
+    proof: Any | None = None,
+    signer: ThresholdSigner | None = None,
+) -> BlockFile:
     """A file of these items and a proof, in a name of the generation."""
     unproved = Block(items=[*items, BlockItem(block_proof={"block": number})])
     root = read_items("composed", unproved.SerializeToString()).root_hash()
-    proof = proof or {"block": number, "signed_block_proof": {"block_signature": sha384(root)}}
+    signature = signer.sign(root) if signer else sha384(root)
+    proof = proof or {"block": number, "signed_block_proof": {"block_signature": signature}}
     content = Block(items=[*items, BlockItem(block_proof=proof)]).SerializeToString()
     if zstd:
         return BlockFile(

@@ -1,0 +1,139 @@
+"""From native blocks to tables: only what the ledger's nodes have signed together."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.ingest.errors import IngestError
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import FIRST_LEDGER, Trust
+from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.compose import Composer
+from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.local import find_record_files
+from mirror.config.errors import OperatorError
+from mirror.models import LoadedRange
+from mirror.values.hapi import LedgerIdPublicationTransactionBody
+from network.models import Ledger
+from tests.ledger.stream.block.blocks import BlockStream
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+NODES = ThresholdSigner({0: 10, 1: 10, 2: 10}, "the network")
+OTHERS = ThresholdSigner({0: 10, 1: 10, 2: 10}, "another network")
+BOOK = Composer(nodes=signing_nodes(1)).address_book()
+
+
+def publication(ledger: LedgerIdentity) -> dict[str, Any]:
+    return {
+        "ledger_id": ledger.ledger_id,
+        "history_proof_verification_key": ledger.proof_key,
+        "node_contributions": [
+            {"node_id": node.node_id, "weight": node.weight, "history_proof_key": node.key}
+            for node in ledger.contributors
+        ],
+    }
+
+
+def transfer(stream: BlockStream) -> None:
+    stream.happen("cryptoTransfer")
+
+
+def load(folder: Path) -> Any:
+    return Pipeline(trust=Trust(BOOK)).run(find_record_files([folder]))
+
+
+def test_the_first_block_publishes_the_ledger_that_signs_it_and_all_after_it(tmp_path):
+    stream = BlockStream(signer=NODES)
+    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream.block().write(tmp_path)
+    for _ in range(2):
+        transfer(stream)
+        stream.block().write(tmp_path)
+
+    done = load(tmp_path)
+
+    assert (done.files, done.verified) == (3, 3)
+    assert bytes(Ledger.objects.get().ledger_id) == NODES.identity.ledger_id
+    assert LoadedRange.objects.get().signed is True
+
+
+def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_path):
+    stream = BlockStream(signer=NODES)
+    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream.block().write(tmp_path)
+    stream._signer = OTHERS
+    transfer(stream)
+    block = stream.block()
+    block.write(tmp_path)
+
+    with pytest.raises(StreamFileError, match="its threshold signature is refused") as refused:
+        load(tmp_path)
+
+    assert refused.value.file == block.name
+    assert LoadedRange.objects.get().last_block == 0
+
+
+def test_a_later_publication_counts_for_the_blocks_after_it(tmp_path):
+    stream = BlockStream(signer=NODES)
+    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream.block().write(tmp_path)
+    stream.happen("ledger_id_publication", publication(OTHERS.identity))
+    stream.block().write(tmp_path)
+    stream._signer = OTHERS
+    transfer(stream)
+    stream.block().write(tmp_path)
+
+    assert load(tmp_path).verified == 3
+
+
+def test_without_a_ledger_id_no_block_is_believed(tmp_path):
+    stream = BlockStream(first_block=7, signer=NODES)
+    transfer(stream)
+    stream.block().write(tmp_path)
+
+    with pytest.raises(StreamFileError, match="no ledger id of the network is known"):
+        load(tmp_path)
+
+    assert not LoadedRange.objects.exists()
+
+
+def test_an_operator_may_name_the_ledger(tmp_path, settings_of):
+    named = tmp_path / "ledger"
+    body = LedgerIdPublicationTransactionBody(**publication(NODES.identity))
+    named.write_bytes(body.SerializeToString())
+    stream = BlockStream(first_block=7, signer=NODES)
+    transfer(stream)
+    stream.block().write(tmp_path / "stream")
+    settings_of({FIRST_LEDGER: str(named)})
+
+    assert load(tmp_path / "stream").verified == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"\xff\xff", "is no LedgerId"), (b"", "a ledger id of 0 bytes")]
+)
+def test_a_ledger_that_can_not_be_read_is_refused(
+    tmp_path, settings_of: Callable[..., None], content, reason
+):
+    named = tmp_path / "ledger"
+    named.write_bytes(content)
+    settings_of({FIRST_LEDGER: str(named)})
+
+    with pytest.raises(OperatorError, match=reason):
+        Trust(BOOK)
+
+
+def test_the_hash_of_a_hash_is_no_signature_but_may_be_loaded_without_any(tmp_path):
+    stream = BlockStream()
+    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream.block().write(tmp_path)
+
+    with pytest.raises((StreamFileError, IngestError), match="it has 48 bytes"):
+        load(tmp_path)
+    Pipeline().run(find_record_files([tmp_path]))
+
+    assert LoadedRange.objects.get().signed is False
