@@ -12,7 +12,7 @@ INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; 
 # That shell removes this one itself, so that make prints no line about it.
 .PRECIOUS: $(BIN)/python
 
-.PHONY: up test checklist lint install install-dev
+.PHONY: up test checklist lint install install-dev block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -26,6 +26,10 @@ test: lint
 # Every behaviour of loading (tests/checklist.toml) with the tests that show it; fails if one has no test.
 checklist: install-dev
 	$(BIN)/python -m tests.checklist
+
+# The messages of block nodes in Python, from their description.
+block-node-api: install-dev
+	cd ledger/stream/source/block_node && ../../../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. api.proto
 
 lint: install-dev
 	$(BIN)/ruff check .

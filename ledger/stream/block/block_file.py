@@ -39,15 +39,19 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
     """
     parsed = names.parse(name)
-    block = read_items(parsed.name, content_of(parsed, data))
-    _check_number(block, parsed.number)
+    return of_content(read_items(parsed.name, content_of(parsed, data)), parsed.number, len(data))
+
+
+def of_content(block: BlockContent, number: int, size: int) -> RecordFile:
+    """Return the block with a number and a size in bytes as a record file. Errors: StreamFileError."""
+    _check_number(block, number)
     if block.record_file is not None:
-        return read_wrapped(block, len(data))
+        return read_wrapped(block, size)
     root = block.root_hash()
     items = record_items(block)
     start, end = _times(block)
     return RecordFile(
-        name=parsed.name,
+        name=block.name,
         version=VERSION,
         hapi_version=block.hapi_version,
         software_version=_version(block.header.software_version),
@@ -55,10 +59,10 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
         previous_hash=block.footer.previous_block_root_hash.hex(),
         file_hash="",
         metadata_hash=None,
-        block_number=parsed.number,
+        block_number=number,
         consensus_start=start,
         consensus_end=end,
-        size=len(data),
+        size=size,
         items=items,
         round_start=block.rounds[0] if block.rounds else None,
         round_end=block.rounds[-1] if block.rounds else None,

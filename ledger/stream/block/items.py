@@ -83,7 +83,7 @@ class BlockContent:
 
 def read_items(name: str, content: bytes) -> BlockContent:
     """Errors: StreamFileError."""
-    reader = _BlockReader(name)
+    reader = BlockReader(name)
     position = 0
     try:
         for element in wire.fields(content):
@@ -98,7 +98,9 @@ def read_items(name: str, content: bytes) -> BlockContent:
     return reader.finish(len(content))
 
 
-class _BlockReader:
+class BlockReader:
+    """Reads a block item by item. `name` is what errors call it until its number is known."""
+
     def __init__(self, name: str) -> None:
         self._block = BlockContent(name)
         self._position = 0
@@ -107,6 +109,7 @@ class _BlockReader:
         self._inner: Iterator[bytes] = iter(())
 
     def add(self, position: int, serialized: bytes) -> None:
+        """Add an item that starts at a position. Errors: StreamFileError, DecodeError."""
         self._position = position
         item = hapi.parse(BlockItem, serialized)
         kind = item.WhichOneof("item")
@@ -125,6 +128,7 @@ class _BlockReader:
         block.tree.add(kind, serialized)
 
     def finish(self, length: int) -> BlockContent:
+        """Return the block of this length. Errors: StreamFileError if it is not whole."""
         block = self._block
         for part in ("header", "footer", "proof"):
             if getattr(block, part) is None:

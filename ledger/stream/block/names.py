@@ -33,6 +33,11 @@ def is_block(name: str) -> bool:
     return EXTENSION in PurePath(name).suffixes
 
 
+def streamed(number: int) -> str:
+    """Return the name of a block that came from a block node."""
+    return f"{number:019}{EXTENSION}"
+
+
 def parse(name: str) -> BlockFileName:
     """Parse a name; folders before it are ignored unless its digits begin in them.
 

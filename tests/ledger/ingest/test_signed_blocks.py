@@ -116,9 +116,7 @@ def test_an_operator_may_name_the_ledger(tmp_path, settings_of):
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"\xff\xff", "is no LedgerId"), (b"", "a ledger id of 0 bytes")]
 )
-def test_a_ledger_that_can_not_be_read_is_refused(
-    tmp_path, settings_of: Callable[..., None], content, reason
-):
+def test_a_ledger_that_can_not_be_read_is_refused(tmp_path, settings_of, content, reason):
     named = tmp_path / "ledger"
     named.write_bytes(content)
     settings_of({FIRST_LEDGER: str(named)})

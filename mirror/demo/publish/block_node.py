@@ -1,0 +1,139 @@
+"""The block node of a simulated network: it serves blocks over gRPC, as those of real networks do."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+
+from ledger.stream.source.block_node.api_pb2 import (
+    BlockEnd,
+    BlockItemSet,
+    ServerStatusRequest,
+    ServerStatusResponse,
+    SubscribeStreamRequest,
+    SubscribeStreamResponse,
+)
+from ledger.stream.source.block_node.client import WITHOUT_END
+from mirror.values import wire
+from mirror.values.hapi import Block
+
+# Items are sent in sets of about so many bytes.
+_SET_BYTES = 1 << 20
+_STREAMS = 8
+_WAITING_SECONDS = 0.5
+
+
+class BlockNodeServer:
+    """Blocks in memory, served at a port of this machine (0: any that is free). Use it with `with`."""
+
+    def __init__(self, port: int = 0, *, most: int = 10_000) -> None:
+        self._blocks: dict[int, bytes] = {}
+        self._most = most
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._server = grpc.server(ThreadPoolExecutor(_STREAMS, thread_name_prefix="block node"))
+        self._server.add_generic_rpc_handlers(
+            (
+                grpc.method_handlers_generic_handler(
+                    "org.hiero.block.api.BlockStreamSubscribeService",
+                    {
+                        "subscribeBlockStream": grpc.unary_stream_rpc_method_handler(
+                            self.subscribe,
+                            SubscribeStreamRequest.FromString,
+                            SubscribeStreamResponse.SerializeToString,
+                        )
+                    },
+                ),
+                grpc.method_handlers_generic_handler(
+                    "org.hiero.block.api.BlockNodeService",
+                    {
+                        "serverStatus": grpc.unary_unary_rpc_method_handler(
+                            self.status,
+                            ServerStatusRequest.FromString,
+                            ServerStatusResponse.SerializeToString,
+                        )
+                    },
+                ),
+            )
+        )
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+
+    def __enter__(self) -> "BlockNodeServer":
+        self._server.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+        self._server.stop(grace=None).wait()
+
+    def publish(self, number: int, block: bytes) -> None:
+        """Serve a block, a serialized Block message, from now on; the oldest ones are forgotten."""
+        with self._changed:
+            self._blocks[number] = block
+            while len(self._blocks) > self._most:
+                del self._blocks[min(self._blocks)]
+            self._changed.notify_all()
+
+    # ANSWERS
+
+    def status(self, request: Any, context: Any) -> ServerStatusResponse:
+        with self._changed:
+            if not self._blocks:
+                return ServerStatusResponse(
+                    first_available_block=WITHOUT_END, last_available_block=WITHOUT_END
+                )
+            return ServerStatusResponse(
+                first_available_block=min(self._blocks), last_available_block=max(self._blocks)
+            )
+
+    def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+        number = request.start_block_number
+        while request.end_block_number == WITHOUT_END or number <= request.end_block_number:
+            block = self._wait_for(number, context)
+            if block is None:
+                if context.is_active() and not self._stopping.is_set():
+                    yield SubscribeStreamResponse(status=SubscribeStreamResponse.NOT_AVAILABLE)
+                return
+            yield from self.messages(number, block)
+            number += 1
+        yield SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
+
+    def _wait_for(self, number: int, context: Any) -> bytes | None:
+        """Return a block, once it is there; None if it will never be, or nobody waits any more."""
+        with self._changed:
+            while number not in self._blocks:
+                is_past = bool(self._blocks) and number < max(self._blocks)
+                if is_past or self._stopping.is_set() or not context.is_active():
+                    return None
+                self._changed.wait(_WAITING_SECONDS)
+            return self._blocks[number]
+
+    def messages(self, number: int, block: bytes) -> Iterator[SubscribeStreamResponse]:
+        """Yield the messages of a block: its items in sets, and its end."""
+        for items in _sets(items_of(block)):
+            yield SubscribeStreamResponse(block_items=BlockItemSet(block_items=items))
+        yield SubscribeStreamResponse(end_of_block=BlockEnd(block_number=number))
+
+
+def items_of(block: bytes) -> list[bytes]:
+    """Return the serialized items of a serialized Block message."""
+    return [
+        block[each.value : each.end] for each in wire.fields(block) if each.number == Block.ITEMS_FIELD_NUMBER
+    ]
+
+
+def _sets(items: Sequence[bytes]) -> Iterator[list[bytes]]:
+    gathered: list[bytes] = []
+    size = 0
+    for item in items:
+        gathered.append(item)
+        size += len(item)
+        if size >= _SET_BYTES:
+            yield gathered
+            gathered, size = [], 0
+    if gathered:
+        yield gathered

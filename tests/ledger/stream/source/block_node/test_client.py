@@ -1,0 +1,207 @@
+"""The client of block nodes, against a real server: whole blocks, and what no stream of blocks may hold."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.block_node import api_pb2
+from ledger.stream.source.block_node.api_pb2 import BlockEnd, BlockItemSet, SubscribeStreamResponse
+from ledger.stream.source.block_node.assembly import BlockNodeFailure, Limits
+from ledger.stream.source.block_node.client import Available, BlockNode, BlockNodeClient, Endpoint
+from mirror.demo.publish.block_node import BlockNodeServer, items_of
+from tests.ledger.stream.block.blocks import BlockFile, BlockStream
+from tests.waiting import PATIENCE_SECONDS
+
+FIRST = 7
+
+
+def blocks(count: int, transactions: int = 3) -> list[BlockFile]:
+    stream = BlockStream(first_block=FIRST)
+    made = []
+    for _ in range(count):
+        for _ in range(transactions):
+            stream.happen("cryptoTransfer")
+        made.append(stream.block())
+    return made
+
+
+@pytest.fixture
+def server() -> Iterator[BlockNodeServer]:
+    with BlockNodeServer() as running:
+        yield running
+
+
+def client(server: BlockNodeServer, limits: Limits | None = None) -> BlockNodeClient:
+    endpoint = Endpoint("127.0.0.1", server.port)
+    return BlockNodeClient(BlockNode(endpoint, endpoint), limits or Limits())
+
+
+def received(
+    server: BlockNodeServer, *, limits: Limits | None = None, end: int | None = None, seconds: float = 0
+) -> list[Any]:
+    using = client(server, limits)
+    try:
+        return list(
+            using.blocks(
+                FIRST, end, seconds_per_block=seconds or PATIENCE_SECONDS, stopping=threading.Event()
+            )
+        )
+    finally:
+        using.close()
+
+
+def test_the_generated_messages_are_those_of_the_description(tmp_path):
+    folder = Path(api_pb2.__file__ or "").parent
+    command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"--python_out={tmp_path}", "api.proto"]
+    subprocess.run(command, cwd=folder, check=True)
+
+    assert (tmp_path / "api_pb2.py").read_text() == (folder / "api_pb2.py").read_text()
+
+
+def test_a_node_tells_what_blocks_it_has(server):
+    using = client(server)
+    try:
+        assert using.available(PATIENCE_SECONDS) is None
+        for block in blocks(3):
+            server.publish(block.number, block.content)
+        assert using.available(PATIENCE_SECONDS) == Available(7, 9)
+    finally:
+        using.close()
+
+
+def test_a_node_that_is_away_has_nothing():
+    with BlockNodeServer() as gone:
+        using = client(gone)
+    try:
+        assert using.available(0.5) is None
+    finally:
+        using.close()
+
+
+def test_blocks_come_whole_and_in_order(server):
+    made = blocks(3, transactions=5)
+    for block in made:
+        server.publish(block.number, block.content)
+
+    files = [each.file for each in received(server, end=9)]
+
+    assert [(file.name, file.block_number, file.hash, file.count) for file in files] == [
+        (f"{block.number:019}.blk", block.number, block.hash.hex(), 5) for block in made
+    ]
+
+
+def test_a_block_that_is_published_later_is_waited_for(server):
+    first, second = blocks(2)
+    server.publish(first.number, first.content)
+    using = client(server)
+    coming = using.blocks(FIRST, 8, seconds_per_block=PATIENCE_SECONDS, stopping=threading.Event())
+    try:
+        assert next(coming).file.block_number == 7
+        server.publish(second.number, second.content)
+        assert next(coming).file.block_number == 8
+        assert list(coming) == []
+    finally:
+        using.close()
+
+
+SUCCESS = SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
+
+
+class Lying(BlockNodeServer):
+    """A block node that sends other messages than those of the block."""
+
+    def __init__(self, sent: list[SubscribeStreamResponse]) -> None:
+        super().__init__()
+        self._sent = sent
+
+    def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+        yield from self._sent
+
+
+def item_set(*items: bytes) -> SubscribeStreamResponse:
+    return SubscribeStreamResponse(block_items=BlockItemSet(block_items=items))
+
+
+def end(number: int) -> SubscribeStreamResponse:
+    return SubscribeStreamResponse(end_of_block=BlockEnd(block_number=number))
+
+
+def test_empty_sets_and_ends_of_nothing_are_passed_over():
+    (block,) = blocks(1)
+    items = items_of(block.content)
+    sent = [end(3), item_set(), item_set(*items[:2]), item_set(), item_set(*items[2:]), end(7), end(7)]
+    with Lying([*sent, SUCCESS]) as server:
+        assert [each.file.block_number for each in received(server)] == [7]
+
+
+ONE = blocks(1)[0]
+ITEMS = items_of(ONE.content)
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ([item_set(*ITEMS[:3]), item_set(*ITEMS)], "has begun a new block while the one before it"),
+        ([item_set(*ITEMS[1:])], "with another item than its header"),
+        ([item_set(*ITEMS), end(8)], "has ended block 7 as block 8"),
+        ([item_set(*ITEMS[:-1]), end(7)], "the block has no proof"),
+        ([item_set(*ITEMS[:4])], "has ended the stream, which has no end"),
+        ([item_set(*ITEMS[:4]), SUCCESS], "has ended the stream within a block"),
+        ([], "has ended the stream, which has no end"),
+        ([SubscribeStreamResponse(status=SubscribeStreamResponse.NOT_AVAILABLE)], "status NOT_AVAILABLE"),
+        ([SubscribeStreamResponse(status=77)], "status 77"),
+        ([SubscribeStreamResponse()], "a message of an unknown kind"),
+        ([item_set(ITEMS[0], b"\x22\x05ab")], "an item that can't be parsed"),
+        ([item_set(ITEMS[0], b"")], "goes on with an unknown item"),
+    ],
+)
+def test_what_is_no_stream_of_blocks_is_refused(sent, reason):
+    with Lying(sent) as server, pytest.raises(StreamFileError, match=reason):
+        received(server)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(items=5), "more than 5 items"),
+        (Limits(block_bytes=100), "more than 100 bytes"),
+        (Limits(message_bytes=100), "RESOURCE_EXHAUSTED"),
+    ],
+)
+def test_a_block_that_is_too_large_is_refused(server, limits, reason):
+    server.publish(ONE.number, ONE.content)
+
+    with pytest.raises(BlockNodeFailure, match=reason):
+        received(server, limits=limits)
+
+
+def test_a_node_that_sends_half_a_block_and_then_nothing_is_given_up():
+    class Stalling(Lying):
+        def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+            yield from self._sent
+            self._stopping.wait(PATIENCE_SECONDS)
+
+    with (
+        Stalling([item_set(*ITEMS[:3])]) as server,
+        pytest.raises(BlockNodeFailure, match="not sent a whole"),
+    ):
+        received(server, seconds=0.3)
+
+
+def test_a_node_that_goes_away_is_a_failure(server):
+    server.publish(ONE.number, ONE.content)
+    using = client(server)
+    coming = using.blocks(FIRST, seconds_per_block=PATIENCE_SECONDS, stopping=threading.Event())
+    try:
+        next(coming)
+        server.__exit__()
+        with pytest.raises(BlockNodeFailure, match="the block node has (failed|ended)"):
+            next(coming)
+    finally:
+        using.close()
