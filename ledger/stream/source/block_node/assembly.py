@@ -16,6 +16,7 @@ from mirror.values.hapi import BlockItem, DecodeError
 
 log = logs.logger(__name__)
 
+ANOTHER_NODE = "Another block node is asked, if one is known; this one is asked again later."
 _HEADER = BlockItem.BLOCK_HEADER_FIELD_NUMBER
 _LENGTH_DELIMITED = 2
 
@@ -106,10 +107,7 @@ class Assembler:
         return of_content(content, number, self._bytes)
 
     def _failure(self, cause: str, cure: str = "") -> BlockNodeFailure:
-        return BlockNodeFailure(self._node, 0, f"the block node {cause}", cure or _OTHERS)
-
-
-_OTHERS = "Another block node is asked, if one is known; this one is asked again later."
+        return BlockNodeFailure(self._node, 0, f"the block node {cause}", cure or ANOTHER_NODE)
 
 
 def _is_header(item: bytes) -> bool:

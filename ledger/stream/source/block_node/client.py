@@ -3,13 +3,13 @@
 import queue
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import grpc
 
+from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
@@ -17,13 +17,19 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamRequest,
     SubscribeStreamResponse,
 )
-from ledger.stream.source.block_node.assembly import Assembler, BlockNodeFailure, Limits
+from ledger.stream.source.block_node.assembly import (
+    ANOTHER_NODE,
+    Assembler,
+    BlockNodeFailure,
+    Limits,
+)
 
 WITHOUT_END = (1 << 64) - 1
 _SUBSCRIBE = "/org.hiero.block.api.BlockStreamSubscribeService/subscribeBlockStream"
 _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
-# Messages that are received ahead of the one being read; then the node waits.
+# Blocks that are received ahead of the one being loaded; then the node waits.
 _AHEAD = 8
+_LOOK_SECONDS = 0.5
 _KEEPALIVE_MILLISECONDS = 20_000
 
 
@@ -97,13 +103,8 @@ class BlockNodeClient:
             return None
         return Available(answer.first_available_block, answer.last_available_block)
 
-    def blocks(
-        self, start: int, end: int | None = None, *, seconds_per_block: float, stopping: threading.Event
-    ) -> Iterator[StreamedBlock]:
-        """Yield blocks from `start` on, each within its time; ends after `end`, or when stopping.
-
-        Errors: StreamFileError, BlockNodeFailure among them.
-        """
+    def subscribe(self, start: int, end: int | None = None, *, seconds_per_block: float) -> "Subscription":
+        """Return the stream of blocks from `start` on, to `end` or for ever; close it when done."""
         subscribe = self._channel(self.node.stream).unary_stream(
             _SUBSCRIBE,
             request_serializer=SubscribeStreamRequest.SerializeToString,
@@ -112,24 +113,7 @@ class BlockNodeClient:
         request = SubscribeStreamRequest(
             start_block_number=start, end_block_number=WITHOUT_END if end is None else end
         )
-        call = subscribe(request)
-        received = _Received(call)
-        assembler = Assembler(self.node.name, self._limits)
-        try:
-            until = time.monotonic() + seconds_per_block
-            while not stopping.is_set():
-                response = received.next(until, self.node.name)
-                if response is None:
-                    if assembler.is_pending:
-                        raise BlockNodeFailure(
-                            self.node.name, 0, "the block node has ended the stream within a block"
-                        )
-                    return
-                if file := assembler.take(response):
-                    yield StreamedBlock(file, assembler.last_item_at, self.node)
-                    until = time.monotonic() + seconds_per_block
-        finally:
-            received.close()
+        return Subscription(subscribe(request), self.node, self._limits, seconds_per_block)
 
     def _channel(self, endpoint: Endpoint) -> grpc.Channel:
         with self._lock:
@@ -149,54 +133,82 @@ class BlockNodeClient:
         return grpc.insecure_channel(str(endpoint), options)
 
 
-class _Received:
-    """The messages of a call, received by a thread, so that one that does not come can be given up."""
+class Subscription:
+    """A stream of blocks. A thread reads their items as they arrive, and a few blocks ahead."""
 
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: Any, node: BlockNode, limits: Limits, seconds_per_block: float) -> None:
         self._call = call
-        self._messages: queue.Queue[SubscribeStreamResponse | grpc.RpcError | bool] = queue.Queue(_AHEAD)
+        self._node = node
+        self._seconds = seconds_per_block
+        self._assembler = Assembler(node.name, limits)
+        self._blocks: queue.Queue[StreamedBlock | StreamFileError | None] = queue.Queue(_AHEAD)
         self._closed = threading.Event()
+        # Since when the node has been waited for (monotonic seconds); None while it waits for the reader.
+        self._waiting_since: float | None = time.monotonic()
+        #: Whether the node has sent all that was asked for.
+        self.has_ended = False
         threading.Thread(target=self._receive, name="block node", daemon=True).start()
 
-    def _receive(self) -> None:
-        last: grpc.RpcError | bool = False
-        try:
-            for message in self._call:
-                if message.WhichOneof("response") == "status" and message.status == (
-                    SubscribeStreamResponse.SUCCESS
-                ):
-                    last = True
-                    break
-                if not self._put(message):
-                    return
-        except grpc.RpcError as error:
-            last = error
-        self._put(last)
+    def next(self, seconds: float) -> StreamedBlock | None:
+        """Return the next block; None if there is none within this time, or has_ended.
 
-    def _put(self, message: Any) -> bool:
-        while not self._closed.is_set():
-            with suppress(queue.Full):
-                self._messages.put(message, timeout=0.5)
-                return True
-        return False
-
-    def next(self, until: float, node: str) -> SubscribeStreamResponse | None:
-        """Return the next message, None after the last. Errors: BlockNodeFailure."""
+        Errors: BlockNodeFailure, also once a block has not come in its time; StreamFileError.
+        """
         try:
-            message = self._messages.get(timeout=max(until - time.monotonic(), 0))
+            block = self._blocks.get(timeout=seconds) if seconds else self._blocks.get_nowait()
         except queue.Empty:
-            raise BlockNodeFailure(
-                node, 0, "the block node has not sent a whole block in time", "Another one is asked."
-            ) from None
-        if message is False:
-            raise BlockNodeFailure(node, 0, "the block node has ended the stream, which has no end")
-        if isinstance(message, grpc.RpcError):
-            raise BlockNodeFailure(node, 0, f"the block node has failed: {_reason(message)}") from message
-        return None if message is True else message
+            since = self._waiting_since
+            if since is not None and time.monotonic() - since > self._seconds:
+                raise self._failure("has not sent a whole block in time") from None
+            return None
+        if isinstance(block, StreamFileError):
+            raise block
+        self.has_ended = block is None
+        return block
 
     def close(self) -> None:
         self._closed.set()
         self._call.cancel()
+
+    # IN THE THREAD
+
+    def _receive(self) -> None:
+        last: StreamFileError | None
+        try:
+            last = self._assemble()
+        except StreamFileError as error:
+            last = error
+        except grpc.RpcError as error:
+            last = self._failure(f"has failed: {_reason(error)}")
+        except Exception as error:
+            # Whoever waits has to know.
+            last = self._failure(f"sends what can't be read: {type(error).__name__}: {error}")
+        self._put(last)
+
+    def _assemble(self) -> StreamFileError | None:
+        """Put every block; return why there are no more, None if all has come that was asked for."""
+        for message in self._call:
+            is_status = message.WhichOneof("response") == "status"
+            if is_status and message.status == SubscribeStreamResponse.SUCCESS:
+                if self._assembler.is_pending:
+                    return self._failure("has ended the stream within a block")
+                return None
+            file = self._assembler.take(message)
+            if file and not self._put(StreamedBlock(file, self._assembler.last_item_at, self._node)):
+                return None
+        return self._failure("has ended the stream, which has no end")
+
+    def _put(self, block: StreamedBlock | StreamFileError | None) -> bool:
+        self._waiting_since = None
+        while not self._closed.is_set():
+            with suppress(queue.Full):
+                self._blocks.put(block, timeout=_LOOK_SECONDS)
+                self._waiting_since = time.monotonic()
+                return True
+        return False
+
+    def _failure(self, cause: str) -> BlockNodeFailure:
+        return BlockNodeFailure(self._node.name, 0, f"the block node {cause}", ANOTHER_NODE)
 
 
 def _reason(error: Any) -> str:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,16 +41,23 @@ def client(server: BlockNodeServer, limits: Limits | None = None) -> BlockNodeCl
     return BlockNodeClient(BlockNode(endpoint, endpoint), limits or Limits())
 
 
+def following(using: BlockNodeClient, end: int | None = None, seconds: float = 0) -> Iterator[Any]:
+    """Yield blocks until the subscription ends."""
+    subscription = using.subscribe(FIRST, end, seconds_per_block=seconds or PATIENCE_SECONDS)
+    try:
+        while not subscription.has_ended:
+            if block := subscription.next(0.1):
+                yield block
+    finally:
+        subscription.close()
+
+
 def received(
     server: BlockNodeServer, *, limits: Limits | None = None, end: int | None = None, seconds: float = 0
 ) -> list[Any]:
     using = client(server, limits)
     try:
-        return list(
-            using.blocks(
-                FIRST, end, seconds_per_block=seconds or PATIENCE_SECONDS, stopping=threading.Event()
-            )
-        )
+        return list(following(using, end, seconds))
     finally:
         using.close()
 
@@ -100,7 +106,7 @@ def test_a_block_that_is_published_later_is_waited_for(server):
     first, second = blocks(2)
     server.publish(first.number, first.content)
     using = client(server)
-    coming = using.blocks(FIRST, 8, seconds_per_block=PATIENCE_SECONDS, stopping=threading.Event())
+    coming = following(using, 8)
     try:
         assert next(coming).file.block_number == 7
         server.publish(second.number, second.content)
@@ -197,7 +203,7 @@ def test_a_node_that_sends_half_a_block_and_then_nothing_is_given_up():
 def test_a_node_that_goes_away_is_a_failure(server):
     server.publish(ONE.number, ONE.content)
     using = client(server)
-    coming = using.blocks(FIRST, seconds_per_block=PATIENCE_SECONDS, stopping=threading.Event())
+    coming = following(using)
     try:
         next(coming)
         server.__exit__()

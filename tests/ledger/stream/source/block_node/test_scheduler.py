@@ -1,0 +1,140 @@
+"""The choice of a block node."""
+
+import pytest
+
+from ledger.stream.source.block_node.assembly import BlockNodeFailure
+from ledger.stream.source.block_node.client import Available, BlockNode, Endpoint
+from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler
+
+ALL = Available(0, 100)
+
+
+def node(name: str, priority: int = 0) -> BlockNode:
+    return BlockNode(Endpoint(name, 40840), Endpoint(name, 40840), priority)
+
+
+A, B, C = node("a"), node("b"), node("c", 1)
+
+
+class Network:
+    """Nodes with the blocks that each has, and a clock."""
+
+    def __init__(self, order: Order = Order.PRIORITY_THEN_LATENCY, *nodes: BlockNode) -> None:
+        self.now = 1000.0
+        self.has: dict[BlockNode, Available | None] = dict.fromkeys(nodes or (C, B, A), ALL)
+        self.scheduler = Scheduler(
+            lambda: list(self.has), lambda each: self.has[each], Rules(order), lambda: self.now
+        )
+
+    def chosen(self, number: int | None = 7) -> BlockNode:
+        return self.scheduler.choose(number)[0]
+
+
+def test_the_lowest_priority_comes_first_and_then_the_sooner_node():
+    network = Network()
+    assert network.scheduler.ordered() == [A, B, C]
+
+    network.scheduler.succeeded(B, 0.1)
+    network.scheduler.succeeded(C, 0.01)
+
+    assert network.scheduler.ordered() == [B, A, C]
+
+
+def test_the_order_of_latency_heeds_no_priority():
+    network = Network(Order.LATENCY)
+    network.scheduler.succeeded(B, 0.1)
+    network.scheduler.succeeded(C, 0.01)
+
+    assert network.scheduler.ordered() == [C, B, A]
+
+
+def test_the_order_of_priority_heeds_no_latency():
+    network = Network(Order.PRIORITY)
+    network.scheduler.succeeded(B, 0.01)
+
+    assert network.scheduler.ordered() == [A, B, C]
+
+
+def test_the_first_node_that_has_the_block_is_chosen():
+    network = Network()
+    network.has |= {A: None, B: Available(8, 20)}
+
+    assert network.chosen(7) == C
+    assert network.chosen(8) == B
+
+
+def test_a_node_that_has_all_before_the_block_will_have_it_soon():
+    network = Network()
+    network.has |= {A: Available(0, 6), B: Available(0, 5), C: None}
+
+    assert network.chosen(7) == A
+
+
+def test_the_earliest_block_is_that_of_the_first_node():
+    network = Network()
+    network.has[A] = Available(31, 40)
+
+    assert network.scheduler.choose(None) == (A, 31)
+
+
+def test_without_a_node_that_has_it_the_nodes_are_named():
+    network = Network()
+
+    with pytest.raises(
+        BlockNodeFailure, match=r"block 101 .*a:40840, b:40840, c:40840|can provide block 102"
+    ):
+        network.chosen(102)
+
+
+def test_three_failures_in_a_row_make_a_node_the_last_choice_for_a_minute():
+    network = Network()
+    for _ in range(2):
+        network.scheduler.failed(A)
+    assert network.chosen() == A
+    network.scheduler.succeeded(A)
+    for _ in range(3):
+        network.scheduler.failed(A)
+
+    assert network.chosen() == B
+    network.has |= {B: None, C: None}
+    assert network.chosen() == A
+    network.has |= {B: ALL, C: ALL}
+    network.now += 60
+    assert network.chosen() == A
+
+
+def test_a_latency_is_a_mean_that_three_misses_forget():
+    network = Network()
+    network.scheduler.succeeded(B, 1.0)
+    network.scheduler.succeeded(B, 2.0)
+    network.scheduler.succeeded(A, 1.4)
+    assert network.scheduler.ordered()[0] == B
+
+    for _ in range(3):
+        network.scheduler.missed(B)
+
+    assert network.scheduler.ordered()[0] == A
+
+
+def test_a_much_sooner_node_is_better_but_not_all_the_time():
+    network = Network()
+    network.chosen()
+    network.scheduler.succeeded(A, 0.5)
+    network.scheduler.succeeded(B, 0.46)
+    network.scheduler.succeeded(C, 0.1)
+
+    network.now += 11
+    assert network.scheduler.better_than(A, 0.0) is None
+    network.scheduler.succeeded(B, 0.1)
+    assert network.scheduler.better_than(A, 0.0) == B
+    assert network.scheduler.better_than(A, 1.5) is None
+    network.chosen()
+    assert network.scheduler.better_than(A, 0.0) is None
+
+
+def test_only_by_latency_may_a_node_of_less_priority_be_better():
+    network = Network(Order.LATENCY)
+    network.scheduler.succeeded(A, 0.5)
+    network.scheduler.succeeded(C, 0.1)
+
+    assert network.scheduler.better_than(A, 0.0) == C
