@@ -1,5 +1,6 @@
 """The bucket to follow: the one that the settings importer.downloader.* name, or another location."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ledger.stream.source.balances import BalanceDownload, BalanceLayout
@@ -32,7 +33,7 @@ def open_download(location: str = "") -> Download:
         refresh=config.value(_DOWNLOADER + "pathRefreshInterval"),
     )
     return Download(
-        _bucket(location or _configured()),
+        _stream_bucket(location),
         layout,
         sidecars=config.value("importer.parser.record.sidecar.enabled"),
         concurrency=config.value(_DOWNLOADER + "maxConcurrency"),
@@ -48,7 +49,7 @@ def open_balance_download(location: str = "") -> BalanceDownload:
         refresh=config.value(_DOWNLOADER + "pathRefreshInterval"),
     )
     concurrency: int = config.value(_DOWNLOADER + "maxConcurrency")
-    return BalanceDownload(_bucket(location or _configured()), layout, concurrency=concurrency)
+    return BalanceDownload(_stream_bucket(location), layout, concurrency=concurrency)
 
 
 def names_public_bucket() -> bool:
@@ -65,11 +66,21 @@ def names_public_bucket() -> bool:
 
 def is_paid(location: str = "") -> bool:
     """Tell if requests to `location`, or else to the configured bucket, may cost who makes them something."""
-    scheme = (location or _configured()).partition("://")[0]
+    place = location or _configured(config.value(_DOWNLOADER + "bucketName"), PUBLIC_BUCKETS)
+    scheme = place.partition("://")[0]
     return scheme in _SCHEMES.values() and not config.value(_DOWNLOADER + "allowAnonymousAccess")
 
 
-def _bucket(location: str) -> Bucket:
+def _stream_bucket(location: str) -> Bucket:
+    return bucket_of(location, config.value(_DOWNLOADER + "bucketName"), PUBLIC_BUCKETS)
+
+
+def bucket_of(location: str, name: str, public: Mapping[str, str]) -> Bucket:
+    """Open the bucket at `location`, or else that of the settings: `name`, or the network's public one.
+
+    Errors: OperatorError.
+    """
+    location = location or _configured(name, public)
     provider = config.value(_DOWNLOADER + "cloudProvider")
     access = Access(
         endpoint="" if provider == "HTTP" else config.value(_DOWNLOADER + "endpointOverride"),
@@ -87,7 +98,7 @@ def _bucket(location: str) -> Bucket:
         raise OperatorError(str(error)) from error
 
 
-def _configured() -> str:
+def _configured(name: str, public: Mapping[str, str]) -> str:
     provider = config.value(_DOWNLOADER + "cloudProvider")
     prefix = config.value(_DOWNLOADER + "pathPrefix").strip("/")
     if provider == "LOCAL":
@@ -99,7 +110,7 @@ def _configured() -> str:
             raise OperatorError(f"{variable} has to name the web server that mirrors the bucket.")
         return f"{address}/{prefix}"
     network = config.value("network")
-    bucket = config.value(_DOWNLOADER + "bucketName") or PUBLIC_BUCKETS.get(network)
+    bucket = name or public.get(network)
     if not bucket:
         variable = config.described(_DOWNLOADER + "bucketName").variable
         raise OperatorError(f"No public bucket of the network {network} is known: name it by {variable}.")

@@ -33,6 +33,13 @@ def is_block(name: str) -> bool:
     return EXTENSION in PurePath(name).suffixes
 
 
+def in_bucket(number: int) -> str:
+    """Return the path of a block below its folder in a bucket: four digits for each folder."""
+    digits = f"{number:019}"
+    parts = [digits[start : start + 4] for start in range(0, len(digits), 4)]
+    return "/".join(parts) + f"{EXTENSION}.zstd"
+
+
 def streamed(number: int) -> str:
     """Return the name of a block that came from a block node."""
     return f"{number:019}{EXTENSION}"

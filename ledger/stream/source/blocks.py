@@ -48,19 +48,58 @@ class LocalBlockFile(StreamFile):
         return self.record_file().sidecar_files[metadata.id]
 
     def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
-        """A wrapped record file brings its signatures, any other block its threshold signature."""
         file = self.record_file()
-        if file.wrapper is None:
-            block_file.verify(file, quorum_at(file.consensus_start).ledger)
-            return replace(self, file=file, proved=True)
-        signers = wrapped.verify(file, file.wrapper, quorum_at(file.consensus_start))
-        return replace(self, file=file, signed_by=signers)
+        signed_by, proved = _verified(file, quorum_at)
+        return replace(self, file=file, signed_by=signed_by, proved=proved)
 
     def _read(self) -> bytes:
         try:
             return self.path.read_bytes()
         except OSError as error:
             raise StreamFileError(self.name, 0, f"cannot be read: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class FetchedBlock(StreamFile):
+    """A block that was received from a block node or a bucket, and read; `source` names where from."""
+
+    name: str
+    number: int
+    file: RecordFile
+    source: str
+    signed_by: tuple[int, ...] = ()
+    proved: bool = False
+
+    node_id = UNKNOWN_NODE
+    published = False
+
+    @property
+    def instant(self) -> int:
+        return self.file.consensus_start
+
+    def record_file(self) -> RecordFile:
+        return self.file
+
+    def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
+        return self.file.sidecar_files[metadata.id]
+
+    def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> StreamFile:
+        if self.proved or self.signed_by:
+            return self
+        signed_by, proved = _verified(self.file, quorum_at)
+        return replace(self, signed_by=signed_by, proved=proved)
+
+
+def _verified(file: RecordFile, quorum_at: QuorumAt) -> tuple[tuple[int, ...], bool]:
+    """Return the nodes that signed, and whether there is a threshold signature. Errors: StreamFileError.
+
+    A wrapped record file brings its signatures, any other block its threshold signature.
+    """
+    quorum = quorum_at(file.consensus_start)
+    if file.wrapper is None:
+        block_file.verify(file, quorum.ledger)
+        return (), True
+    return wrapped.verify(file, file.wrapper, quorum), False
 
 
 def stored_bytes(path: Path) -> int:

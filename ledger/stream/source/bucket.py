@@ -40,6 +40,10 @@ class BucketError(StreamFileError):
         super().__init__(file, 0, cause, "It is tried again while loading goes on.")
 
 
+class NoSuchFile(BucketError):
+    """A file that is not there, or not yet."""
+
+
 class InvalidLocation(Exception):
     """A location that names no bucket; the message says what would be valid."""
 
@@ -57,7 +61,11 @@ class Bucket(Protocol):
         ...
 
     def read(self, path: str) -> bytes:
-        """Errors: BucketError."""
+        """Errors: BucketError; NoSuchFile."""
+        ...
+
+    def folders(self) -> list[str]:
+        """The names of the folders at the top. Errors: BucketError."""
         ...
 
 
@@ -129,7 +137,15 @@ class _Store:
                 )
             return bytes(answer.bytes())
         except (BaseError, OSError, ValueError) as error:
-            raise BucketError(path, _cause(error)) from error
+            kind = NoSuchFile if isinstance(error, FileNotFoundError) else BucketError
+            raise kind(path, _cause(error)) from error
+
+    def folders(self) -> list[str]:
+        try:
+            prefixes = obstore.list_with_delimiter(self._store)["common_prefixes"]
+        except (BaseError, OSError, ValueError) as error:
+            raise BucketError(self.location, _cause(error)) from error
+        return sorted(prefix.strip("/") for prefix in prefixes)
 
 
 class _Listed(_Store):
@@ -163,6 +179,13 @@ class _Folder(_Store):
         except OSError as error:
             raise BucketError(folder, f"can't be listed: {error.strerror}") from error
 
+    def folders(self) -> list[str]:
+        try:
+            with os.scandir(self._folder) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir())
+        except OSError as error:
+            raise BucketError(self.location, f"can't be listed: {error.strerror}") from error
+
 
 class _Indexed(_Store):
     """A web server that lists a folder as a page of links."""
@@ -176,6 +199,12 @@ class _Indexed(_Store):
             raise
         linked = {unquote(link).rpartition("/")[2] for link in _HREF.findall(page)}
         return heapq.nsmallest(PAGE, (name for name in linked if name > after))
+
+    def folders(self) -> list[str]:
+        page = self.read("").decode("utf-8", "replace")
+        linked = (unquote(link) for link in _HREF.findall(page))
+        folders = {link.strip("/").rpartition("/")[2] for link in linked if link.endswith("/")}
+        return sorted(folders - {"", ".."})
 
 
 def _signature_names(entries: Iterator[os.DirEntry[str]], after: str) -> Iterator[str]:

@@ -1,0 +1,125 @@
+"""The follower of a block stream: its blocks in order, verified, as they appear.
+
+Each has to go on with the chain of hashes and to be signed, so nothing is passed over: what is not is
+refused, and asked for again, from another source if there is one.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+
+from ledger.ingest.chain import Position, block_number
+from ledger.ingest.errors import IngestError
+from ledger.ingest.following.block_sources import BlockSource
+from ledger.ingest.following.follower import LONGEST_PAUSE, SECONDS_BEFORE_STUCK
+from ledger.ingest.reporting import Problem, Reporting
+from ledger.ingest.trust import Trust
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.stream_file import StreamFile
+from mirror import config, logs
+from mirror.metrics import ingest
+
+log = logs.logger(__name__)
+
+# A block that is not there is waited for in pieces of this length, so that the loader may be stopped.
+_LOOK_SECONDS = 0.5
+
+
+class BlockFollower:
+    """Follows a block stream from where the tables end, to `until` (ns)."""
+
+    def __init__(
+        self,
+        source: BlockSource,
+        trust: Trust,
+        report: Reporting | None = None,
+        *,
+        stopping: threading.Event | None = None,
+        until: int | None = None,
+        sidecars: bool = True,
+    ) -> None:
+        self._source = source
+        self._trust = trust
+        self._report = report
+        self._until = until
+        self._sidecars = sidecars
+        self._stopping = stopping or threading.Event()
+        self._frequency: float = config.value("importer.block.frequency")
+        self._last: Position | None = None
+        self._number = 0
+        self._pause = self._frequency
+        self._troubled_since: float | None = None
+        # The reason why it waits, if it does.
+        self.problem: StreamFileError | IngestError | None = None
+
+    def files(self) -> Iterator[StreamFile | None]:
+        """Yield the blocks in order, None whenever the next is not there yet, until stopped or at `until`."""
+        self._begin()
+        try:
+            while not self._stopping.is_set():
+                block = self._next()
+                if block is None:
+                    yield None
+                    continue
+                if self._until is not None and block.record_file().consensus_start > self._until:
+                    return
+                yield block
+        finally:
+            self._source.close()
+
+    def _begin(self) -> None:
+        self._last = Position.stored()
+        start = config.value("importer.startBlockNumber")
+        self._number = self._last.index + 1 if self._last else start
+
+    def _next(self) -> StreamFile | None:
+        """Return the next block of the chain, None while there is none; a refused one is asked for again."""
+        try:
+            block = self._source.next(self._number, 0)
+            if block is None:
+                self._idle()
+                block = self._source.next(self._number, _LOOK_SECONDS) if self._waits() else None
+        except StreamFileError as error:
+            self._trouble(error)
+            return None
+        if block is None:
+            return None
+        try:
+            return self._accepted(block)
+        except (StreamFileError, IngestError) as error:
+            self._source.refuse()
+            self._trouble(error)
+            return None
+
+    def _accepted(self, block: FetchedBlock) -> StreamFile:
+        """Return a block that goes on with the chain and is signed. Errors: StreamFileError, IngestError."""
+        file = block.file
+        if self._last:
+            self._last.require_next(file)
+        verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+        self._last = Position.after(file, block_number(file, self._last))
+        self._number = self._last.index + 1
+        self._pause, self._troubled_since, self.problem = self._frequency, None, None
+        if self._report:
+            self._report.newest(file.consensus_end)
+        return verified
+
+    def _idle(self) -> None:
+        if self._report and self._troubled_since is None:
+            self._report.waiting()
+
+    def _waits(self) -> bool:
+        """Wait before the source is asked again; return whether it should be."""
+        return not self._stopping.wait(self._frequency)
+
+    def _trouble(self, problem: StreamFileError | IngestError) -> None:
+        """Note a problem: the next pause is longer, and a problem that stays is reported."""
+        now = time.monotonic()
+        self.problem, self._troubled_since = problem, self._troubled_since or now
+        ingest.REFUSED.add(problem.kind)
+        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self._pause, 1))
+        if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
+            self._report.stuck(Problem.of(problem))
+        self._stopping.wait(self._pause)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)

@@ -1,0 +1,181 @@
+"""The source of blocks that the settings importer.block.* name: block nodes, a bucket, or both."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+
+from ledger.ingest.following.block_sources import (
+    BlockSource,
+    FromBlockNodes,
+    FromBucket,
+    FromEither,
+)
+from ledger.ingest.following.configured_bucket import bucket_of
+from ledger.stream.source.block_bucket import BlockBucket
+from ledger.stream.source.block_node.assembly import Limits
+from ledger.stream.source.block_node.client import Available, BlockNode, Endpoint
+from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler
+from mirror import config, logs
+from mirror.config.errors import OperatorError
+
+log = logs.logger(__name__)
+
+# Buckets with the recent blocks of the networks.
+PUBLIC_BUCKETS = {
+    "demo": "hedera-demo-recent-block-streams",
+    "mainnet": "hedera-mainnet-recent-block-streams",
+    "previewnet": "hedera-previewnet-recent-block-streams",
+    "testnet": "hedera-testnet-recent-block-streams",
+}
+DEFAULT_PORT = 40840
+
+_BLOCK = "importer.block."
+_STREAM = _BLOCK + "stream."
+_ENDPOINT = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/]+)(:(?P<port>\d{1,5}))?")
+# Registered nodes change seldom.
+_DISCOVERY_HOLDS_SECONDS = 60.0
+_BLOCK_NODE = 1
+# Index: registered_node__type.
+_REGISTERED = f"""
+    select service_endpoints from registered_node
+    where type @> '{{{_BLOCK_NODE}}}' and deleted is false order by registered_node_id"""
+
+
+def open_block_source(location: str = "") -> BlockSource:
+    """Open the source of blocks from `location` (a folder or URL), or else the configured one.
+
+    Errors: OperatorError.
+    """
+    kind = config.value(_BLOCK + "sourceType")
+    if location or kind == "FILE":
+        return FromBucket(_bucket(location))
+    nodes = Nodes()
+    if kind == "BLOCK_NODE":
+        return _block_nodes(nodes)
+    if not nodes():
+        return FromBucket(_bucket(""))
+    return FromEither(_block_nodes(nodes), FromBucket(_bucket("")))
+
+
+def _bucket(location: str) -> BlockBucket:
+    bucket = bucket_of(location, config.value(_BLOCK + "bucketName"), PUBLIC_BUCKETS)
+    return BlockBucket(
+        bucket, config.value("network"), most_ahead=config.value("importer.downloader.batchSize")
+    )
+
+
+def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
+    rules = Rules(
+        order=Order(config.value(_BLOCK + "scheduler.type")),
+        most_failures=config.value(_STREAM + "maxSubscribeAttempts"),
+        readmit_after=config.value(_STREAM + "readmitDelay"),
+        sooner_by=config.value(_BLOCK + "scheduler.rescheduleLatencyThreshold"),
+        change_after=config.value(_BLOCK + "scheduler.minRescheduleInterval"),
+        most_processing=config.value(_BLOCK + "scheduler.maxPostProcessingLatency"),
+    )
+
+    def make(known: Callable[[], list[BlockNode]], ask: Callable[[BlockNode], Available | None]) -> Scheduler:
+        return Scheduler(known, ask, rules)
+
+    return FromBlockNodes(
+        nodes,
+        make,
+        Limits(
+            items=config.value(_STREAM + "maxBlockItems"),
+            block_bytes=config.value(_STREAM + "maxBlockSize"),
+            message_bytes=config.value(_STREAM + "maxStreamResponseSize"),
+        ),
+        seconds_per_block=config.value("importer.downloader.timeout"),
+        seconds_of_status=config.value(_STREAM + "responseTimeout"),
+    )
+
+
+class Nodes:
+    """The block nodes of the settings, and those that are registered with the network."""
+
+    def __init__(self) -> None:
+        """Errors: OperatorError."""
+        self._configured = [_node(text) for text in config.value(_BLOCK + "nodes")]
+        self._discovers: bool = config.value(_BLOCK + "autoDiscoveryEnabled")
+        self._discovered: list[BlockNode] = []
+        self._until = 0.0
+
+    def __call__(self) -> list[BlockNode]:
+        if self._discovers and time.monotonic() > self._until:
+            self._until = time.monotonic() + _DISCOVERY_HOLDS_SECONDS
+            self._discovered = discovered()
+        found = {frozenset((node.status, node.stream)) for node in self._discovered}
+        own = [node for node in self._configured if frozenset((node.status, node.stream)) not in found]
+        return own + self._discovered
+
+
+def discovered() -> list[BlockNode]:
+    """Return the block nodes that are registered with the network. Source: registered_node."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REGISTERED)
+        registered = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in cursor.fetchall()]
+    return [node for endpoints in registered if (node := registered_node(endpoints))]
+
+
+def registered_node(endpoints: Any) -> BlockNode | None:
+    """Return the block node at some endpoints of `registered_node.service_endpoints`; None if it is none.
+
+    A node that takes blocks from consensus nodes (PUBLISH) has all of them; of others nothing is known.
+    """
+    offers: list[tuple[Endpoint, set[str]]] = []
+    for each in endpoints or ():
+        apis = set((each.get("block_node") or {}).get("endpoint_apis") or ())
+        host = each.get("domain_name") or each.get("ip_address")
+        if host and apis:
+            offers.append(
+                (
+                    Endpoint(host.strip(), each.get("port") or DEFAULT_PORT, each.get("requires_tls", False)),
+                    apis,
+                )
+            )
+    if not any("PUBLISH" in apis for _, apis in offers):
+        return None
+    for endpoint, apis in offers:
+        if {"STATUS", "SUBSCRIBE_STREAM"} <= apis:
+            return BlockNode(endpoint, endpoint)
+    status = next((endpoint for endpoint, apis in offers if "STATUS" in apis), None)
+    stream = next((endpoint for endpoint, apis in offers if "SUBSCRIBE_STREAM" in apis), None)
+    return BlockNode(status, stream) if status and stream else None
+
+
+# SETTINGS
+
+
+def _node(text: str) -> BlockNode:
+    """Return the block node in an entry of the setting. Errors: OperatorError."""
+    first, *words = text.split()
+    tls = "tls" in words
+    values = dict(word.split("=", 1) for word in words if "=" in word)
+    unknown = [
+        word for word in words if word != "tls" and word.partition("=")[0] not in ("priority", "status")
+    ]
+    if unknown or not values.get("priority", "0").isdecimal():
+        raise _wrong(text)
+    stream = _endpoint(text, first, tls)
+    status = _endpoint(text, values["status"], tls) if "status" in values else stream
+    return BlockNode(status, stream, int(values.get("priority", "0")))
+
+
+def _endpoint(text: str, address: str, tls: bool) -> Endpoint:
+    match = _ENDPOINT.fullmatch(address)
+    port = int(match["port"] or DEFAULT_PORT) if match else 0
+    if match is None or not 0 < port < 1 << 16:
+        raise _wrong(text)
+    return Endpoint(match["host"], port, tls)
+
+
+def _wrong(text: str) -> OperatorError:
+    variable = config.described(_BLOCK + "nodes").variable
+    return OperatorError(
+        f"{variable}: {text!r} is no block node, such as node1.example.com:40840, or "
+        "node2.example.com:443 tls priority=1 status=node2.example.com:8443."
+    )

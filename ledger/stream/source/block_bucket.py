@@ -1,0 +1,77 @@
+"""Blocks in a bucket: one file for each, found by its number below the network's latest folder."""
+
+import re
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from ledger.stream.block import names
+from ledger.stream.block.block_file import read_block_file
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
+from mirror.metrics import ingest
+
+_FOLDER = "block"
+
+
+class BlockBucket:
+    """Fetches the blocks of a network one after another, some of them ahead. Close it when done."""
+
+    def __init__(self, bucket: Bucket, network: str, *, most_ahead: int) -> None:
+        self.location = bucket.location
+        self._bucket = bucket
+        self._network = network
+        self._most_ahead = most_ahead
+        self._pool = ThreadPoolExecutor(most_ahead, thread_name_prefix="block")
+        self._coming: deque[tuple[int, Future[RecordFile]]] = deque()
+        self._folder: str | None = None
+        # As many are fetched at once; more and more while there are some, for the next may not be there yet.
+        self._ahead = 1
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def next(self, number: int) -> FetchedBlock | None:
+        """Return a block, None if it is not there yet. Errors: StreamFileError."""
+        if not self._coming or self._coming[0][0] != number:
+            self._forget()
+        next_number = self._coming[-1][0] + 1 if self._coming else number
+        while len(self._coming) < self._ahead:
+            self._coming.append((next_number, self._pool.submit(self._read, next_number)))
+            next_number += 1
+        _, reading = self._coming.popleft()
+        try:
+            file = reading.result()
+        except NoSuchFile:
+            self._forget()
+            # The network may have begun anew.
+            self._folder = None
+            return None
+        except Exception:
+            self._forget()
+            raise
+        self._ahead = min(self._ahead * 2, self._most_ahead)
+        return FetchedBlock(file.name, number, file, self.location)
+
+    def _forget(self) -> None:
+        for _, reading in self._coming:
+            reading.cancel()
+        self._coming.clear()
+        self._ahead = 1
+
+    def _read(self, number: int) -> RecordFile:
+        path = f"{self._find_folder()}/{_FOLDER}/{names.in_bucket(number)}"
+        with ingest.stage("download"):
+            data = self._bucket.read(path)
+        with ingest.stage("read"):
+            return read_block_file(path, data)
+
+    def _find_folder(self) -> str:
+        """Return the network's folder: of those with its name and a date behind it the latest."""
+        if self._folder is None:
+            wanted = re.compile(f"{re.escape(self._network)}(-.+)?")
+            folders = [name for name in self._bucket.folders() if wanted.fullmatch(name)]
+            if not folders:
+                raise BucketError(self.location, f"there is no folder of the network {self._network}")
+            self._folder = max(folders)
+        return self._folder
