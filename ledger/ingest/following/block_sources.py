@@ -31,7 +31,10 @@ _ERRORS = 3
 
 
 class BlockSource(Protocol):
-    location: str
+    @property
+    def location(self) -> str:
+        """Where blocks come from, in words."""
+        ...
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
         """Return a block, None if it does not come within some seconds; EARLIEST is the first there is.

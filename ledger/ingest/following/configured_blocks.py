@@ -38,6 +38,7 @@ _STREAM = _BLOCK + "stream."
 _ENDPOINT = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/]+)(:(?P<port>\d{1,5}))?")
 # Registered nodes change seldom.
 _DISCOVERY_HOLDS_SECONDS = 60.0
+_NODE_WORDS = ("priority", "status")
 _BLOCK_NODE = 1
 # Index: registered_node__type.
 _REGISTERED = f"""
@@ -131,12 +132,8 @@ def registered_node(endpoints: Any) -> BlockNode | None:
         apis = set((each.get("block_node") or {}).get("endpoint_apis") or ())
         host = each.get("domain_name") or each.get("ip_address")
         if host and apis:
-            offers.append(
-                (
-                    Endpoint(host.strip(), each.get("port") or DEFAULT_PORT, each.get("requires_tls", False)),
-                    apis,
-                )
-            )
+            port, tls = each.get("port") or DEFAULT_PORT, each.get("requires_tls", False)
+            offers.append((Endpoint(host.strip(), port, tls), apis))
     if not any("PUBLISH" in apis for _, apis in offers):
         return None
     for endpoint, apis in offers:
@@ -155,10 +152,8 @@ def _node(text: str) -> BlockNode:
     first, *words = text.split()
     tls = "tls" in words
     values = dict(word.split("=", 1) for word in words if "=" in word)
-    unknown = [
-        word for word in words if word != "tls" and word.partition("=")[0] not in ("priority", "status")
-    ]
-    if unknown or not values.get("priority", "0").isdecimal():
+    known = {"tls", *(f"{name}={value}" for name, value in values.items() if name in _NODE_WORDS)}
+    if not known.issuperset(words) or not values.get("priority", "0").isdecimal():
         raise _wrong(text)
     stream = _endpoint(text, first, tls)
     status = _endpoint(text, values["status"], tls) if "status" in values else stream

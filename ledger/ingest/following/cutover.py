@@ -1,0 +1,215 @@
+"""Going over from record files to blocks (HIP-1193): which of the two streams to follow, moment by moment.
+
+A network ends its record stream and goes on with blocks, and nobody tells a mirror node when. So from some
+version of the network on both are looked for in turn, until the first block is verified; from then on there
+are only blocks. In a stage before that, record files may come wrapped in blocks; they are read there as long
+as they come in time.
+"""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, cast
+
+from django.db import connection
+
+from ledger.stream.block import block_file
+from ledger.stream.record.item import HapiVersion
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.source.stream_file import StreamFile
+from mirror import config, logs
+from mirror.config.errors import OperatorError
+from mirror.values.timestamp import NANOS_PER_SECOND
+
+log = logs.logger(__name__)
+
+_BLOCK = "importer.block."
+_CUTOVER = _BLOCK + "cutover."
+_FIRST_STAGE = _CUTOVER + "firstStage."
+# Networks that are going over.
+_EXPECTED = ("mainnet", "testnet")
+
+# Index: the primary key (consensus_end).
+_LAST = """
+    select version, hapi_version_major, hapi_version_minor, hapi_version_patch, consensus_end
+    from record_file order by consensus_end desc limit 1"""
+
+
+class Stream(StrEnum):
+    RECORD = "record files"
+    BLOCK = "blocks"
+
+    @property
+    def other(self) -> "Stream":
+        return Stream.BLOCK if self is Stream.RECORD else Stream.RECORD
+
+
+class _Stage(StrEnum):
+    # One stream for good.
+    PLAIN = "plain"
+    # Record files in blocks, and record files when these are late.
+    FIRST = "first"
+    # Both in turn, until the first block.
+    TURNS = "turns"
+
+
+@dataclass(frozen=True)
+class Last:
+    """The last file that is stored: its format, the HAPI version if it tells one, its end (ns)."""
+
+    version: int
+    hapi_version: HapiVersion | None
+    consensus_end: int
+
+    @classmethod
+    def stored(cls) -> "Last | None":
+        with connection.cursor() as cursor:
+            cursor.execute(_LAST)
+            row = cursor.fetchone()
+        if row is None:
+            return None
+        version, *hapi, end = row
+        return cls(version, None if hapi[0] is None else (hapi[0], hapi[1], hapi[2]), end)
+
+    @classmethod
+    def of(cls, file: RecordFile) -> "Last":
+        return cls(file.version, file.hapi_version, file.consensus_end)
+
+
+class Follows(Protocol):
+    """A follower of one of the streams."""
+
+    problem: Any
+
+    def files(self) -> Iterator[StreamFile | None]: ...
+
+
+class Choice:
+    """Which stream to follow, by the settings, the last file, and what has come lately."""
+
+    def __init__(self, last: Last | None, clock: Callable[[], float] = time.monotonic) -> None:
+        """Errors: OperatorError."""
+        self._clock = clock
+        self._last = last
+        self._blocks: str = config.value(_BLOCK + "enabled")
+        self._expected = _is_expected()
+        self._single = _version(_CUTOVER + "hapiVersion")
+        self._first = _version(_FIRST_STAGE + "hapiVersion")
+        self._threshold: float = config.value(_CUTOVER + "threshold")
+        self._check_after: float = config.value(_FIRST_STAGE + "latencyCheckThreshold")
+        self._most_late: float = config.value(_FIRST_STAGE + "maxLatency")
+        self.stream = Stream.RECORD
+        self._since = self._measured = self._clock()
+        self._measured_end = last.consensus_end if last else 0
+        self._stage = _Stage.PLAIN
+        self._decide()
+
+    def advanced(self, file: RecordFile) -> None:
+        """Note a verified file of the stream that is followed."""
+        self._last = Last.of(file)
+        self._since = self._clock()
+        self._decide()
+
+    def idle(self) -> None:
+        """Note that the stream that is followed has nothing at the moment; this may change the stream."""
+        if self._stage is _Stage.TURNS and self._clock() - self._since >= self._threshold:
+            self._change(self.stream.other)
+        elif self._stage is _Stage.FIRST:
+            if self.stream is Stream.RECORD:
+                self._measure()
+                self._change(Stream.BLOCK)
+            else:
+                self._change(Stream.RECORD)
+
+    def late(self) -> bool:
+        """Tell if record files in blocks are late, so that the record stream is read once."""
+        if self._stage is not _Stage.FIRST or self.stream is not Stream.BLOCK or self._last is None:
+            return False
+        elapsed = self._clock() - self._measured
+        streamed = (self._last.consensus_end - self._measured_end) / NANOS_PER_SECOND
+        if elapsed < self._check_after or elapsed <= self._most_late + streamed:
+            return False
+        self._change(Stream.RECORD)
+        return True
+
+    def _decide(self) -> None:
+        before, self._stage = self._stage, self._stage_now()
+        if self._stage is _Stage.PLAIN:
+            self._change(self._plain())
+        elif self._stage is not before:
+            self._measure()
+            self._change(Stream.BLOCK if self._stage is _Stage.FIRST else Stream.RECORD)
+
+    def _stage_now(self) -> _Stage:
+        last = self._last
+        if not self._expected or (last and last.version >= block_file.VERSION):
+            return _Stage.PLAIN
+        if last is None:
+            return _Stage.TURNS
+        version = last.hapi_version or (0, 0, 0)
+        if config.value(_FIRST_STAGE + "enabled") and version >= self._first:
+            return _Stage.FIRST
+        return _Stage.TURNS if version >= self._single else _Stage.PLAIN
+
+    def _plain(self) -> Stream:
+        if self._last and self._last.version >= block_file.VERSION:
+            return Stream.BLOCK
+        return Stream.BLOCK if self._blocks == "true" else Stream.RECORD
+
+    def _measure(self) -> None:
+        self._measured = self._clock()
+        self._measured_end = self._last.consensus_end if self._last else 0
+
+    def _change(self, stream: Stream) -> None:
+        if stream is not self.stream:
+            log.info("stream_changed", before=self.stream.value, now=stream.value)
+        self.stream, self._since = stream, self._clock()
+
+
+class SwitchingFollower:
+    """Follows one stream or the other, as the choice says.
+
+    `make` begins to follow one after what is stored.
+    """
+
+    def __init__(self, choice: Choice, make: Mapping[Stream, Callable[[], Follows]]) -> None:
+        self._choice = choice
+        self._make = make
+        self.problem: Any = None
+
+    def files(self) -> Iterator[StreamFile | None]:
+        """Yield the files of either stream in order, None whenever the next is not there yet."""
+        while True:
+            stream = self._choice.stream
+            follower = self._make[stream]()
+            with closing(cast(Generator[StreamFile | None], follower.files())) as files:
+                for file in files:
+                    yield file
+                    self.problem = follower.problem
+                    if file:
+                        self._choice.advanced(file.record_file())
+                        self._choice.late()
+                    else:
+                        self._choice.idle()
+                    if self._choice.stream is not stream:
+                        break
+                else:
+                    return
+            # All that was given is stored when this is asked for the second time after it.
+            yield None
+            yield None
+
+
+def _is_expected() -> bool:
+    text = config.value(_CUTOVER + "enabled")
+    return config.value("network") in _EXPECTED if text == "AUTO" else bool(text == "true")
+
+
+def _version(name: str) -> HapiVersion:
+    parts = config.value(name).split(".")
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+        raise OperatorError(f"{config.described(name).variable} is no version such as 0.76.0.")
+    major, minor, patch = map(int, parts)
+    return major, minor, patch
