@@ -12,7 +12,10 @@ from django.db import DatabaseError, connection
 from ledger.ingest.balances.start import Start
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
+from ledger.ingest.following.block_follower import BlockFollower
+from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
+from ledger.ingest.following.cutover import Choice, Last, Stream, SwitchingFollower
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
@@ -106,27 +109,36 @@ def _follow(
     balances: Start | None = None
     try:
         create_partitions_ahead()
-        download = open_download(location)
         book = _demo_address_book(location)
         trust = Trust(book)
-        say(f"Following {download.bucket.location}.")
+        choice = Choice(Last.stored())
+        place = _place(choice, location)
+        say(f"Following {place}.")
         if first is not None:
             if _loaded():
                 first = beginning.made(first)
             elif balances := beginning.of_bucket(location, book, first, say):
                 first = balances.last + 1
             config.overridden({"importer.startDate": beginning.date_of(first)})
-        with loading(), Reporting(source=download.bucket.location, following=True) as report:
+        with loading(), Reporting(source=place, following=True) as report:
             lines = _Lines(say, report)
-            files = Follower(
-                download,
-                trust,
-                report,
-                stopping=stopping,
-                start=first,
-                until=last,
-                within=balances is not None,
-            )
+
+            def record_files() -> Follower:
+                return Follower(
+                    open_download(location),
+                    trust,
+                    report,
+                    stopping=stopping,
+                    start=first,
+                    until=last,
+                    within=balances is not None,
+                )
+
+            def blocks() -> BlockFollower:
+                source = open_block_source(location)
+                return BlockFollower(source, trust, report, stopping=stopping, until=last)
+
+            files = SwitchingFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
             pipeline = Pipeline(
                 trust=trust,
                 start=first,
@@ -144,6 +156,17 @@ def _follow(
             return finished
     finally:
         restore()
+
+
+def _place(choice: Choice, location: str) -> str:
+    """Return in words where the stream is that is followed first. Errors: OperatorError."""
+    if choice.stream is Stream.BLOCK:
+        source = open_block_source(location)
+        source.close()
+        return source.location
+    download = open_download(location)
+    download.close()
+    return download.bucket.location
 
 
 def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:

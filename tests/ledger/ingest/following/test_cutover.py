@@ -1,0 +1,236 @@
+"""Going over from record files to blocks."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.ingest.following.block_follower import BlockFollower
+from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.cutover import Choice, Last, Stream, SwitchingFollower
+from ledger.ingest.following.follower import Follower
+from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.trust import Trust
+from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.stream.record.compose import Composer
+from ledger.stream.record.record_file import RecordFile
+from ledger.stream.signature.node_key import signing_nodes
+from mirror.config.errors import OperatorError
+from mirror.demo.publish.block_node import BlockNodeServer
+from mirror.values.hapi import TransactionBody
+from tests.ledger.ingest.following.network import download
+from tests.ledger.ingest.load import stored
+from tests.ledger.ingest.test_signed_blocks import publication
+from tests.ledger.stream.block.blocks import BlockStream
+from tests.waiting import PATIENCE_SECONDS
+
+GOING_OVER = {"importer.block.cutover.enabled": "true"}
+FIRST_STAGE = GOING_OVER | {"importer.block.cutover.firstStage.enabled": True}
+RECORD_075, RECORD_076 = Last(6, (0, 75, 0), 0), Last(6, (0, 76, 0), 0)
+BLOCK = Last(7, (0, 76, 0), 0)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def file(version: int, hapi_version: tuple[int, int, int], end: float) -> RecordFile:
+    read = next(iter(_composed(hapi_version)))
+    return replace(read, version=version, consensus_end=round(end * 10**9))
+
+
+def _composed(hapi_version: tuple[int, int, int]) -> Iterator[RecordFile]:
+    from ledger.stream.record.formats import read_record_file
+
+    composer = Composer(hapi_version=hapi_version)
+    composer.crypto_transfer({2: -5, 3: 5})
+    block = composer.block()
+    yield read_record_file(block.name, block.data)
+
+
+# THE CHOICE
+
+
+@pytest.mark.parametrize(
+    ("changes", "last", "expected"),
+    [
+        ({}, None, Stream.RECORD),
+        ({}, RECORD_076, Stream.RECORD),
+        ({}, BLOCK, Stream.BLOCK),
+        ({"importer.block.enabled": "true"}, None, Stream.BLOCK),
+        ({"importer.block.enabled": "false"}, BLOCK, Stream.BLOCK),
+        (GOING_OVER, None, Stream.RECORD),
+        (GOING_OVER, RECORD_075, Stream.RECORD),
+        (GOING_OVER, RECORD_076, Stream.RECORD),
+        (GOING_OVER, BLOCK, Stream.BLOCK),
+        (FIRST_STAGE, RECORD_075, Stream.BLOCK),
+        (FIRST_STAGE, None, Stream.RECORD),
+    ],
+)
+def test_the_stream_to_begin_with(settings_of, changes, last, expected):
+    settings_of(changes)
+
+    assert Choice(last).stream is expected
+
+
+def test_a_version_that_is_none_is_refused(settings_of):
+    settings_of(GOING_OVER | {"importer.block.cutover.hapiVersion": "0.76"})
+
+    with pytest.raises(OperatorError, match="is no version such as"):
+        Choice(None)
+
+
+def test_both_streams_are_looked_for_in_turn_until_the_first_block(settings_of):
+    settings_of(GOING_OVER)
+    clock = Clock()
+    choice = Choice(RECORD_076, clock)
+
+    clock.now = 15
+    choice.idle()
+    assert choice.stream is Stream.RECORD
+    clock.now = 16
+    choice.idle()
+    assert choice.stream is Stream.BLOCK
+    clock.now = 32
+    choice.idle()
+    assert choice.stream is Stream.RECORD
+    clock.now = 40
+    choice.advanced(file(6, (0, 76, 0), 5))
+    clock.now = 55
+    choice.idle()
+    assert choice.stream is Stream.RECORD
+    clock.now = 56
+    choice.idle()
+    choice.advanced(file(7, (0, 76, 0), 6))
+    clock.now = 500
+    choice.idle()
+    assert choice.stream is Stream.BLOCK
+
+
+def test_before_the_version_of_the_switch_there_are_only_record_files(settings_of):
+    settings_of(GOING_OVER)
+    clock = Clock()
+    choice = Choice(RECORD_075, clock)
+
+    clock.now = 1000
+    choice.idle()
+    assert choice.stream is Stream.RECORD
+    choice.advanced(file(6, (0, 76, 0), 5))
+    clock.now = 1016
+    choice.idle()
+    assert choice.stream is Stream.BLOCK
+
+
+def test_in_the_first_stage_record_files_are_read_once_when_there_is_no_block(settings_of):
+    settings_of(FIRST_STAGE)
+    choice = Choice(RECORD_075, Clock())
+
+    choice.idle()
+    assert choice.stream is Stream.RECORD
+    choice.idle()
+    assert choice.stream is Stream.BLOCK
+
+
+def test_in_the_first_stage_record_files_are_read_once_when_blocks_are_late(settings_of):
+    settings_of(FIRST_STAGE)
+    clock = Clock()
+    choice = Choice(Last(6, (0, 75, 0), 100 * 10**9), clock)
+
+    clock.now = 10
+    choice.advanced(file(6, (0, 75, 0), 106.1))
+    assert not choice.late()
+    clock.now = 11
+    choice.advanced(file(6, (0, 75, 0), 106.9))
+    assert choice.late()
+    assert choice.stream is Stream.RECORD
+    choice.idle()
+    assert choice.stream is Stream.BLOCK
+    assert not choice.late()
+
+
+# THE NETWORK
+
+
+NODES = ThresholdSigner({0: 10, 1: 10, 2: 10}, "the network")
+RECORDS, BLOCKS = 3, 3
+
+
+@pytest.fixture
+def going_over(tmp_path: Path, settings_of: Callable[..., None]) -> Iterator[tuple[Path, bytes, Any]]:
+    """A network that ends its record files after the third and goes on with blocks."""
+    composer = Composer(nodes=signing_nodes(3), hapi_version=(0, 76, 0))
+    body = TransactionBody()
+    body.ledger_id_publication.CopyFrom(type(body.ledger_id_publication)(**publication(NODES.identity)))
+    composer.transaction(body)
+    for _ in range(RECORDS):
+        composer.crypto_transfer({2: -5, 1002: 5})
+        composer.block().write(tmp_path)
+    stream = BlockStream((0, 76, 0), first_block=RECORDS, signer=NODES)
+    with BlockNodeServer() as server:
+        settings_of(
+            GOING_OVER
+            | {
+                "importer.block.cutover.threshold": 0.2,
+                "importer.block.sourceType": "BLOCK_NODE",
+                "importer.block.nodes": (f"127.0.0.1:{server.port}",),
+                "importer.block.stream.responseTimeout": PATIENCE_SECONDS,
+                "importer.downloader.timeout": PATIENCE_SECONDS,
+                "importer.downloader.record.frequency": 0.05,
+            }
+        )
+        for _ in range(BLOCKS):
+            stream.happen("cryptoTransfer")
+            block = stream.block()
+            server.publish(block.number, block.content)
+        yield tmp_path, composer.address_book(), server
+
+
+def follow(folder: Path, book: bytes, files: int) -> list[Any]:
+    """Follow both streams from what is stored until so many files are loaded."""
+    trust, stopping = Trust(book), threading.Event()
+    followed = SwitchingFollower(
+        Choice(Last.stored()),
+        {
+            Stream.RECORD: lambda: Follower(download(str(folder)), trust, stopping=stopping),
+            Stream.BLOCK: lambda: BlockFollower(open_block_source(), trust, stopping=stopping),
+        },
+    )
+    guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
+    guard.start()
+    try:
+
+        def seen(done: Any) -> None:
+            if done.files >= files:
+                stopping.set()
+
+        Pipeline(trust=trust, report=seen).run(followed.files())
+    finally:
+        guard.cancel()
+    return stored("record_file", "index, version")
+
+
+@pytest.mark.usefixtures("ledger_tables")
+def test_a_node_goes_over_by_itself_and_loads_each_transaction_once(going_over):
+    folder, book, _ = going_over
+
+    loaded = follow(folder, book, RECORDS + BLOCKS)
+
+    assert loaded == [(0, 6), (1, 6), (2, 6), (3, 7), (4, 7), (5, 7)]
+    assert len(stored("transaction", "consensus_timestamp")) == RECORDS + BLOCKS + 1
+
+
+@pytest.mark.usefixtures("ledger_tables")
+@pytest.mark.parametrize("first", [1, 3, 4])
+def test_a_node_that_was_stopped_on_the_way_goes_on_where_it_was(going_over, first):
+    folder, book, _ = going_over
+
+    assert len(follow(folder, book, first)) >= first
+    loaded = follow(folder, book, RECORDS + BLOCKS - first)
+
+    assert [number for number, _ in loaded] == list(range(RECORDS + BLOCKS))
