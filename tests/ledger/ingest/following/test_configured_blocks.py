@@ -1,0 +1,124 @@
+"""Block nodes of the settings, and those that are registered with the network."""
+
+from typing import Any
+
+import pytest
+
+from ledger.ingest.following.block_sources import FromBlockNodes, FromBucket, FromEither
+from ledger.ingest.following.configured_blocks import Nodes, open_block_source, registered_node
+from ledger.stream.source.block_node.client import BlockNode, Endpoint
+from mirror.config.errors import OperatorError
+from network.models import RegisteredNode
+
+pytestmark = pytest.mark.usefixtures("ledger_tables")
+
+NODES = "importer.block.nodes"
+
+
+def node(host: str, port: int = 40840, *, tls: bool = False, priority: int = 0) -> BlockNode:
+    endpoint = Endpoint(host, port, tls)
+    return BlockNode(endpoint, endpoint, priority)
+
+
+def offer(*apis: str, **address: Any) -> dict[str, Any]:
+    return {"port": 40840, "requires_tls": False, "block_node": {"endpoint_apis": list(apis)}} | address
+
+
+ALL_APIS = offer("STATUS", "PUBLISH", "SUBSCRIBE_STREAM", domain_name="found.example.com")
+
+
+def register(number: int, *endpoints: dict[str, Any], **columns: Any) -> None:
+    given = {"service_endpoints": list(endpoints), "type": [1], "timestamp_range": "[1,)", "deleted": False}
+    RegisteredNode.objects.create(registered_node_id=number, **(given | columns))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one.example.com", node("one.example.com")),
+        ("one.example.com:443 tls priority=2", node("one.example.com", 443, tls=True, priority=2)),
+        (
+            "10.0.0.1:1 status=10.0.0.2:2",
+            BlockNode(Endpoint("10.0.0.2", 2), Endpoint("10.0.0.1", 1)),
+        ),
+        ("[::1]:40840", node("[::1]")),
+    ],
+)
+def test_a_node_of_the_settings(settings_of, text, expected):
+    settings_of({NODES: (text,), "importer.block.autoDiscoveryEnabled": False})
+
+    assert Nodes()() == [expected]
+
+
+@pytest.mark.parametrize(
+    "text", ["one:0", "one:70000", "one:x", "one two", "one priority=first", "one status=:1", "http://one"]
+)
+def test_what_is_no_node_is_refused(settings_of, text):
+    settings_of({NODES: (text,)})
+
+    with pytest.raises(OperatorError, match="is no block node, such as"):
+        Nodes()
+
+
+def test_registered_nodes_take_the_place_of_the_same_ones_in_the_settings(settings_of):
+    settings_of({NODES: ("found.example.com priority=3", "own.example.com")})
+    register(1, ALL_APIS)
+    register(2, ALL_APIS, deleted=True)
+    register(3, ALL_APIS, type=[3])
+
+    assert Nodes()() == [node("own.example.com"), node("found.example.com")]
+
+
+def test_nobody_is_asked_who_is_not_to_be(settings_of):
+    settings_of({"importer.block.autoDiscoveryEnabled": False})
+    register(1, ALL_APIS)
+
+    assert Nodes()() == []
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "expected"),
+    [
+        ([ALL_APIS], node("found.example.com")),
+        ([offer("STATUS", "SUBSCRIBE_STREAM", domain_name="a")], None),
+        ([offer("PUBLISH", "STATUS", domain_name="a")], None),
+        ([offer("PUBLISH", "STATUS", "SUBSCRIBE_STREAM")], None),
+        (
+            [
+                offer("PUBLISH", ip_address="10.0.0.1"),
+                offer("STATUS", ip_address="10.0.0.2", requires_tls=True),
+                offer("SUBSCRIBE_STREAM", ip_address="10.0.0.3", port=7),
+            ],
+            BlockNode(Endpoint("10.0.0.2", 40840, True), Endpoint("10.0.0.3", 7)),
+        ),
+        ([{"port": 1, "domain_name": "a", "mirror_node": {}}], None),
+        (None, None),
+    ],
+)
+def test_a_registered_node_has_to_take_blocks_and_to_give_them(endpoints, expected):
+    assert registered_node(endpoints) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "expected"),
+    [
+        ("AUTO", (), FromBucket),
+        ("AUTO", ("one",), FromEither),
+        ("FILE", ("one",), FromBucket),
+        ("BLOCK_NODE", (), FromBlockNodes),
+    ],
+)
+def test_the_kind_of_source(settings_of, tmp_path, kind, nodes, expected):
+    (tmp_path / "streams").mkdir()
+    settings_of(
+        {
+            "importer.block.sourceType": kind,
+            NODES: nodes,
+            "importer.downloader.cloudProvider": "LOCAL",
+            "importer.dataPath": str(tmp_path),
+        }
+    )
+    source = open_block_source()
+    source.close()
+
+    assert isinstance(source, expected)

@@ -1,0 +1,110 @@
+"""Blocks of a bucket: one after another, from the network's latest folder."""
+
+from pathlib import Path
+
+import pytest
+
+from ledger.stream.block import names
+from ledger.stream.errors import StreamFileError
+from ledger.stream.source.block_bucket import BlockBucket
+from ledger.stream.source.bucket import Access, BucketError, open_bucket
+from tests.ledger.stream.block.blocks import BlockFile, BlockStream
+from tests.ledger.stream.source.servers import web_server
+
+NETWORK = "testnet"
+
+
+def blocks(count: int, first: int = 7) -> list[BlockFile]:
+    stream = BlockStream(first_block=first)
+    made = []
+    for _ in range(count):
+        stream.happen("cryptoTransfer")
+        made.append(stream.block())
+    return made
+
+
+def publish(folder: Path, block: BlockFile, network: str = NETWORK) -> Path:
+    path = folder / network / "block" / names.in_bucket(block.number)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(block.data)
+    return path
+
+
+def bucket(location: str) -> BlockBucket:
+    return BlockBucket(open_bucket(location, Access(retries=0)), NETWORK, most_ahead=4)
+
+
+def numbers(source: BlockBucket, first: int) -> list[int]:
+    found: list[int] = []
+    while block := source.next(first + len(found)):
+        found.append(block.number)
+    return found
+
+
+def test_the_path_of_a_block_has_a_folder_for_four_digits():
+    assert names.in_bucket(7) == "0000/0000/0000/0000/007.blk.zstd"
+    assert names.in_bucket(26_591_040) == "0000/0000/0002/6591/040.blk.zstd"
+
+
+def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
+    made = blocks(7)
+    for block in made[:-1]:
+        publish(tmp_path, block)
+    source = bucket(str(tmp_path))
+    try:
+        assert numbers(source, 7) == [7, 8, 9, 10, 11, 12]
+        assert source.next(13) is None
+        publish(tmp_path, made[-1])
+        found = source.next(13)
+        assert found is not None
+        assert found.file.hash == made[-1].hash.hex()
+    finally:
+        source.close()
+
+
+def test_the_latest_folder_of_the_network_counts_and_those_of_others_do_not(tmp_path):
+    old, new = blocks(1), blocks(2)
+    publish(tmp_path, old[0], "testnet-202501010000")
+    for block in new:
+        publish(tmp_path, block, "testnet-202601010000")
+    publish(tmp_path, old[0], "testnetwork")
+    source = bucket(str(tmp_path))
+    try:
+        assert numbers(source, 7) == [7, 8]
+    finally:
+        source.close()
+
+
+def test_without_a_folder_of_the_network_it_says_so(tmp_path):
+    source = bucket(str(tmp_path))
+    try:
+        with pytest.raises(BucketError, match="no folder of the network testnet"):
+            source.next(7)
+    finally:
+        source.close()
+
+
+def test_a_damaged_block_is_an_error_and_is_read_again(tmp_path):
+    made = blocks(2)
+    path = publish(tmp_path, made[0])
+    publish(tmp_path, made[1])
+    path.write_bytes(made[0].data[:-9])
+    source = bucket(str(tmp_path))
+    try:
+        with pytest.raises(StreamFileError):
+            source.next(7)
+        path.write_bytes(made[0].data)
+        assert numbers(source, 7) == [7, 8]
+    finally:
+        source.close()
+
+
+def test_a_web_server_with_index_pages_will_do(tmp_path):
+    for block in blocks(3):
+        publish(tmp_path, block)
+    with web_server(tmp_path) as address:
+        source = bucket(address)
+        try:
+            assert numbers(source, 7) == [7, 8, 9]
+        finally:
+            source.close()
