@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, connection
 
 from ledger.ingest.balances.start import Start
 from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
-from ledger.ingest.following.block_follower import BlockFollower
-from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
-from ledger.ingest.following.cutover import Choice, Last, Stream, SwitchingFollower
+from ledger.ingest.following.cutover import Choice, Follows, Last, Stream, SwitchingFollower
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
@@ -37,6 +36,9 @@ from mirror.values import timestamp
 from mirror.values.readable import duration
 from mirror.values.timestamp import NANOS_PER_SECOND
 from network import bundled
+
+if TYPE_CHECKING:
+    from ledger.ingest.following.block_sources import BlockSource
 
 log = logs.logger(__name__)
 
@@ -134,8 +136,10 @@ def _follow(
                     within=balances is not None,
                 )
 
-            def blocks() -> BlockFollower:
-                source = open_block_source(location)
+            def blocks() -> Follows:
+                from ledger.ingest.following.block_follower import BlockFollower
+
+                source = _block_source(location)
                 return BlockFollower(source, trust, report, stopping=stopping, until=last)
 
             files = SwitchingFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
@@ -161,12 +165,20 @@ def _follow(
 def _place(choice: Choice, location: str) -> str:
     """Return in words where the stream is that is followed first. Errors: OperatorError."""
     if choice.stream is Stream.BLOCK:
-        source = open_block_source(location)
+        source = _block_source(location)
         source.close()
         return source.location
     download = open_download(location)
     download.close()
     return download.bucket.location
+
+
+def _block_source(location: str) -> "BlockSource":
+    """Open the source of blocks. Errors: OperatorError."""
+    # The library of block nodes takes 20 MB, which most nodes have no use for.
+    from ledger.ingest.following.configured_blocks import open_block_source
+
+    return open_block_source(location)
 
 
 def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
