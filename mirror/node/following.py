@@ -175,7 +175,7 @@ def _place(choice: Choice, location: str) -> str:
 
 def _block_source(location: str) -> "BlockSource":
     """Open the source of blocks. Errors: OperatorError."""
-    # The library of block nodes takes 20 MB, which most nodes have no use for.
+    # The library of block nodes takes 10 MB, which most nodes have no use for.
     from ledger.ingest.following.configured_blocks import open_block_source
 
     return open_block_source(location)
