@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +28,7 @@ from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage, timeouts
 from mirror.db.partitions.making import create_partitions_ahead
-from mirror.node import beginning
+from mirror.node import beginning, reconciling
 from mirror.node.loading import loading, making_way
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
@@ -122,7 +123,13 @@ def _follow(
             elif balances := beginning.of_bucket(location, book, first, say):
                 first = balances.last + 1
             config.overridden({"importer.startDate": beginning.date_of(first)})
-        with loading(), Reporting(source=place, following=True) as report:
+        # Networks that publish blocks write no balance files.
+        in_a_bucket = choice.stream is Stream.RECORD
+        with (
+            loading(),
+            Reporting(source=place, following=True) as report,
+            reconciling.beside(say, location) if in_a_bucket else nullcontext(),
+        ):
             lines = _Lines(say, report)
 
             def record_files() -> Follower:

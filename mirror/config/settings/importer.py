@@ -11,6 +11,12 @@ SETTINGS = (
     Setting("importer.balances.start", "auto",
             "A start in the middle of the stream: auto begins after a balance file of the network, with the "
             "balances in it, if there is one; off begins with nothing.", choices=("auto", "off")),
+    Setting("importer.balances.reconcile", "auto",
+            "Compare the node with each new balance file of the network while following it: auto where all "
+            "is stored since a beginning that is known; off never.", choices=("auto", "off")),
+    Setting("importer.balances.frequency", "30s",
+            "First pause between looks for a new balance file; it grows up to five minutes while there is "
+            "none.", unit="duration", low=1),
     Setting("importer.initialAddressBook", "",
             "File with the first address book, instead of the one bundled for the network."),
     Setting("importer.block.enabled", "AUTO",

@@ -1,13 +1,16 @@
 """`manage.py reconcile`: compare this node's balances with the balance files of the network."""
 
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from ledger.ingest.balances.published import compare_newest
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
 from ledger.ingest.errors import IngestError
+from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trust import Trust
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
@@ -18,8 +21,7 @@ from mirror.node.tables import check_current
 
 class Command(NodeCommand):
     help = (
-        "Compare this node's balances of hbars and tokens with the balance files that its network has "
-        "published. The files are verified by the signatures of the nodes. Each difference is kept as a row "
+        "Compare this node's balances of hbars and tokens with the balance files of its network. The files are verified by the signatures of the nodes. Each difference is kept as a row "
         "of the table balance_difference. The exit code is 1 if there is any."
     )
     when = (
@@ -29,20 +31,59 @@ class Command(NodeCommand):
     examples = (
         ("reconcile /data/streams", "All balance files of a folder and of those below it."),
         ("reconcile 2021-03-10T22_12_56.075092Z_Balances.pb.gz", "A single file."),
+        ("reconcile", "The newest file in the bucket of the settings that the loaded blocks have reached."),
+        ("reconcile s3://bucket", "That of another bucket."),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a folder or a file")
+        parser.add_argument(
+            "paths",
+            nargs="*",
+            metavar="PATH",
+            help="folders or files; or s3://bucket, gs://bucket or https://host/path, by default the bucket "
+            "of the settings importer.downloader.*",
+        )
         parser.add_argument(
             "--without-signatures", action="store_true", help="do not verify the signatures of the files"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for path in options["paths"]:
+        timeouts.use(timeouts.LOADER)
+        if not options["paths"] or any("://" in path for path in options["paths"]):
+            if len(options["paths"]) > 1 or options["without_signatures"]:
+                raise CommandError(
+                    "A bucket stands alone, and its files are verified: leave out --without-signatures.",
+                    returncode=2,
+                )
+            self._compare_newest("".join(options["paths"]))
+        else:
+            self._compare(list(map(Path, options["paths"])), signed=not options["without_signatures"])
+
+    def _compare_newest(self, location: str) -> None:
+        download = open_balance_download(location)
+        try:
+            check_current()
+            found = compare_newest(download, Trust(), again=True)
+        except NotComparable as problem:
+            raise CommandError(f"Not compared: {problem}") from problem
+        except (StreamFileError, IngestError) as error:
+            raise CommandError(str(error)) from error
+        finally:
+            download.close()
+        if found is None:
+            raise CommandError(
+                f"There is no balance file of the last day that is loaded in {download.bucket.location}."
+            )
+        self.stdout.write(found.sentence)
+        if found.outcome is not Outcome.EQUAL:
+            raise CommandError("The balances differ from this node: see the table balance_difference.")
+
+    def _compare(self, paths: Sequence[Path], *, signed: bool) -> None:
+        for path in paths:
             if not path.exists():
                 raise CommandError(f"{path} does not exist.", returncode=2)
         try:
-            files = find_balance_files(options["paths"])
+            files = find_balance_files(paths)
         except StreamFileError as error:
             raise CommandError(str(error), returncode=2) from error
         if not files:
@@ -51,8 +92,7 @@ class Command(NodeCommand):
                 returncode=2,
             )
         check_current()
-        timeouts.use(timeouts.LOADER)
-        trust = None if options["without_signatures"] else Trust()
+        trust = Trust() if signed else None
         compared = different = 0
         for each in files:
             try:
