@@ -56,8 +56,8 @@ class Comparing:
         """Compare the newest file, if there is one; say what differs, and, once, what is in the way."""
         try:
             found = outage.outlast(self._compare, self._stopping)
-        except NotComparable as reason:
-            log.info("balances_not_compared", reason=str(reason))
+        except NotComparable as problem:
+            log.info("balances_not_compared", reason=str(problem))
             return None
         except StreamFileError as error:
             self._failed(error.file, f"{error.file}: {error.cause}")

@@ -21,8 +21,9 @@ from mirror.node.tables import check_current
 
 class Command(NodeCommand):
     help = (
-        "Compare this node's balances of hbars and tokens with the balance files of its network. The files are verified by the signatures of the nodes. Each difference is kept as a row "
-        "of the table balance_difference. The exit code is 1 if there is any."
+        "Compare this node's balances of hbars and tokens with the balance files of its network. The files "
+        "are verified by the signatures of the nodes. Each difference is kept as a row of the table "
+        "balance_difference. The exit code is 1 if there is any."
     )
     when = (
         "Use it to prove that nothing is missing: after a start in the middle, a backfill, or when you doubt "
