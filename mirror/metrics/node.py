@@ -9,6 +9,11 @@ LAG = Gauge("mirror_lag_seconds", "Seconds from the last block to now.")
 BLOCK = Gauge("mirror_last_block", "Number of the last block.")
 FIRST_BLOCK = Gauge("mirror_first_block", "Number of the first block that is loaded.")
 GAPS = Gauge("mirror_gaps", "Gaps between the first and the last block that is loaded.")
+DIFFERING = Gauge(
+    "mirror_balances_differing", "Balances that the newest balance file of the network states otherwise."
+)
+COMPARED_TIME = Gauge("mirror_balances_timestamp_seconds", "Consensus time of that balance file.")
+COMPARED = Gauge("mirror_balances_files", "Balance files that the node was compared with.")
 BLOCK_TIME = Gauge("mirror_last_block_timestamp_seconds", "Consensus time of the end of the last block.")
 FOLLOWING = Gauge("mirror_following", "1 if the node follows a stream, else 0.")
 LOADER = Gauge("mirror_loader", "1 for what the loader is doing.", ("activity",))

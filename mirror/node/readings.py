@@ -41,6 +41,13 @@ _HOUR = 3600
 _SESSIONS = """
     select coalesce(state, 'none'), count(*) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() group by 1"""
+# Index: the primary key of balance_difference (consensus_timestamp, account_id, token_id).
+_COMPARED = """
+    select j.at, j.files, (select count(*) from balance_difference d where d.consensus_timestamp = j.at)
+    from (
+        select max(consensus_timestamp) as at, count(distinct consensus_timestamp) as files
+        from reconciliation_job
+    ) j"""
 _MOST_SESSIONS = "select current_setting('max_connections')::int"
 
 
@@ -108,7 +115,17 @@ class Readings:
 
 def _sizes() -> list[Reading]:
     rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in inventory.estimates().items()]
-    return [*rows, (database.BYTES, (), inventory.database_bytes())]
+    return [*rows, (database.BYTES, (), inventory.database_bytes()), *_compared()]
+
+
+def _compared() -> Iterator[Reading]:
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPARED)
+        at, files_compared, differing = cursor.fetchone()
+    yield node.COMPARED, (), files_compared
+    if at is not None:
+        yield node.COMPARED_TIME, (), at / NANOS_PER_SECOND
+        yield node.DIFFERING, (), differing
 
 
 def _of_health(judged: Health) -> Iterator[Reading]:

@@ -19,6 +19,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
+from mirror.node import readings
 from mirror.node.reconciling import Comparing, beside
 from tests.ledger.ingest.load import stored
 
@@ -98,6 +99,10 @@ def test_what_differs_and_what_cannot_be_read_is_said(stream, tmp_path, settings
     assert found is not None
     assert found.outcome is Outcome.HBAR_DIFFERS
     assert said[1:] == [f"Balances are not those of the network: {found.sentence}"]
+    said_by_metrics = {gauge.name: value for gauge, _, value in readings._sizes()}
+    assert said_by_metrics["mirror_balances_differing"] == found.hbar == 1
+    assert said_by_metrics["mirror_balances_timestamp_seconds"] == newest.instant / 10**9
+    assert said_by_metrics["mirror_balances_files"] == 1
     with pytest.raises(CommandError, match="The balances differ from this node"):
         call_command("reconcile")
     assert found.sentence in capsys.readouterr().out
