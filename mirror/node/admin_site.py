@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from mirror.admin.site import MirrorAdminSite
 from mirror.node import dashboard, inventory, replicas, status
-from mirror.node.loaded import loaded_text
+from mirror.node.loaded import loaded_text, supply_text
 from mirror.node.pages.answer import marked
 
 
@@ -38,7 +38,7 @@ class NodeAdminSite(MirrorAdminSite):
         context = {
             "status": now,
             "sentence": marked(now.sentence),
-            "loaded": marked(loaded_text(now.loaded)),
+            "loaded": marked("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
             "replicas": [marked(each.text) for each in replicas.read()],
             "inventory": _inventory(now) if now.needs_help else [],
             "charts": charts,

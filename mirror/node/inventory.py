@@ -21,7 +21,7 @@ from mirror import config
 from mirror.db.distribution import is_distributed, shards
 from mirror.models import LoaderState
 from mirror.node import health, replicas
-from mirror.node.loaded import loaded_text
+from mirror.node.loaded import loaded_text, supply_text
 from mirror.node.replicas import Replica
 from mirror.node.retention import plan
 from mirror.node.status import Status, process_of
@@ -157,6 +157,8 @@ class Inventory:
             yield "Last block", f"{status.block.number} of {status.block.time}, in {status.block.name}"
         if loaded := loaded_text(status.loaded):
             yield "Loaded", loaded
+        if supply := supply_text(status.loaded):
+            yield "Supply", supply
         if status.loader:
             yield from self._of_loader(status.loader)
         for death in self.deaths:

@@ -29,6 +29,33 @@ def loaded_text(loaded: Loaded) -> str:
     return "; ".join(filter(None, parts))
 
 
+def supply_text(loaded: Loaded) -> str:
+    """Return what supply and staking rewards rest on; nothing where that is all of history, or unknown."""
+    if not loaded.is_known:
+        return ""
+    first, said = loaded.intervals[0], []
+    match first.rests_on:
+        case RestsOn.GENESIS:
+            pass
+        case RestsOn.BALANCES:
+            said.append(
+                f"supply rests on the balances of {first.basis}, and staking rewards count only stakes that "
+                "were chosen since"
+            )
+        case RestsOn.NOTHING:
+            said.append(
+                f"supply and staking rewards count from nothing at {instant(first.start)}, so they are not "
+                "those of the network"
+            )
+        case _:
+            said.append(
+                f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
+            )
+    if loaded.gaps:
+        said.append("supply and staking rewards lack what is missing")
+    return "; ".join(said)
+
+
 def loaded_json(loaded: Loaded) -> dict[str, Any]:
     first = loaded.intervals[0]
     return {
@@ -46,6 +73,7 @@ def loaded_json(loaded: Loaded) -> dict[str, Any]:
         "gaps": len(loaded.gaps),
         "rests_on": first.rests_on,
         "basis": first.basis or None,
+        "supply": supply_text(loaded) or None,
         "dropped": {table: timestamp.text(before) for table, before in sorted(loaded.dropped.items())},
     }
 

@@ -7,7 +7,7 @@ from django.test import Client
 
 from mirror.db import coverage
 from mirror.node import health as judging
-from mirror.node import readings, status
+from mirror.node import inventory, readings, status
 from mirror.node.loaded import loaded_text
 from mirror.node.web import health
 from tests.build import SECOND, START, Build, insert
@@ -61,6 +61,40 @@ def test_what_is_loaded_is_told_in_words(name: str) -> None:
     assert loaded_text(coverage.read()) == words
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("all", ""),
+        (
+            "middle",
+            "supply and staking rewards count from nothing at 2023-11-14T22:15:00Z, so they are not "
+            "those of the network",
+        ),
+        (
+            "balances",
+            "supply rests on the balances of 2023-11-14T22_15_00Z_Balances.pb.gz, and staking rewards "
+            "count only stakes that were chosen since",
+        ),
+        ("gap", "supply and staking rewards lack what is missing"),
+        (
+            "gaps",
+            "nobody knows what supply and staking rewards of before 2023-11-14T22:13:30Z rest on; supply "
+            "and staking rewards lack what is missing",
+        ),
+        ("unknown", ""),
+    ],
+)
+def test_it_is_told_what_supply_and_rewards_rest_on(name: str, words: str) -> None:
+    for first, last, columns in SITUATIONS[name][0]:
+        load(first, last, **columns)
+
+    now = status.read()
+    lines = dict(inventory.read(now).lines(now))
+
+    assert lines.get("Supply", "") == words
+    assert ((now.json["loaded"] or {}).get("supply") or "") == words
+
+
 def test_dropped_rows_are_told() -> None:
     load(0, 99, rests_on="genesis")
     for table, before in (("transaction", 10), ("contract_log", 20), ("crypto_transfer", 10)):
@@ -92,6 +126,8 @@ def test_programs_get_the_same() -> None:
         "gaps": 1,
         "rests_on": "balances",
         "basis": "a.csv",
+        "supply": "supply rests on the balances of a.csv, and staking rewards count only stakes that were "
+        "chosen since; supply and staking rewards lack what is missing",
         "dropped": {},
     }
 
