@@ -17,10 +17,11 @@ from ledger.stream.record.record_file import RecordFile
 from mirror import config
 from mirror.config.settings import SETTINGS
 from mirror.models import LoadedRange
+from mirror.values import timestamp
 
 RestsOn = LoadedRange.RestsOn
 
-# The settings that choose which rows are stored. Those of dates are told by the ranges themselves.
+# The settings that choose which rows are stored.
 _CHOOSE = (
     "importer.parser.include",
     "importer.parser.exclude",
@@ -28,6 +29,8 @@ _CHOOSE = (
     "importer.parser.record.historicalBalance.",
     "importer.parser.record.entity.persist.",
 )
+
+_START, _END = "importer.startDate", "importer.endDate"
 
 _COLUMNS = (
     "consensus_start, consensus_end, first_block, last_block, files, transactions, signed, filters, "
@@ -90,6 +93,7 @@ class Coverage:
 
     def __init__(self) -> None:
         self._filters = filters_in_force()
+        self._first, self._last = _time(_START, timestamp.MIN), _time(_END, timestamp.MAX)
 
     def after(
         self,
@@ -108,7 +112,8 @@ class Coverage:
         `before` is the last file before it, and `follows` says that this one goes on with its chain. The
         first file of all may rest on `balances`.
         """
-        if last and follows and (last.signed, last.filters) == (signed, self._filters):
+        filters = self._filters if balances and not before else self._filters_of(file)
+        if last and follows and (last.signed, last.filters) == (signed, filters):
             return last.with_next(file, count, index)
         if before and follows:
             rests_on = RestsOn.RANGE
@@ -127,10 +132,17 @@ class Coverage:
             files=1,
             transactions=count,
             signed=signed,
-            filters=self._filters,
+            filters=filters,
             rests_on=rests_on,
             basis=on_balances.file.name if on_balances else "",
         )
+
+    def _filters_of(self, file: RecordFile) -> str:
+        """Return the filters with the dates, if these leave out transactions of the file."""
+        if self._first <= file.consensus_start and file.consensus_end <= self._last:
+            return self._filters
+        dates = {name: config.value(name) for name in (_START, _END) if config.value(name)}
+        return _text(json.loads(self._filters) | dates)
 
 
 def begins_network(file: RecordFile) -> bool:
@@ -169,6 +181,11 @@ def filters_in_force() -> str:
             if setting.name.startswith(_CHOOSE) and values[setting.name] != defaults[setting.name]
         }
     )
+
+
+def _time(name: str, default: int) -> int:
+    text = config.value(name)
+    return timestamp.of_instant(text) if text else default
 
 
 def _text(filters: Any) -> str:

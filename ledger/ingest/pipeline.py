@@ -364,7 +364,14 @@ def _start() -> int:
 
 def _write(batch: Batch, added: Sequence[_Added], ranges: Mapping[int, Range], table: int) -> None:
     began = time.monotonic()
-    with ingest.stage("commit"), transaction.atomic(), connection.cursor() as cursor, ingest.stage("copy"):
+    with (
+        # COPY raises errors of the client, which nobody above expects.
+        connection.wrap_database_errors,
+        ingest.stage("commit"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+        ingest.stage("copy"),
+    ):
         # Nobody replaces the tables before the end of the transaction; a session that has lost the loader's
         # lock may find them replaced.
         cursor.execute("lock table record_file in row exclusive mode")

@@ -114,8 +114,7 @@ def _follow(
         create_partitions_ahead()
         book = _demo_address_book(location)
         trust = Trust(book)
-        choice = Choice(Last.stored())
-        place = _place(choice, location)
+        place = _place(_choice(first), location)
         say(f"Following {place}.")
         if first is not None:
             if _loaded():
@@ -123,6 +122,7 @@ def _follow(
             elif balances := beginning.of_bucket(location, book, first, say):
                 first = balances.last + 1
             config.overridden({"importer.startDate": beginning.date_of(first)})
+        choice = _choice(first)
         # Networks that publish blocks write no balance files.
         in_a_bucket = choice.stream is Stream.RECORD
         with (
@@ -167,6 +167,18 @@ def _follow(
             return finished
     finally:
         restore()
+
+
+def _choice(first: int | None) -> Choice:
+    """Return which stream to follow, from a time (ns) on if nothing is stored. Errors: OperatorError."""
+    last = Last.stored()
+    choice = Choice(last, begins_at_time=first is not None)
+    if last is None and first is not None and choice.stream is Stream.BLOCK:
+        raise OperatorError(
+            "Blocks are found by their numbers, not by time: name the first one by "
+            f"{config.described('importer.startBlockNumber').variable} instead of a time to begin at."
+        )
+    return choice
 
 
 def _place(choice: Choice, location: str) -> str:

@@ -96,7 +96,8 @@ class FromBlockNodes:
         self.scheduler = make_scheduler(nodes, self._available)
         self._node: BlockNode | None = None
         self._subscription: Subscription | None = None
-        self._wanted = EARLIEST
+        # The number that the subscription is asked for next.
+        self._asked = EARLIEST
         # When the last block was given away (monotonic seconds): loading it takes until the next is wanted.
         self._given = 0.0
 
@@ -104,8 +105,8 @@ class FromBlockNodes:
         processing = time.monotonic() - self._given if self._given else 0.0
         if self._node and self.scheduler.better_than(self._node, processing):
             self._end()
-        if self._subscription is None or self._wanted != number:
-            number = self._begin(number)
+        if self._subscription is None or self._asked != number:
+            self._begin(number)
         assert self._subscription and self._node
         try:
             block = self._subscription.next(seconds)
@@ -117,7 +118,8 @@ class FromBlockNodes:
         if block is None:
             self._given = 0.0
             return None
-        self._wanted = number + 1
+        number = block.number
+        self._asked = number + 1
         self.scheduler.succeeded(self._node, _latency(block))
         self._given = time.monotonic()
         return FetchedBlock(block.file.name, number, block.file, f"the block node {self._node.name}")
@@ -134,16 +136,16 @@ class FromBlockNodes:
                 client.close()
             self._clients.clear()
 
-    def _begin(self, number: int) -> int:
-        """Subscribe to a node from a block on; return its number. Errors: StreamFileError."""
+    def _begin(self, number: int) -> None:
+        """Subscribe to a node from a block on. Errors: StreamFileError."""
         self._end()
-        self._node, self._wanted = self.scheduler.choose(None if number == EARLIEST else number)
+        self._node, first = self.scheduler.choose(None if number == EARLIEST else number)
+        self._asked = number
         self.location = f"the block node {self._node.name}"
         self._subscription = self._client(self._node).subscribe(
-            self._wanted, seconds_per_block=self._seconds_per_block
+            first, seconds_per_block=self._seconds_per_block
         )
-        log.info("block_node_chosen", node=self._node.name, block=self._wanted)
-        return self._wanted
+        log.info("block_node_chosen", node=self._node.name, block=first)
 
     def _end(self) -> None:
         if self._subscription:

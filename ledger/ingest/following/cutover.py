@@ -89,9 +89,19 @@ class Follows(Protocol):
 class Choice:
     """Which stream to follow, by the settings, the last file, and what has come lately."""
 
-    def __init__(self, last: Last | None, clock: Callable[[], float] = time.monotonic) -> None:
-        """Errors: OperatorError."""
+    def __init__(
+        self,
+        last: Last | None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        begins_at_time: bool = False,
+    ) -> None:
+        """With `begins_at_time`, record files are followed until the first one is stored.
+
+        Blocks are found by number, not by time. Errors: OperatorError.
+        """
         self._clock = clock
+        self._begins_at_time = begins_at_time
         self._last = last
         self._blocks: str = config.value(_BLOCK + "enabled")
         self._expected = _is_expected()
@@ -147,7 +157,7 @@ class Choice:
         if not self._expected or (last and last.version >= block_file.VERSION):
             return _Stage.PLAIN
         if last is None:
-            return _Stage.TURNS
+            return _Stage.PLAIN if self._begins_at_time else _Stage.TURNS
         version = last.hapi_version or (0, 0, 0)
         if config.value(_FIRST_STAGE + "enabled") and version >= self._first:
             return _Stage.FIRST

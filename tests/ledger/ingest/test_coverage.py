@@ -1,5 +1,6 @@
 """What is loaded, in rows of loaded_range."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ledger.stream.signature.node_key import signing_nodes
 from ledger.stream.source.local import find_record_files
 from mirror import config
 from mirror.models import LoadedRange
+from mirror.values import timestamp
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -103,3 +105,22 @@ def test_a_damaged_file_leaves_the_range_of_those_before_it(tmp_path):
         Pipeline().run(find_record_files([tmp_path]))
 
     assert ranges("first_block", "last_block", "files", "transactions") == [(0, 1, 2, 4)]
+
+
+def test_a_file_that_a_date_cuts_is_a_range_of_its_own_that_names_the_date(tmp_path):
+    files = stream(tmp_path, 4)
+    # After the first of the two transactions of the third file.
+    end = timestamp.text(files[2].record_file().consensus_start)
+    date = datetime.fromtimestamp(int(end.split(".")[0]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    restore = config.overridden({"importer.endDate": date})
+    try:
+        Pipeline().run(files[:3])
+    finally:
+        restore()
+    Pipeline().run(files)
+
+    assert ranges("first_block", "last_block", "filters", "rests_on") == [
+        (0, 1, {}, "genesis"),
+        (2, 2, {"importer.endDate": date}, "range"),
+        (3, 3, {}, "range"),
+    ]

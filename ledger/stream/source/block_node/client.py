@@ -68,6 +68,7 @@ class Available(NamedTuple):
 class StreamedBlock(NamedTuple):
     """A block as it came: when its last item had arrived (monotonic seconds), and its node."""
 
+    number: int
     file: RecordFile
     arrived: float
     node: BlockNode
@@ -194,7 +195,10 @@ class Subscription:
                     return self._failure("has ended the stream within a block")
                 return None
             file = self._assembler.take(message)
-            if file and not self._put(StreamedBlock(file, self._assembler.last_item_at, self._node)):
+            if file is None:
+                continue
+            number, arrived = message.end_of_block.block_number, self._assembler.last_item_at
+            if not self._put(StreamedBlock(number, file, arrived, self._node)):
                 return None
         return self._failure("has ended the stream, which has no end")
 

@@ -83,6 +83,20 @@ def test_the_stream_to_begin_with(settings_of, changes, last, expected):
     assert followed_by(Choice(last)) == expected
 
 
+def test_a_start_at_a_time_begins_with_record_files_and_stays_there_until_the_first(settings_of):
+    settings_of(GOING_OVER)
+    clock = Clock()
+    choice = Choice(None, clock, begins_at_time=True)
+
+    clock.now = 1000
+    choice.idle()
+    assert followed_by(choice) == Stream.RECORD
+    choice.advanced(file(6, (0, 76, 0), 5))
+    clock.now = 1016
+    choice.idle()
+    assert followed_by(choice) == Stream.BLOCK
+
+
 def test_a_version_that_is_none_is_refused(settings_of):
     settings_of(GOING_OVER | {"importer.block.cutover.hapiVersion": "0.76"})
 
