@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.apps import apps
-from django.db import connection, transaction
+from django.db import InternalError, connection, transaction
+from psycopg import errors
 
 from mirror.config.errors import OperatorError
 from mirror.db import copies
@@ -32,6 +33,12 @@ _LOADED = f"""
                  where f.index = first_block limit 1)) end,
         files
     from {copies.PUBLIC}.loaded_range order by 1"""
+_LISTING = "select exists (select from backfill where name = 'loaded_ranges' and finished is null)"
+# Indexes: the primary keys (consensus_end).
+_LACKS = f"""
+    select f.name from {copies.PUBLIC}.record_file f
+    where not exists (select from {SCHEMA}.record_file h where h.consensus_end = f.consensus_end)
+    order by f.consensus_end limit 1"""
 _HAS = f"select exists (select from {SCHEMA}.record_file where consensus_end = %s and hash = %s)"
 
 
@@ -111,7 +118,8 @@ def tables() -> list[str]:
 def stored() -> Plan | None:
     """Return the plan of the backfill that has begun and not ended."""
     with connection.cursor() as cursor:
-        if not copies.exists(cursor, SCHEMA):
+        cursor.execute("select to_regclass(%s) is null", [f"{SCHEMA}.backfill_plan"])
+        if cursor.fetchone() == (True,):
             return None
         cursor.execute(f"select start, finish, source from {SCHEMA}.backfill_plan")
         return Plan(*cursor.fetchone())
@@ -120,10 +128,11 @@ def stored() -> Plan | None:
 def make(plan: Plan) -> None:
     """Make the tables to load into, and note the plan. Errors: OperatorError."""
     with transaction.atomic(), connection.cursor() as cursor:
-        if readers := copies.views(cursor, tables()):
+        check_views()
+        if copies.exists(cursor, SCHEMA):
             raise OperatorError(
-                f"Views read the tables ({', '.join(readers)}), and would not see what a backfill loads: "
-                "drop them, and make them again afterwards."
+                f"The database has a schema {SCHEMA} that is not of a backfill: drop it, or give it another "
+                "name."
             )
         copies.make(cursor, tables(), SCHEMA)
         cursor.execute(_PLAN)
@@ -132,23 +141,87 @@ def make(plan: Plan) -> None:
         )
 
 
+def check_known() -> None:
+    """Raise OperatorError if nobody knows what is loaded, which is loaded once more."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LISTING)
+        is_being_listed = cursor.fetchone() == (True,)
+    if is_being_listed or not loaded():
+        raise OperatorError(
+            "An older release has loaded files that are not listed yet, and a backfill would lose their "
+            "rows: let `manage.py upgrade` list them first."
+        )
+
+
+def check_gaps(plan: Plan) -> None:
+    """Raise OperatorError if a range that rests on balances would be loaded again without them."""
+    for each in intervals(plan)[1:]:
+        if LoadedRange.objects.filter(
+            consensus_start=each.start, rests_on=LoadedRange.RestsOn.BALANCES
+        ).exists():
+            raise OperatorError(
+                f"What is loaded from {instant_text(each.start)} on rests on balances that it began with. "
+                f"Loaded again after a gap, it would lose them: end with `{HEAD}` instead of "
+                f"{instant_text(plan.end or 0)}, so that no gap is left."
+            )
+
+
+def check_views() -> None:
+    """Raise OperatorError if views read the tables: they would go on reading those that are replaced."""
+    with connection.cursor() as cursor:
+        readers = copies.views(cursor, tables())
+    if readers:
+        raise OperatorError(
+            f"Views read the tables ({', '.join(readers)}), and would not see what a backfill loads: "
+            "drop them, and make them again afterwards."
+        )
+
+
+def check_whole() -> None:
+    """Raise OperatorError if a file that the node has loaded is not in the history."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LACKS)
+        row = cursor.fetchone()
+    if row:
+        raise OperatorError(
+            f"The node has loaded {row[0]}, which the backfill has not: its rows would be lost. Nothing is "
+            "changed. Drop what the backfill has loaded by `manage.py backfill --discard`, let "
+            "`manage.py upgrade` end, and begin again."
+        )
+
+
 def discard() -> None:
-    """Drop all that a backfill has loaded."""
-    drop(SCHEMA)
+    """Drop all that a backfill has loaded; killed on the way it leaves no plan, and tables of no use."""
     drop(REPLACED)
+    if stored():
+        with connection.cursor() as cursor:
+            cursor.execute(f"alter schema {SCHEMA} rename to {REPLACED}")
+        drop(REPLACED)
 
 
 def drop(schema: str) -> None:
-    """Drop a schema and its tables, some at a time: the server keeps a limited number of locks."""
+    """Drop a schema and its tables, some at a time: the server keeps a limited number of locks.
+
+    Errors: OperatorError if views still read them.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "select quote_ident(relname) from pg_class where relnamespace = to_regnamespace(%s) "
             "and relkind in ('r', 'p') order by not relispartition, relname",
             [schema],
         )
-        for (name,) in cursor.fetchall():
-            cursor.execute(f"drop table if exists {schema}.{name} cascade")
-        cursor.execute(f"drop schema if exists {schema} cascade")
+        try:
+            for (name,) in cursor.fetchall():
+                cursor.execute(f"drop table if exists {schema}.{name}")
+            cursor.execute(f"drop schema if exists {schema}")
+        except InternalError as error:
+            if not isinstance(error.__cause__, errors.DependentObjectsStillExist):
+                raise
+            raise OperatorError(
+                f"Tables in the schema {schema} are of no use any more, and can't be dropped: "
+                f"{error.__cause__.diag.message_detail}. Drop what reads them, and then these tables by "
+                "`manage.py backfill --discard`."
+            ) from error
 
 
 def last_loaded(schema: str = copies.PUBLIC) -> Last | None:

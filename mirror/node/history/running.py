@@ -70,6 +70,7 @@ def check() -> None:
     if plans.last_loaded() is None:
         raise OperatorError("Nothing is loaded yet: `manage.py ingest` loads history from its beginning.")
     stored_network.check()
+    plans.check_known()
 
 
 def prepare(plan: Plan, source: Source) -> None:
@@ -79,6 +80,7 @@ def prepare(plan: Plan, source: Source) -> None:
         source.check(plans.loaded())
         begun = plans.stored()
         if begun is None:
+            plans.check_gaps(plan)
             plans.make(plan)
         elif begun != plan:
             raise OperatorError(
@@ -164,6 +166,8 @@ def _finish(work: Run, show: Show) -> bool:
                 raise _ends_early()
         # An upgrade may have come meanwhile, and can't any more.
         _check_shapes()
+        plans.check_views()
+        plans.check_whole()
         with connection.cursor() as cursor:
             copies.complete_indexes(cursor, plans.tables(), SCHEMA)
         _replace()

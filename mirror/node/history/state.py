@@ -20,7 +20,7 @@ _RUNNING = """
 class State(NamedTuple):
     """A backfill that has not ended: whether a process works on it, the files it has, and the last of them.
 
-    Without a `plan` its tables are in place, and those from before are left to be dropped.
+    Without a `plan` its tables are in place, or discarded, and the others are left to be dropped.
     """
 
     plan: Plan | None
@@ -31,7 +31,9 @@ class State(NamedTuple):
     @property
     def sentence(self) -> str:
         if self.plan is None:
-            return f"in place; `manage.py backfill --discard` drops what it has replaced (schema {REPLACED})"
+            return (
+                f"ended; `manage.py backfill --discard` drops the tables that it has left (schema {REPLACED})"
+            )
         done = f"{self.files:,} files up to {self.last}" if self.last else "no file yet"
         if self.running:
             return f"running, {self.plan}: {done}"

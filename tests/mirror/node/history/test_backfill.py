@@ -22,7 +22,7 @@ from mirror.demo.publish.history import History
 from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
 from mirror.models import LoadedRange
 from mirror.node import following
-from mirror.node.history import plan, running, state
+from mirror.node.history import plan, running, source, state
 from mirror.node.history.plan import SCHEMA, instant_text
 from mirror.node.loading import making_way
 from mirror.values.timestamp import NANOS_PER_SECOND
@@ -30,6 +30,7 @@ from tests import forking
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.mirror.db.describe import describe
+from tests.upgrading import put_ahead
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -297,6 +298,76 @@ def test_an_index_that_is_built_meanwhile_stays_and_a_column_that_is_added_makes
 def change(statement: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement)
+
+
+def test_what_an_older_release_has_loaded_is_not_lost_while_it_is_not_listed(composed):
+    files = find_record_files([composed])
+    Pipeline().run(files[:2])
+    LoadedRange.objects.all().delete()
+    with pytest.raises(OperatorError, match="files that are not listed yet"):
+        backfill("genesis", "head", composed)
+    Pipeline(start=files[4].instant).run(files[4:])
+    put_ahead("loaded_ranges")
+    with pytest.raises(OperatorError, match="files that are not listed yet"):
+        backfill("genesis", "head", composed)
+    put_ahead()
+    before = whole()
+
+    with pytest.raises(OperatorError, match=f"The node has loaded {files[0].name}, which"):
+        backfill(instant_text(files[3].instant), "head", composed)
+
+    assert whole() == before
+
+
+def test_a_gap_before_a_head_that_rests_on_balances_is_refused(composed):
+    files = find_record_files([composed])
+    Pipeline().run(files[4:])
+    LoadedRange.objects.update(rests_on="balances")
+
+    with pytest.raises(OperatorError, match="end with `head` instead"):
+        backfill(instant_text(files[1].instant), instant_text(files[2].instant), composed)
+
+    assert plan.stored() is None
+
+
+def test_a_discard_that_was_killed_leaves_nothing_that_a_backfill_would_go_on_with(composed):
+    Pipeline().run(find_record_files([composed])[3:])
+    wanted = plan.parse("genesis", "head", str(composed))
+    plan.make(wanted)
+    change("alter schema history rename to replaced; drop table replaced.backfill_plan, replaced.topic")
+    left = state.read()
+    assert left and left.sentence.startswith("ended; `manage.py backfill --discard` drops the tables")
+
+    running.prepare(wanted, source.of(wanted.source))
+
+    assert state.read() == state.State(wanted, running=False)
+
+
+def test_a_schema_of_others_with_the_name_is_refused_and_stays(composed):
+    Pipeline().run(find_record_files([composed])[3:])
+    change("create schema history create table theirs ()")
+    try:
+        assert state.read() is None
+        with pytest.raises(OperatorError, match="a schema history that is not of a backfill"):
+            backfill("genesis", "head", composed)
+        backfill("--discard")
+    finally:
+        change("drop table history.theirs; drop schema history")
+
+
+def test_views_that_are_made_meanwhile_are_never_dropped(composed):
+    Pipeline().run(find_record_files([composed])[3:])
+    plan.make(plan.parse("genesis", "head", str(composed)))
+    change("create view names_of_blocks as select name from record_file")
+    try:
+        with pytest.raises(OperatorError, match=r"Views read the tables \(names_of_blocks\)"):
+            backfill("genesis", "head", composed)
+        change("create schema replaced create table topic (name varchar(250))")
+        change("create or replace view names_of_blocks as select name from replaced.topic")
+        with pytest.raises(OperatorError, match="view names_of_blocks depends on table replaced.topic"):
+            backfill("genesis", "head", composed)
+    finally:
+        change("drop view names_of_blocks")
 
 
 def test_an_empty_database_and_views_of_others_are_refused(composed):
