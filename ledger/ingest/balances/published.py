@@ -8,7 +8,6 @@ from ledger.ingest.trust import Trust
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror import config
 from mirror.db import coverage
-from mirror.db.distribution import is_distributed
 from mirror.models import LoadedRange
 from mirror.values.timestamp import NANOS_PER_DAY
 
@@ -22,7 +21,7 @@ def is_comparable() -> bool:
     Otherwise every balance of the network might differ at every file, or all transfers be summed.
     """
     intervals = coverage.read().intervals
-    if not intervals or is_distributed() or not config.value(_SNAPSHOTS):
+    if not intervals or not config.value(_SNAPSHOTS):
         return False
     return intervals[-1].rests_on in _BASES and not intervals[-1].filters
 
