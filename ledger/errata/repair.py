@@ -1,10 +1,12 @@
 """Transfers that did not happen, offsets of balance files, and the balances that follow from them."""
 
+from bisect import bisect_left
 from collections import defaultdict
 
 from django.db.backends.utils import CursorWrapper
 
 from ledger.handlers.transfer import CRYPTO_TRANSFER, SPURIOUS_TRANSFERS_BEFORE
+from mirror.values.timestamp import month_start
 
 _SUCCESS = 22
 # Late by 53 ns are the balance files of these times.
@@ -51,9 +53,53 @@ _SNAPSHOTS = """
         and exists (
             select from unnest(%s::bigint[], %s::bigint[]) moved (id, at)
             where moved.id = b.account_id and moved.at <= b.consensus_timestamp)"""
-_COMPUTED = (
-    "select consensus_timestamp from account_balance_file where synthetic and consensus_timestamp >= %s"
-)
+# Index: the primary key. Snapshots of months that are dropped are not made again.
+_COMPUTED = """
+    select consensus_timestamp from account_balance_file
+    where synthetic and consensus_timestamp >= %s and consensus_timestamp >= coalesce(
+        (select before from dropped_rows where table_name = 'account_balance'), 0)
+    order by consensus_timestamp"""
+# The first of a month has all accounts, later ones those that have changed: an account that only a missing
+# transaction has moved lacks its row. Index: the primary key of account_balance.
+_MISSING_ROWS = """
+    insert into account_balance (account_id, consensus_timestamp, balance)
+    select changed.id, changed.at, coalesce(before.balance, 0) + (
+        select coalesce(sum(amount), 0)
+        from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) moved (id, at, amount)
+        where moved.id = changed.id and moved.at <= changed.at
+            and moved.at > coalesce(before.consensus_timestamp, 0))
+    from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) changed (id, at, month)
+    join entity e on e.id = changed.id and e.balance is not null
+    left join lateral (
+        select b.consensus_timestamp, b.balance from account_balance b
+        where b.account_id = changed.id and b.consensus_timestamp >= changed.month
+            and b.consensus_timestamp < changed.at
+        order by b.consensus_timestamp desc limit 1
+    ) before on true
+    on conflict do nothing"""
+# Accounts that the missing transactions have made are in no snapshot: the first one after each transfer gets
+# them, and the first one of each month. Indexes: of crypto_transfer by entity, and the primary key of
+# account_balance_file.
+_ROWS_OF_MADE = """
+    with passed as materialized (
+        select c.entity_id, c.consensus_timestamp,
+            sum(c.amount) over (partition by c.entity_id order by c.consensus_timestamp) as balance
+        from crypto_transfer c join entity e on e.id = c.entity_id and e.type in ('ACCOUNT', 'CONTRACT')
+        where c.entity_id = any(%s) and c.errata is distinct from 'DELETE'
+    ), at_snapshots as (
+        select passed.*, (
+            select f.consensus_timestamp from account_balance_file f
+            where f.synthetic and f.consensus_timestamp >= greatest(passed.consensus_timestamp, %s)
+            order by f.consensus_timestamp limit 1) as at
+        from passed
+        union all
+        select passed.*, first.at
+        from passed join unnest(%s::bigint[]) first (at) on passed.consensus_timestamp <= first.at
+    )
+    insert into account_balance (account_id, consensus_timestamp, balance)
+    select distinct on (entity_id, at) entity_id, at, balance from at_snapshots
+    where at is not null order by entity_id, at, consensus_timestamp desc
+    on conflict do nothing"""
 _OFFSETS = f"""
     update account_balance_file set time_offset = {_OFFSET}
     where consensus_timestamp between {_OFFSET_FROM} and {_OFFSET_TO} and not synthetic
@@ -84,7 +130,10 @@ def mark_spurious(cursor: CursorWrapper) -> Moved:
 
 
 def repair_balances(cursor: CursorWrapper, moved: Moved, made: set[int]) -> None:
-    """Add what has moved (account, time, amount) to balances, and to the snapshots computed from them."""
+    """Add what has moved (account, time, amount) to balances, and to the snapshots computed from them.
+
+    `made` are the entities that were not stored before.
+    """
     if made:
         cursor.execute(_FIRST_BALANCES, [sorted(made)])
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
@@ -101,8 +150,21 @@ def repair_balances(cursor: CursorWrapper, moved: Moved, made: set[int]) -> None
     ids, times, amounts = (list(column) for column in zip(*moved, strict=True))
     cursor.execute(_COMPUTED, [min(times)])
     snapshots = [at for (at,) in cursor.fetchall()]
-    if snapshots:
-        cursor.execute(_SNAPSHOTS, [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times])
+    if not snapshots:
+        return
+    cursor.execute(_SNAPSHOTS, [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times])
+    changed = {
+        (entity, snapshots[place])
+        for entity, at, _ in moved
+        if entity not in made and (place := bisect_left(snapshots, at)) < len(snapshots)
+    }
+    if changed:
+        changed_ids, changed_at = (list(column) for column in zip(*sorted(changed), strict=True))
+        months = [month_start(at) for at in changed_at]
+        cursor.execute(_MISSING_ROWS, [ids, times, amounts, changed_ids, changed_at, months])
+    if made:
+        firsts = {month_start(at): at for at in reversed(snapshots)}
+        cursor.execute(_ROWS_OF_MADE, [sorted(made), snapshots[0], sorted(firsts.values())])
 
 
 def set_offsets(cursor: CursorWrapper, late: set[int]) -> list[int]:

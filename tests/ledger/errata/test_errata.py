@@ -13,7 +13,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.compose import transfer_list
 from mirror.config.errors import OperatorError
 from mirror.values.hapi import AccountInfo, RecordStreamItem
-from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds
+from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds
 from tests.ledger.ingest.load import load, settings, stored
 from tests.ledger.ingest.tables import contents
 from tests.partitions import query
@@ -125,6 +125,39 @@ def test_computed_snapshots_after_a_missing_transaction_are_repaired(tmp_path: P
         (paid - 1, 50),
         (paid + 1, 43),
         (paid + 2, 50),
+    ]
+
+
+def test_an_account_that_only_missing_transactions_concern_has_its_row_in_the_snapshots(
+    tmp_path: Path,
+) -> None:
+    _, paid = history(tmp_path)
+    next_month = paid + 31 * DAY
+    (given,) = query("select max(consensus_timestamp) from crypto_transfer where entity_id = 1003")[0]
+    for at in (START, paid + 1, paid + 2, given + 3, next_month, next_month + 1):
+        balance_file(at, is_computed=True)
+    for at, balance in ((START, 100), (given + 3, 101), (next_month, 101)):
+        query(
+            "insert into account_balance (consensus_timestamp, account_id, balance) values (%s, 1001, %s)",
+            at,
+            balance,
+        )
+
+    apply(tmp_path)
+    once = stored("account_balance", "consensus_timestamp, balance")
+    apply(tmp_path)
+
+    assert stored("account_balance", "consensus_timestamp, balance") == once
+    assert stored("account_balance", "consensus_timestamp, balance", "account_id = 1001") == [
+        (START, 100),
+        (paid + 1, 93),
+        (given + 3, 94),
+        (next_month, 94),
+    ]
+    assert stored("account_balance", "consensus_timestamp, balance", "account_id = 1003") == [
+        (paid + 1, 30),
+        (given + 3, 31),
+        (next_month, 31),
     ]
 
 
