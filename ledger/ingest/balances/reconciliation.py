@@ -17,6 +17,7 @@ from ledger.ingest.balances.staging import stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from mirror import config
+from mirror.db import coverage
 from mirror.models import LoadedRange
 from mirror.values import entity_id
 from mirror.values.timestamp import month_start
@@ -26,9 +27,10 @@ _BASE = """
     select b.consensus_timestamp, b.consensus_timestamp + coalesce(f.time_offset, 0)
     from account_balance b left join account_balance_file f using (consensus_timestamp)
     where b.account_id = %s and b.consensus_timestamp < %s order by b.consensus_timestamp desc limit 1"""
-_LOADED = """
-    select min(consensus_start), max(consensus_end),
-        (array_agg(rests_on order by consensus_start))[1] from loaded_range"""
+# Errata tell the offset of some files only after these are loaded. Index: the primary key.
+_OFFSET = """
+    select time_offset from account_balance_file
+    where consensus_timestamp = %s and not synthetic and time_offset <> 0"""
 
 _BALANCES = """
     insert into balance_difference (consensus_timestamp, account_id, token_id, ours, theirs, file)
@@ -161,18 +163,27 @@ def reconcile(file: BalanceFile) -> Compared:
 def _between(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
     """Return the values for the statements: the snapshot, and the transfers from there to the file's time."""
     at = file.consensus_timestamp
-    last = at + offset_of(at)
-    cursor.execute(_LOADED)
-    first, end, rests_on = cursor.fetchone()
-    if first is None or not first <= last <= end:
+    cursor.execute(_OFFSET, [at])
+    stored = cursor.fetchone()
+    last = at + (stored[0] if stored else offset_of(at))
+    loaded = coverage.read()
+    if not loaded.is_known:
+        raise NotComparable(
+            f"{file.name}: what is loaded is not known until `manage.py upgrade` has listed it."
+        )
+    interval, _ = loaded.neighbours(last)
+    if interval is None or last > interval.end:
         raise NotComparable(f"{file.name}: its time is not loaded.")
     treasury = entity_id.encode(config.value("common.shard"), config.value("common.realm"), TREASURY_NUM)
     cursor.execute(_BASE, [treasury, at])
-    if row := cursor.fetchone():
-        base, since = row
-    elif rests_on == LoadedRange.RestsOn.GENESIS:
-        base = since = 0
-    else:
+    row = cursor.fetchone()
+    base, since = row or (0, 0)
+    # A range that rests on balances begins just after them.
+    if row and since < interval.start - 1:
+        raise NotComparable(
+            f"{file.name}: files are missing between the snapshot of balances before it and its time."
+        )
+    if not row and interval.rests_on != LoadedRange.RestsOn.GENESIS:
         raise NotComparable(f"{file.name}: there is no snapshot of balances before it.")
     return {
         "at": at,

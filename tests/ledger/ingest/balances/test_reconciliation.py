@@ -21,6 +21,7 @@ from mirror.demo.run import first_book
 from mirror.node import status
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, stored
+from tests.partitions import query
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -90,6 +91,46 @@ def test_a_file_of_a_time_that_is_not_loaded_is_not_compared():
 
     with pytest.raises(NotComparable, match="its time is not loaded"):
         reconcile(balances_at(at + 10**12, (1001, 500, {})))
+
+
+def test_a_file_after_a_gap_is_compared_only_from_a_snapshot_after_the_gap(tmp_path):
+    stream = Stream()
+    stream.create(1001, 500)
+    first = stream.block()
+    stream.send({1001: -5, 2: 5})
+    stream.block()
+    early, late = (stream.send({1001: -7, 2: 7}) for _ in range(2))
+    load(first)
+    stream.block().write(tmp_path)
+    Pipeline(start=early).run(find_record_files([tmp_path]))
+
+    with pytest.raises(NotComparable, match="there is no snapshot of balances before it"):
+        reconcile(balances_at(late, (2, ALL, {})))
+    snapshot_of_treasury(early - 2)
+    with pytest.raises(NotComparable, match="files are missing between the snapshot of balances before it"):
+        reconcile(balances_at(late, (2, ALL, {})))
+    snapshot_of_treasury(early)
+
+    reconcile(balances_at(late, (2, 507, {})))
+    assert differences() == [(1001, 0, -7, 0)]
+
+
+def snapshot_of_treasury(at: int) -> None:
+    query("insert into account_balance (consensus_timestamp, account_id, balance) values (%s, 2, 500)", at)
+
+
+def test_the_offset_that_errata_have_given_a_file_counts():
+    stream = Stream()
+    stream.create(1001, 500)
+    at = stream.send({1001: -5, 2: 5})
+    load(stream.block())
+    query(
+        "insert into account_balance_file (consensus_timestamp, count, load_start, load_end, name, "
+        "synthetic, time_offset) values (%s, 1, 0, 0, 'late', false, -1)",
+        at,
+    )
+
+    assert reconcile(balances_at(at, (2, ALL - 500, {}), (1001, 500, {}))).hbar == 1
 
 
 @pytest.mark.parametrize(
