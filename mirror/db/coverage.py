@@ -152,8 +152,9 @@ def loaded() -> Loaded:
 
 def _look() -> Loaded:
     global _kept
-    # Others go on with what is known. The first ones wait.
-    if not _lock.acquire(blocking=_kept is _NOTHING):
+    # Others go on with what is known, even if that is nothing: whoever reads may have left its turn and wait
+    # for that of somebody who would wait here.
+    if not _lock.acquire(blocking=False):
         return _kept.loaded
     try:
         kept, now = _kept, time.monotonic()
