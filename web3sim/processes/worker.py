@@ -261,10 +261,11 @@ class _Worker:
         from web3sim.state.cache import caches
 
         moments.go_on(since)
-        needed = max(since, moments.answered())
-        if needed > self._remembered_from:
+        answered = moments.answered()
+        if max(since, answered) > self._remembered_from:
             caches().forget_state()
-            self._remembered_from = needed
+            # Where there are replicas the block of a client may be one that none of them has.
+            self._remembered_from = since if moments.reader is None else answered
 
     def _answer(self, request: Any, pieces: "_Pieces") -> tuple[Any, bool]:
         """The answer, and whether this process should answer no more."""

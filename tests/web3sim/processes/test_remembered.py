@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mirror.db.replicas import moments
+from mirror.db.replicas import board, moments
+from mirror.db.replicas.board import Board
+from mirror.db.replicas.reading import Reader
+from mirror.db.replicas.servers import Server
 from web3sim.processes.worker import _Worker
 from web3sim.state import cache
 from web3sim.state.cache import Absent, caches
@@ -28,3 +31,16 @@ def test_state_is_forgotten_when_a_client_has_seen_a_newer_block_and_code_is_not
         caches().code.put(7, b"code")
     assert kept == [False, True, True, False]
     assert caches().code.get(7) == b"code"
+
+
+def test_a_block_that_only_a_client_knows_keeps_no_state_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Board(board.made(0), 0)
+    monkeypatch.setattr(moments, "reader", Reader([Server(0, "primary", {}, True)], known))
+    worker = _Worker(None)  # type: ignore[arg-type]
+    kept = []
+    for since, answered in ((0, 3), (10**18, 3), (0, 3), (0, 4)):
+        known.answer_from(answered)
+        worker._forget_older(since)
+        kept.append(not isinstance(caches().entities.get("account"), Absent))
+        caches().entities.put("account", since)
+    assert kept == [False, False, True, False]
