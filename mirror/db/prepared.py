@@ -28,9 +28,12 @@ _DONE = pq.ExecStatus.COMMAND_OK
 _ROWS = pq.ExecStatus.TUPLES_OK
 _END = pq.ExecStatus.PIPELINE_SYNC
 _BINARY = pq.Format.BINARY
-_CONNECTED = pq.ConnStatus.OK
 # How often somebody who waits for a server looks whether others have given it up.
 _LOOK_SECONDS = 0.5
+
+
+def _never() -> bool:
+    return False
 
 
 class _Statement:
@@ -54,8 +57,9 @@ class PreparedStatements:
         # Text -> statement, the one that was used last at the end; None after its first use.
         self._statements: OrderedDict[str, _Statement | None] = OrderedDict()
         self._made = 0
-        self._readable = select.poll()
+        self._readable, self._usable = select.poll(), select.poll()
         self._readable.register(self._connection.socket, select.POLLIN)
+        self._usable.register(self._connection.socket, select.POLLIN | select.POLLOUT)
 
     def rows(self, text: str, values: "Values") -> "list[Row] | None":
         """Return all rows of a statement; None for one that is not prepared, as it is used once so far.
@@ -86,7 +90,7 @@ class PreparedStatements:
 
         `is_gone` tells whether to give the server up while it says nothing. Errors: psycopg.Error.
         """
-        one, other = self._ready(first, ()), self._ready(text, values)
+        one, other = self._ready(first, (), is_gone), self._ready(text, values, is_gone)
         connection = self._connection
         connection.enter_pipeline_mode()
         try:
@@ -96,9 +100,11 @@ class PreparedStatements:
             results = [self._result(is_gone) for _ in (one, other)]
             # The sync itself.
             self._result(is_gone)
-        finally:
-            if connection.status == _CONNECTED:
-                connection.exit_pipeline_mode()
+        except BaseException:
+            # What nobody has read would answer the next statement.
+            connection.finish()
+            raise
+        connection.exit_pipeline_mode()
         for result in results:
             if result.status != _ROWS:
                 raise self._error(result)
@@ -107,13 +113,15 @@ class PreparedStatements:
         )
         return first_rows, rows
 
-    def _ready(self, text: str, values: "Values") -> tuple[_Statement, Sequence[bytes], list[pq.Format]]:
+    def _ready(
+        self, text: str, values: "Values", is_gone: Callable[[], bool]
+    ) -> tuple[_Statement, Sequence[bytes], list[pq.Format]]:
         """Return a statement, prepared for values like these, with the values as they are sent."""
-        statement = self._statements.get(text) or self._prepare(text, values)
+        statement = self._statements.get(text) or self._prepare(text, values, is_gone)
         sent = self._dumped(statement, values)
         if self._values.types != statement.types:
-            self._cursor.execute(b"deallocate " + statement.name, prepare=False)
-            statement = self._prepare(text, values)
+            self._deallocate(statement, is_gone)
+            statement = self._prepare(text, values, is_gone)
             sent = self._dumped(statement, values)
         self._statements.move_to_end(text)
         return statement, sent, list(self._values.formats or ())
@@ -134,7 +142,7 @@ class PreparedStatements:
         return rows
 
     def _result(self, is_gone: Callable[[], bool]) -> PGresult:
-        """Return the result of the next statement of a pipeline, or that of its end."""
+        """Return the result of what was sent; of a pipeline that of the next statement, or of its end."""
         connection = self._connection
         self._wait(is_gone)
         result = connection.get_result()
@@ -149,36 +157,43 @@ class PreparedStatements:
     def _wait(self, is_gone: Callable[[], bool]) -> None:
         """Wait until libpq has a result at hand: asked for one before, it would keep all threads waiting."""
         connection = self._connection
-        while connection.flush():
-            select.select([], [connection.socket], [], _LOOK_SECONDS)
-        while connection.is_busy():
-            if not self._readable.poll(_LOOK_SECONDS * 1000) and is_gone():
-                connection.finish()
-                raise psycopg.OperationalError("the server has not answered")
+        while (is_sending := connection.flush()) or connection.is_busy():
+            poll = self._usable if is_sending else self._readable
+            if not poll.poll(_LOOK_SECONDS * 1000) and is_gone():
+                raise self._lost("the server has not answered")
             connection.consume_input()
 
     def _lost(self, message: str) -> psycopg.Error:
         self._connection.finish()
         return psycopg.OperationalError(message)
 
-    def _prepare(self, text: str, values: "Values") -> _Statement:
+    def _prepare(self, text: str, values: "Values", is_gone: Callable[[], bool] = _never) -> _Statement:
         query = PostgresQuery(Transformer(self._cursor))
         query.convert(text, values)
         self._made += 1
         name = b"read_%d" % self._made
-        result = self._connection.prepare(name, query.query, query.types)
-        if result.status != _DONE:
-            raise self._error(result)
+        self._connection.send_prepare(name, query.query, query.types)
+        self._done(is_gone)
         statement = _Statement(name, query, Transformer(self._cursor))
-        self._add(text, statement)
+        self._add(text, statement, is_gone)
         return statement
 
-    def _add(self, text: str, statement: _Statement | None) -> None:
+    def _deallocate(self, statement: _Statement, is_gone: Callable[[], bool]) -> None:
+        self._connection.send_query(b"deallocate " + statement.name)
+        self._done(is_gone)
+
+    def _done(self, is_gone: Callable[[], bool]) -> None:
+        """Wait until what was sent is done. Errors: psycopg.Error."""
+        result = self._result(is_gone)
+        if result.status != _DONE:
+            raise self._error(result)
+
+    def _add(self, text: str, statement: _Statement | None, is_gone: Callable[[], bool] = _never) -> None:
         self._statements[text] = statement
         if len(self._statements) > MOST:
             _, oldest = self._statements.popitem(last=False)
             if oldest is not None:
-                self._cursor.execute(b"deallocate " + oldest.name, prepare=False)
+                self._deallocate(oldest, is_gone)
 
     def _error(self, result: PGresult) -> psycopg.Error:
         if result.error_field(pq.DiagnosticField.SQLSTATE) is not None:
