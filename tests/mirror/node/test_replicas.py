@@ -17,6 +17,7 @@ from mirror.node import database, health, replicas
 from mirror.node.replicas import Replica
 from tests.node import manage
 from tests.replicated import PRIMARY, REPLICA, Replicated
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -77,7 +78,8 @@ def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
     of_replica: None, replicated: Replicated, settings_of: Callable[..., None]
 ) -> None:
     settings_of({"db.readMaxLag": 0.0})
-    assert replicas.reason() is None
+    # The primary writes now and then by itself.
+    wait_until(lambda: replicas.reason() is None)
     replicated.hold()
     replicated.add_block(replicated.last_block(replicated.primary) + 1)
     received = "select pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()"
@@ -89,7 +91,10 @@ def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
     assert said.endswith(" behind: db.readMaxLag allows 0 seconds.")
 
 
-def test_a_node_without_its_primary_is_as_well_as_its_replica(reader: Reader) -> None:
+def test_a_node_without_its_primary_is_as_well_as_its_replica(
+    reader: Reader, settings_of: Callable[..., None]
+) -> None:
+    settings_of({"db.readMaxLag": 86400.0})
     reader.board.judge(PRIMARY, State.AWAY)
     judged = health.judge(60.0)
     assert judged.reasons == ("The network's address book is not loaded yet.",)
