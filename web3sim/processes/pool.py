@@ -16,6 +16,7 @@ from typing import Any, Self
 from mirror import config, logs
 from mirror.db import turns
 from mirror.db.replicas import moments
+from mirror.db.replicas.board import NO_BLOCK
 from mirror.metrics import simulation
 from web3sim.processes.starter import LOOK_SECONDS, START_SECONDS, Starter, Unanswered, WorkerProcess
 
@@ -101,7 +102,9 @@ class Pool:
                 worker.ask(message)
                 answer, last, newest = worker.answer(deadline)
                 answered = True
-                moment.newest = max(moment.newest, newest)
+                # What the process remembers may be older.
+                moment.rest_on(NO_BLOCK)
+                moment.rest_on(newest)
                 return worker, answer, last
             except BrokenPipeError:
                 # It died before: another one gets the call.

@@ -43,6 +43,17 @@ class Moment:
 
     def __init__(self, since: int = NO_BLOCK) -> None:
         self.since, self.newest = since, NO_BLOCK
+        self._oldest: int | None = None
+
+    def rest_on(self, block: int) -> None:
+        """Note the block of what was read; it never falls."""
+        if self._oldest is None:
+            self._oldest = block
+        self.newest = max(self.newest, block)
+
+    def rests_on_one(self, newest: int) -> bool:
+        """Return whether all of an answer is as new as the block of its header."""
+        return self._oldest is None or self._oldest == newest
 
 
 class _Local(threading.local):
@@ -53,10 +64,16 @@ _local = _Local()
 
 
 def begin(since: int = NO_BLOCK) -> Moment:
-    """Begin a request in this thread. Errors: NotThereYet, psycopg.Error."""
+    """Begin a request in this thread, once the block `since` is there.
+
+    Errors: NotThereYet, TooManySlow, Abandoned, psycopg.Error.
+    """
     moment = _local.moment = Moment(since)
-    if reader is None and since > NO_BLOCK:
-        _wait_for(since)
+    if since > NO_BLOCK:
+        if reader is None:
+            moment.rest_on(_wait_for(since))
+        else:
+            reader.wait_for(since)
     return moment
 
 
@@ -77,7 +94,7 @@ def current() -> Moment:
 
 
 def newest(moment: Moment) -> int:
-    """Return the newest block of an answer that is complete. Errors: psycopg.Error."""
+    """Return the newest block of an answer that is complete. Errors: those of `begin`."""
     return latest() if reader is None else moment.newest
 
 
@@ -97,11 +114,12 @@ def newest_read() -> int:
     return NO_BLOCK if reader is None else reader.newest_read
 
 
-def _wait_for(block: int) -> None:
-    """Wait until the only server has a block. Errors: NotThereYet, psycopg.Error."""
+def _wait_for(block: int) -> int:
+    """Wait until the only server has a block; return its last one. Errors: those of `begin`."""
     patience = Patience(block)
     while (last := latest()) < block:
         patience.wait(last)
+    return last
 
 
 class Patience:

@@ -79,7 +79,7 @@ class Reader:
                 if self.board.block(server.place) != block:
                     self.board.note(server.place, block)
                 if block >= needed:
-                    moment.newest = block
+                    moment.rest_on(block)
                     self.newest_read = max(self.newest_read, block)
                     self.board.answer_from(block)
                     return rows
@@ -88,6 +88,24 @@ class Reader:
                 assert failure.__cause__ is not None
                 raise failure.__cause__
             patience = patience or moments.Patience(needed)
+            patience.wait(newest)
+
+    def wait_for(self, block: int) -> None:
+        """Wait until a server has a block. Where nobody answers, statements tell it.
+
+        Errors: NotThereYet, TooManySlow, Abandoned.
+        """
+        patience: moments.Patience | None = None
+        while answering := [each for each in self.servers if self.board.state(each.place) != State.AWAY]:
+            if any(self.board.block(each.place) >= block for each in answering):
+                return
+            # The primary has it first.
+            newest = NO_BLOCK
+            for each in reversed(answering):
+                newest = max(newest, self._block(each))
+                if newest >= block:
+                    return
+            patience = patience or moments.Patience(block)
             patience.wait(newest)
 
     def _choices(self, needed: int) -> Iterator[Server]:

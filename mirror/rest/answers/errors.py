@@ -211,10 +211,14 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     view, request = context["view"], context["request"]
     if not isinstance(error, _TAKES_TOO_LONG):
         return _failed(view, failure_of(error, request))
-    log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
+    _log_too_long(request)
     response = _failed(view, TakesTooLong(view.narrowed_by()))
     response.headers["retry-after"] = _RETRY_AFTER
     return response
+
+
+def _log_too_long(request: HttpRequest) -> None:
+    log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
 
 
 def _failed(view: Any, failure: Failure) -> Response:
@@ -223,6 +227,16 @@ def _failed(view: Any, failure: Failure) -> Response:
 
 
 # Answers to failures outside of the views, most of them Django's own error handlers.
+
+
+def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Answer an exception of a request that has not come to its view."""
+    if not isinstance(error, _TAKES_TOO_LONG):
+        return page(failure_of(error, request))
+    _log_too_long(request)
+    response = page(TakesTooLong(""))
+    response.headers["retry-after"] = _RETRY_AFTER
+    return response
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -54,23 +54,24 @@ class ApiMiddleware:
         if self._users is not None and not self._admits(request):
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
-            return self._completed(request, self._response(request), None)
+            return self._completed(request, self._response(request)[0], None)
         if (found := self._cache.find(key)) and self._is_new_enough(found[0], request.META):
             http.CACHE.add("hit")
             return self._from_cache(request, *found)
         http.CACHE.add("miss")
-        response = self._response(request)
+        response, may_keep = self._response(request)
         kept = None
-        if isinstance(response, HttpResponse):
+        if may_keep and isinstance(response, HttpResponse):
             etag.add(response)
             response.headers["access-control-allow-origin"] = "*"
             kept = self._cache.keep(key, response, response.content)
         return self._completed(request, response, kept)
 
-    def _response(self, request: HttpRequest) -> HttpResponseBase:
+    def _response(self, request: HttpRequest) -> tuple[HttpResponseBase, bool]:
+        """Return the answer, and whether it may be kept."""
         if moment.is_wanted(request.META):
             return moment.answered(request, self.get_response)
-        return self.get_response(request)
+        return self.get_response(request), True
 
     @staticmethod
     def _is_new_enough(kept: Kept, sent: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from mirror.db.replicas import moments
 from mirror.db.replicas.board import NO_BLOCK
 from mirror.db.replicas.moments import NotThereYet
 from mirror.db.sql import MAX_INT64
+from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers import errors
 from mirror.rest.answers.cache import Kept
 
@@ -25,6 +26,7 @@ SENT = "HTTP_MIRROR_BLOCK"
 
 _NAME = "Mirror-Block"
 _RETRY_AFTER = "1"
+_NOT_READ = (NotThereYet, TooManySlow, Abandoned, *outage.ERRORS)
 
 
 def is_wanted(sent: Mapping[str, Any]) -> bool:
@@ -34,29 +36,50 @@ def is_wanted(sent: Mapping[str, Any]) -> bool:
 
 def is_new_enough(kept: Kept, sent: Mapping[str, Any]) -> bool:
     """Return whether a kept answer may be given to a client."""
-    needed = max(moments.answered(), _since(sent) or NO_BLOCK)
+    since = _since(sent)
+    if since is None:
+        # It is refused.
+        return False
     block = kept.headers.get(HEADER)
-    return needed <= (NO_BLOCK if block is None else int(block))
+    return max(moments.answered(), since) <= (NO_BLOCK if block is None else int(block))
 
 
-def answered(request: HttpRequest, answer: Callable[[HttpRequest], HttpResponseBase]) -> HttpResponseBase:
-    """Answer a request with the header, from a state that is new enough for its client."""
+def answered(
+    request: HttpRequest, answer: Callable[[HttpRequest], HttpResponseBase]
+) -> tuple[HttpResponseBase, bool]:
+    """Answer a request with the header, from a state that is new enough for its client.
+
+    Also return whether the answer may be kept for others: all of it has to be as new as the header says.
+    """
     since = _since(request.META)
     if since is None:
-        return errors.page(errors.InvalidParameter(_NAME))
+        return errors.page(errors.InvalidParameter(_NAME)), False
     try:
-        moment = moments.begin(since)
-        response = answer(request)
-        newest = moments.newest(moment)
-    except (NotThereYet, *outage.ERRORS) as error:
-        response, newest = errors.page(errors.failure_of(error, request)), NO_BLOCK
+        response, newest, rests_on_one = _answered_since(since, request, answer)
     finally:
         moments.end()
     if newest > NO_BLOCK:
         response.headers[HEADER] = str(newest)
     if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers.setdefault("retry-after", _RETRY_AFTER)
-    return response
+    return response, rests_on_one
+
+
+def _answered_since(
+    since: int, request: HttpRequest, answer: Callable[[HttpRequest], HttpResponseBase]
+) -> tuple[HttpResponseBase, int, bool]:
+    """Return the answer, its newest block, and whether all of it rests on that."""
+    try:
+        moment = moments.begin(since)
+    except _NOT_READ as error:
+        return errors.before_view(error, request), NO_BLOCK, False
+    response = answer(request)
+    try:
+        newest = moments.newest(moment)
+    except _NOT_READ:
+        # The answer is complete, and as right without the header.
+        return response, NO_BLOCK, False
+    return response, newest, moment.rests_on_one(newest)
 
 
 def _since(sent: Mapping[str, Any]) -> int | None:

@@ -94,14 +94,23 @@ def test_a_client_reads_at_least_the_block_that_it_gives(reader: Reader, replica
     assert not asked_replica()
 
 
+def test_a_request_that_reads_two_states_knows_it(reader: Reader, replicated: Replicated) -> None:
+    moment = moments.begin()
+    asked_replica()
+    assert moment.rests_on_one(moment.newest)
+    replicated.add_block(replicated.last_block(replicated.primary) + 1)
+    replicated.catch_up()
+    asked_replica()
+    assert not moment.rests_on_one(moment.newest)
+
+
 def test_a_block_that_nobody_has_is_waited_for_and_then_refused(
     reader: Reader, replicated: Replicated, settings_of
 ) -> None:
     settings_of({"db.readPatience": 0.0})
     last = replicated.last_block(replicated.primary)
-    moments.begin(last + 5)
     with pytest.raises(NotThereYet, match=f"Block {last + 5} is not loaded here yet: the last one is {last}"):
-        sql.fetch(IS_REPLICA)
+        moments.begin(last + 5)
 
 
 def test_a_conflict_with_recovery_is_tried_again_and_then_asked_of_the_primary(

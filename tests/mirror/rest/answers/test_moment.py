@@ -1,7 +1,13 @@
 """The header Mirror-Block: an answer is never older than the one a client has seen."""
 
+from typing import Any
+
+import psycopg
 import pytest
 
+from ledger.queries import blocks as queries
+from mirror.db.replicas import moments
+from mirror.db.turns import Abandoned, TooManySlow
 from tests.api import Api
 from tests.build import Build
 
@@ -41,6 +47,52 @@ def test_a_kept_answer_is_not_given_to_a_client_that_has_seen_more(db, build: Bu
     newer = api.get(BLOCKS, mirror_block="8")
     assert (newer.json()["blocks"][0]["number"], newer.headers[HEADER]) == (8, "8")
     assert api.get(BLOCKS, mirror_block="8").statements == []
+
+
+def test_an_answer_with_parts_older_than_its_block_is_not_kept(db, build: Build, monkeypatch) -> None:
+    # No other test keeps its answer.
+    api, url = Api(cached=True, budgeted=False), "/api/v1/blocks?limit=2"
+    build.block(7)
+    read = queries.blocks
+
+    def read_before_the_next_block(*given: Any, **named: Any) -> Any:
+        rows = read(*given, **named)
+        build.block(8)
+        return rows
+
+    monkeypatch.setattr(queries, "blocks", read_before_the_next_block)
+    answer = api.get(url, mirror_block="7")
+    assert (answer.json()["blocks"][0]["number"], answer.headers[HEADER]) == (7, "8")
+    monkeypatch.setattr(queries, "blocks", read)
+    assert api.get(url, mirror_block="8").json()["blocks"][0]["number"] == 8
+
+
+@pytest.mark.parametrize("error", [TooManySlow(), Abandoned(), psycopg.OperationalError("gone")])
+def test_a_complete_answer_needs_no_header(api: Api, build: Build, monkeypatch, error: Exception) -> None:
+    def fails(_: object) -> int:
+        raise error
+
+    build.block(7)
+    monkeypatch.setattr(moments, "newest", fails)
+    answer = Api(budgeted=False).get(BLOCKS, mirror_block="7")
+    assert (answer.status, HEADER in answer.headers) == (200, False)
+
+
+def test_a_request_that_waits_for_its_block_ends_like_every_other(api: Api, monkeypatch) -> None:
+    def fails(_: int) -> None:
+        raise TooManySlow
+
+    monkeypatch.setattr(moments, "begin", fails)
+    answer = api.get(BLOCKS, mirror_block="7")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "10")
+    assert answer.messages == ["The request takes too long: try again later"]
+
+
+def test_what_is_no_block_is_refused_whether_or_not_the_answer_is_kept(db, build: Build) -> None:
+    api = Api(cached=True, budgeted=False)
+    build.block(7)
+    assert api.get(BLOCKS, mirror_block="7").status == 200
+    assert api.get(BLOCKS, mirror_block="seven").status == 400
 
 
 def test_a_client_that_has_the_answer_is_told_the_block_as_well(api: Api, build: Build) -> None:
