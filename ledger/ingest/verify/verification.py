@@ -64,8 +64,12 @@ class Finding:
 
 @dataclass
 class NotLoaded:
-    """Files that follow each other and lie in no loaded range, and the consensus times of their ends (ns)."""
+    """Files that follow each other and lie in no loaded range, and the consensus times of their ends (ns).
 
+    They are `lacking` where loading began before them: in a gap, or after the last loaded file.
+    """
+
+    lacking: bool
     files: int
     first: str
     last: str
@@ -92,6 +96,11 @@ class Checked:
     signed: int = 0
     findings: int = 0
     not_loaded: list[NotLoaded] = field(default_factory=list)
+
+    @property
+    def lacking(self) -> int:
+        """The number of files that should be loaded, as files before them are."""
+        return sum(span.files for span in self.not_loaded if span.lacking)
 
 
 class _Past(EntityLookup):
@@ -233,11 +242,14 @@ class Verification:
     def _leave_out(self, file: RecordFile) -> None:
         """Add a file to those that are not loaded."""
         spans = self.checked.not_loaded
-        if self._outside:
+        lacking = file.consensus_end > self._loaded.intervals[0].end
+        if self._outside and spans[-1].lacking == lacking:
             span = spans[-1]
             span.files, span.last, span.end = span.files + 1, file.name, file.consensus_end
         else:
-            spans.append(NotLoaded(1, file.name, file.name, file.consensus_start, file.consensus_end))
+            spans.append(
+                NotLoaded(lacking, 1, file.name, file.name, file.consensus_start, file.consensus_end)
+            )
         self._outside = True
 
     def _compare_run(self, run: Sequence[_ReadFile]) -> None:

@@ -291,7 +291,7 @@ def test_a_file_that_should_be_loaded_is_told_once(tmp_path: Path) -> None:
     assert (checked.files, found) == (3, [f"{name}: the database does not have it: load it"])
 
 
-def test_files_outside_of_what_is_loaded_are_no_difference(tmp_path: Path) -> None:
+def test_files_outside_of_what_is_loaded_are_no_difference_and_lacking_after_its_beginning(tmp_path: Path) -> None:
     blocks = some_blocks(7)
     write(tmp_path, *blocks)
     files = find_record_files([tmp_path])
@@ -301,11 +301,12 @@ def test_files_outside_of_what_is_loaded_are_no_difference(tmp_path: Path) -> No
     checked, found = verify(tmp_path)
 
     assert (checked.files, found) == (7, [])
-    assert [(each.files, each.first, each.last) for each in checked.not_loaded] == [
-        (2, files[0].name, files[1].name),
-        (2, files[3].name, files[4].name),
-        (1, files[6].name, files[6].name),
+    assert [(each.lacking, each.files, each.first, each.last) for each in checked.not_loaded] == [
+        (False, 2, files[0].name, files[1].name),
+        (True, 2, files[3].name, files[4].name),
+        (True, 1, files[6].name, files[6].name),
     ]
+    assert checked.lacking == 3
 
 
 def test_a_block_without_its_file_is_told_and_so_is_the_gap(tmp_path: Path) -> None:

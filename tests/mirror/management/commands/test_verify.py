@@ -37,7 +37,7 @@ def test_it_says_in_one_sentence_that_all_is_well(folder: Path) -> None:
     )
 
 
-def test_it_says_which_files_are_not_loaded(tmp_path: Path) -> None:
+def test_it_says_which_files_before_the_first_loaded_one_are_not_loaded(tmp_path: Path) -> None:
     stream = Stream()
     for _ in range(3):
         stream.send({1001: -5, 1002: 5})
@@ -53,6 +53,26 @@ def test_it_says_which_files_are_not_loaded(tmp_path: Path) -> None:
         "(2025-01-01T00:00:00Z to 2025-01-01T00:00:02Z).\n"
         "Nothing wrong with 3 files with 3 transactions, of which 2 are not loaded, 0 of them published with "
         "signatures: intact, in order, and the others stored as they are.\n"
+    )
+
+
+def test_it_fails_where_files_after_the_last_loaded_one_are_not_loaded(tmp_path: Path) -> None:
+    stream = Stream()
+    for _ in range(3):
+        stream.send({1001: -5, 1002: 5})
+        stream.block().write(tmp_path)
+    files = find_record_files([tmp_path])
+    Pipeline().run(files[:2])
+    said = StringIO()
+
+    with pytest.raises(CommandError) as raised:
+        call_command("verify", tmp_path, stdout=said)
+
+    assert raised.value.returncode == 1
+    assert said.getvalue().startswith(f"Not loaded, so not compared: {files[2].name} (")
+    assert str(raised.value) == (
+        "1 file lies in a gap or after the last loaded file. Nothing else is wrong with 3 files with 3 "
+        "transactions, of which 1 is not loaded, 0 of them published with signatures."
     )
 
 
