@@ -54,6 +54,8 @@ BY_ENTITY = {
     "transaction": "payer_account_id",
     "transaction_signature": "entity_id",
 }
+#: Tables with at most one row for a transaction, which have its time as their key but for the distribution.
+OF_TRANSACTIONS = ("contract_result", "ethereum_transaction", "network_freeze", "prng", "transaction")
 #: The distribution column of the tables of hashes.
 BY_HASH = {"transaction_hash": "hash", "contract_transaction_hash": "hash"}
 #: Small tables of which every machine has a copy.

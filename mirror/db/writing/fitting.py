@@ -15,13 +15,17 @@ from django.db.backends.utils import CursorWrapper
 from psycopg._copy_base import format_row_binary
 
 from mirror import logs
+from mirror.db.distribution import is_distributed
+from mirror.db.distribution.columns import OF_TRANSACTIONS
 from mirror.db.writing.copy import Column, EncodedRows, Row, copy_rows, row_transformer
 
 log = logs.logger(__name__)
 
 # The range of int8; for smaller columns the driver itself takes the bits.
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
-_REFUSED = (psycopg.DataError, psycopg.errors.UniqueViolation, OverflowError)
+# What a worker of Citus refuses during COPY, the coordinator reports as an internal error, without its code.
+_DUPLICATE = (psycopg.errors.UniqueViolation, psycopg.errors.InternalError_)
+_REFUSED = (psycopg.DataError, *_DUPLICATE, OverflowError)
 _KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass"
 
 
@@ -39,18 +43,20 @@ def copy_fitting(
             copy_rows(cursor, table, columns, rows())
         return
     except _REFUSED as error:
-        _raise_if_loaded_twice(cursor, error)
+        _raise_if_loaded_twice(cursor, table, error)
         log.warning("rows_fitted", table=table, reason=str(error).partition("\n")[0])
     fitting = [row if isinstance(row, EncodedRows) else fit(row, columns) for row in rows()]
     try:
         with transaction.atomic(using=cursor.db.alias):
             copy_rows(cursor, table, columns, fitting)
-    except psycopg.errors.UniqueViolation as error:
-        _raise_if_loaded_twice(cursor, error)
+    except _DUPLICATE as error:
+        _raise_if_loaded_twice(cursor, table, error)
         _insert_first_of_each(cursor, table, columns, fitting)
 
 
-def _raise_if_loaded_twice(cursor: CursorWrapper, error: Exception) -> None:
+def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) -> None:
+    if isinstance(error, psycopg.errors.InternalError_) and (table in OF_TRANSACTIONS or not is_distributed()):
+        raise error
     if isinstance(error, psycopg.errors.UniqueViolation):
         cursor.execute(_KEY_COLUMNS, [f'"{error.diag.constraint_name}"'])
         (columns,) = cursor.fetchone()
