@@ -9,6 +9,7 @@ from ledger.ingest.batch import Batch
 from ledger.ingest.registry import Order, every_item, handles, names_entity
 from ledger.models import Schedule, TransactionSignature
 from ledger.stream.record.item import RecordItem
+from mirror.db.distribution import is_distributed
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import SignaturePair
 from mirror.values.transaction_types import NUMBERS
@@ -120,7 +121,8 @@ def signatures(item: RecordItem, batch: Batch) -> None:
         batch.insert(
             TransactionSignature,
             consensus_timestamp=item.consensus_timestamp,
-            entity_id=item.entity_id or None,
+            # A distributed table takes no NULL where its rows are distributed by it.
+            entity_id=item.entity_id or (0 if is_distributed() else None),
             public_key_prefix=pair.pubKeyPrefix,
             signature=signature,
             type=signature_type,

@@ -55,7 +55,9 @@ def copy_fitting(
 
 
 def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) -> None:
-    if isinstance(error, psycopg.errors.InternalError_) and (table in OF_TRANSACTIONS or not is_distributed()):
+    if isinstance(error, psycopg.errors.InternalError_) and (
+        table in OF_TRANSACTIONS or not is_distributed()
+    ):
         raise error
     if isinstance(error, psycopg.errors.UniqueViolation):
         cursor.execute(_KEY_COLUMNS, [f'"{error.diag.constraint_name}"'])

@@ -26,8 +26,8 @@ class Command(NodeCommand):
     help = (
         "Compare the database with the files that it was loaded from. It also checks that the files are "
         "intact, signed and in unbroken order. Nothing is changed. Each difference is one line: file, "
-        "transaction, table and column. The exit code is 1 if there is any, or if files in a gap or after the "
-        "last loaded one are not loaded."
+        "transaction, table and column. The exit code is 1 if there is any, or if files in a gap or after "
+        "the last loaded one are not loaded."
     )
     when = (
         "Use it when you doubt an answer, after a disk failed, or after somebody changed the database. Set "
@@ -110,8 +110,8 @@ class Command(NodeCommand):
             raise CommandError(f"{checked.findings:,} differences in {sentence}, {signed}.")
         if lacking := checked.lacking:
             raise CommandError(
-                f"{lacking:,} {'file lies' if lacking == 1 else 'files lie'} in a gap or after the last loaded "
-                f"file. Nothing else is wrong with {sentence}, {signed}."
+                f"{lacking:,} {'file lies' if lacking == 1 else 'files lie'} in a gap or after the last "
+                f"loaded file. Nothing else is wrong with {sentence}, {signed}."
             )
         stored = "the others stored as they are" if outside else "stored as they are"
         self.stdout.write(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")

@@ -291,7 +291,7 @@ def test_a_file_that_should_be_loaded_is_told_once(tmp_path: Path) -> None:
     assert (checked.files, found) == (3, [f"{name}: the database does not have it: load it"])
 
 
-def test_files_outside_of_what_is_loaded_are_no_difference_and_lacking_after_its_beginning(tmp_path: Path) -> None:
+def test_files_outside_of_what_is_loaded_are_lacking_after_its_beginning(tmp_path: Path) -> None:
     blocks = some_blocks(7)
     write(tmp_path, *blocks)
     files = find_record_files([tmp_path])
