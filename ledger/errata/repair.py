@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterable
 
 from django.db.backends.utils import CursorWrapper
 
@@ -38,11 +39,13 @@ _BALANCES = """
     from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) moved (id, amount, latest)
     where e.id = moved.id and e.balance is not null"""
 # Of accounts that the missing transactions have made.
+_MADE = "select id from entity where id = any(%s) and type in ('ACCOUNT', 'CONTRACT')"
+_TRANSFERS = """
+    select entity_id, consensus_timestamp, amount from crypto_transfer
+    where entity_id = any(%s) and errata is distinct from 'DELETE' order by entity_id, consensus_timestamp"""
 _FIRST_BALANCES = """
-    update entity e set balance = (
-        select coalesce(sum(amount), 0) from crypto_transfer c
-        where c.entity_id = e.id and c.errata is distinct from 'DELETE')
-    where e.id = any(%s) and e.type in ('ACCOUNT', 'CONTRACT')"""
+    update entity e set balance = first.balance
+    from unnest(%s::bigint[], %s::bigint[]) first (id, balance) where e.id = first.id"""
 # Snapshots that were computed from transfers; those of the network's own files are right.
 _SNAPSHOTS = """
     update account_balance b set balance = b.balance + (
@@ -59,46 +62,15 @@ _COMPUTED = """
     where synthetic and consensus_timestamp >= %s and consensus_timestamp >= coalesce(
         (select before from dropped_rows where table_name = 'account_balance'), 0)
     order by consensus_timestamp"""
-# The first of a month has all accounts, later ones those that have changed: an account that only a missing
-# transaction has moved lacks its row. Index: the primary key of account_balance.
-_MISSING_ROWS = """
+_KNOWN_BALANCES = "select id from entity where id = any(%s) and balance is not null"
+# Index: the primary key.
+_LAST_ROW = """
+    select consensus_timestamp, balance from account_balance
+    where account_id = %s and consensus_timestamp >= %s and consensus_timestamp <= %s
+    order by consensus_timestamp desc limit 1"""
+_ROWS = """
     insert into account_balance (account_id, consensus_timestamp, balance)
-    select changed.id, changed.at, coalesce(before.balance, 0) + (
-        select coalesce(sum(amount), 0)
-        from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) moved (id, at, amount)
-        where moved.id = changed.id and moved.at <= changed.at
-            and moved.at > coalesce(before.consensus_timestamp, 0))
-    from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) changed (id, at, month)
-    join entity e on e.id = changed.id and e.balance is not null
-    left join lateral (
-        select b.consensus_timestamp, b.balance from account_balance b
-        where b.account_id = changed.id and b.consensus_timestamp >= changed.month
-            and b.consensus_timestamp < changed.at
-        order by b.consensus_timestamp desc limit 1
-    ) before on true
-    on conflict do nothing"""
-# Accounts that the missing transactions have made are in no snapshot: the first one after each transfer gets
-# them, and the first one of each month. Indexes: of crypto_transfer by entity, and the primary key of
-# account_balance_file.
-_ROWS_OF_MADE = """
-    with passed as materialized (
-        select c.entity_id, c.consensus_timestamp,
-            sum(c.amount) over (partition by c.entity_id order by c.consensus_timestamp) as balance
-        from crypto_transfer c join entity e on e.id = c.entity_id and e.type in ('ACCOUNT', 'CONTRACT')
-        where c.entity_id = any(%s) and c.errata is distinct from 'DELETE'
-    ), at_snapshots as (
-        select passed.*, (
-            select f.consensus_timestamp from account_balance_file f
-            where f.synthetic and f.consensus_timestamp >= greatest(passed.consensus_timestamp, %s)
-            order by f.consensus_timestamp limit 1) as at
-        from passed
-        union all
-        select passed.*, first.at
-        from passed join unnest(%s::bigint[]) first (at) on passed.consensus_timestamp <= first.at
-    )
-    insert into account_balance (account_id, consensus_timestamp, balance)
-    select distinct on (entity_id, at) entity_id, at, balance from at_snapshots
-    where at is not null order by entity_id, at, consensus_timestamp desc
+    select id, at, balance from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) rows (id, at, balance)
     on conflict do nothing"""
 _OFFSETS = f"""
     update account_balance_file set time_offset = {_OFFSET}
@@ -110,6 +82,8 @@ _LISTED_OFFSETS = f"""
     returning consensus_timestamp"""
 
 Moved = list[tuple[int, int, int]]
+# Account and time of a snapshot -> balance.
+Rows = dict[tuple[int, int], int]
 
 
 def mark_spurious(cursor: CursorWrapper) -> Moved:
@@ -134,8 +108,6 @@ def repair_balances(cursor: CursorWrapper, moved: Moved, made: set[int]) -> None
 
     `made` are the entities that were not stored before.
     """
-    if made:
-        cursor.execute(_FIRST_BALANCES, [sorted(made)])
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     for entity, at, amount in moved:
         total = totals[entity]
@@ -145,26 +117,67 @@ def repair_balances(cursor: CursorWrapper, moved: Moved, made: set[int]) -> None
     if stored:
         sums, latest = ([total[place] for total in stored.values()] for place in (0, 1))
         cursor.execute(_BALANCES, [list(stored), sums, latest])
-    if not moved:
-        return
-    ids, times, amounts = (list(column) for column in zip(*moved, strict=True))
-    cursor.execute(_COMPUTED, [min(times)])
-    snapshots = [at for (at,) in cursor.fetchall()]
-    if not snapshots:
-        return
-    cursor.execute(_SNAPSHOTS, [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times])
-    changed = {
-        (entity, snapshots[place])
-        for entity, at, _ in moved
-        if entity not in made and (place := bisect_left(snapshots, at)) < len(snapshots)
-    }
-    if changed:
-        changed_ids, changed_at = (list(column) for column in zip(*sorted(changed), strict=True))
-        months = [month_start(at) for at in changed_at]
-        cursor.execute(_MISSING_ROWS, [ids, times, amounts, changed_ids, changed_at, months])
-    if made:
-        firsts = {month_start(at): at for at in reversed(snapshots)}
-        cursor.execute(_ROWS_OF_MADE, [sorted(made), snapshots[0], sorted(firsts.values())])
+    snapshots: list[int] = []
+    if moved:
+        ids, times, amounts = (list(column) for column in zip(*moved, strict=True))
+        cursor.execute(_COMPUTED, [min(times)])
+        snapshots = [at for (at,) in cursor.fetchall()]
+    if snapshots:
+        cursor.execute(_SNAPSHOTS, [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times])
+    rows = _rows_of_stored(cursor, moved, stored, snapshots) | _write_made(cursor, made, snapshots)
+    if rows:
+        columns = zip(*((*key, balance) for key, balance in sorted(rows.items())), strict=True)
+        cursor.execute(_ROWS, [list(column) for column in columns])
+
+
+def _rows_of_stored(cursor: CursorWrapper, moved: Moved, stored: Iterable[int], snapshots: list[int]) -> Rows:
+    """Return the rows that snapshots lack.
+
+    The first of a month has all accounts, later ones those that have changed: an account that only missing
+    transactions have moved is not in the next one.
+    """
+    rows: Rows = {}
+    moves: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for account, at, amount in moved:
+        moves[account].append((at, amount))
+    cursor.execute(_KNOWN_BALANCES, [list(stored)])
+    for (account,) in cursor.fetchall():
+        places = {bisect_left(snapshots, at) for at, _ in moves[account]}
+        for place in sorted(places - {len(snapshots)}):
+            snapshot = snapshots[place]
+            cursor.execute(_LAST_ROW, [account, month_start(snapshot), snapshot])
+            since, balance = cursor.fetchone() or (0, 0)
+            if since < snapshot:
+                rows[account, snapshot] = balance + sum(
+                    amount for at, amount in moves[account] if since < at <= snapshot
+                )
+    return rows
+
+
+def _write_made(cursor: CursorWrapper, made: set[int], snapshots: list[int]) -> Rows:
+    """Write the balances of accounts of which nothing was stored, and return their rows in snapshots.
+
+    The first snapshot after each transfer has them, and the first one of each month.
+    """
+    rows: Rows = {}
+    cursor.execute(_MADE, [sorted(made)])
+    balances: dict[int, int] = dict.fromkeys((account for (account,) in cursor.fetchall()), 0)
+    transfers: dict[int, list[int]] = defaultdict(list)
+    cursor.execute(_TRANSFERS, [list(balances)])
+    for account, at, amount in cursor.fetchall():
+        balances[account] += amount
+        place = bisect_left(snapshots, at)
+        transfers[account].append(place)
+        if place < len(snapshots):
+            rows[account, snapshots[place]] = balances[account]
+    if balances:
+        cursor.execute(_FIRST_BALANCES, [list(balances), list(balances.values())])
+    firsts = {month_start(at): place for place, at in reversed(list(enumerate(snapshots)))}.values()
+    for account, places in transfers.items():
+        balance = 0
+        for place in sorted({*places, *(first for first in firsts if first >= places[0])} - {len(snapshots)}):
+            balance = rows.setdefault((account, snapshots[place]), balance)
+    return rows
 
 
 def set_offsets(cursor: CursorWrapper, late: set[int]) -> list[int]:
