@@ -25,6 +25,8 @@ from mirror.values.timestamp import NANOS_PER_SECOND
 
 #: A health check has its answer within two seconds.
 PATIENCE_SECONDS = 1.5
+# So long the primary is asked, too, where no replica has answered in time.
+_LEAST_SECONDS = 0.1
 # A judgement holds for so long, since many may ask for it.
 _HOLDS_SECONDS = 1.0
 
@@ -66,8 +68,11 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
 
     While the primary of replicas is away, the node is as well as the best of these.
     """
-    if replicas.primary_is_away() and (judged := _by_replica(seconds)) is not None:
-        return judged
+    if replicas.primary_is_away():
+        began = time.monotonic()
+        if (judged := _by_replica(seconds)) is not None:
+            return judged
+        seconds = max(round(seconds - (time.monotonic() - began), 1), _LEAST_SECONDS)
     try:
         return asking.ask(read or of_database, seconds)
     except asking.NoAnswer as error:
