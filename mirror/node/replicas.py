@@ -40,7 +40,9 @@ class Replica:
         if self.state is State.UNKNOWN:
             return f"{self.name} has not been asked yet"
         blocks = f"{self.lag_blocks:,} block{'' if self.lag_blocks == 1 else 's'}"
-        old = f"{duration(round(self.lag_seconds))} and {blocks} behind"
+        # One that replays all that it gets does not know for how long it has got nothing.
+        seconds = round(self.lag_seconds)
+        old = f"{duration(seconds)} and {blocks} behind" if seconds else f"{blocks} behind"
         if self.state is State.BEHIND:
             return f"{self.name} is {old}, and spared for that"
         return f"{self.name} is {old}" if self.lag_blocks else f"{self.name} has everything"
@@ -132,8 +134,10 @@ def stand_in() -> tuple[Server, str] | None:
 
 def reason() -> str | None:
     """Return why a node is not ready whose database is a replica itself. Errors: DatabaseError."""
+    # Nobody sends anything to one that stands in for a primary that is away.
+    age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_CUT_OFF
     with connection.cursor() as cursor:
-        cursor.execute(f"select {watching.UNREPLAYED}")
+        cursor.execute(f"select {age}")
         (seconds,) = cursor.fetchone()
     if seconds is None or seconds <= config.value(MOST_LAG):
         return None

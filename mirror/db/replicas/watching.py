@@ -29,11 +29,17 @@ _SILENT_SECONDS = 3.0
 # After so long without a server that has what was answered from, the node goes back to what there is.
 _GO_BACK_SECONDS = 10.0
 _KEPT_BLOCKS = 10_000
+# What a replica reads from an archive it has not received.
+_HAS_MORE = "pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()"
+_AGE = """
+    extract(epoch from clock_timestamp()
+        - coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time()))::float"""
 #: How old the state of a replica is that has yet to replay something, in seconds.
-UNREPLAYED = """
-    case when pg_is_in_recovery() and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
-    then extract(epoch from clock_timestamp()
-        - coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time()))::float end"""
+UNREPLAYED = f"case when pg_is_in_recovery() and {_HAS_MORE} then {_AGE} end"
+#: The same, but one that no server sends anything may lack something as well.
+UNREPLAYED_OR_CUT_OFF = f"""
+    case when pg_is_in_recovery() and ({_HAS_MORE} or not exists (select from pg_stat_wal_receiver))
+    then {_AGE} end"""
 _LOOK = f"select ({moments.LATEST}), {UNREPLAYED}"
 
 

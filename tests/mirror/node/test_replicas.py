@@ -7,6 +7,7 @@ import pytest
 import pytest_django
 from django.core.management import get_commands
 from django.db import connections
+from psycopg import sql
 
 from manage import WRITING, writes
 from mirror.config.errors import OperatorError
@@ -91,6 +92,28 @@ def test_a_database_that_has_yet_to_replay_something_for_long_is_not_ready(
     assert said.endswith(" behind: db.readMaxLag allows 0 seconds.")
 
 
+def test_a_database_that_nobody_sends_anything_is_as_old_as_what_it_has_replayed(
+    of_replica: None, replicated: Replicated, settings_of: Callable[..., None]
+) -> None:
+    settings_of({"db.readMaxLag": 0.0})
+    ((source,),) = replicated.on(replicated.replica, "select current_setting('primary_conninfo')")
+
+    def follow(source: str) -> None:
+        text = sql.quote(source)
+        replicated.on(replicated.replica, f"alter system set primary_conninfo = {text}")
+        replicated.on(replicated.replica, "select pg_reload_conf()")
+
+    follow("")
+    try:
+        replicated.wait_for(replicated.replica, "select not exists (select from pg_stat_wal_receiver)")
+        said = replicas.reason()
+    finally:
+        follow(source)
+        replicated.wait_for(replicated.replica, "select exists (select from pg_stat_wal_receiver)")
+    assert said is not None
+    assert said.startswith("The database is a replica, which is ")
+
+
 def test_a_node_without_its_primary_is_as_well_as_its_replica(
     reader: Reader, settings_of: Callable[..., None]
 ) -> None:
@@ -147,6 +170,7 @@ def test_a_command_asks_the_replicas_itself(
     [
         (Replica("db2", State.WELL), "db2 has everything"),
         (Replica("db2", State.WELL, 7, 1.2, 1), "db2 is 1 second and 1 block behind"),
+        (Replica("db2", State.WELL, 7, 0.0, 12_345), "db2 is 12,345 blocks behind"),
         (Replica("db2", State.UNKNOWN), "db2 has not been asked yet"),
         (Replica("db2", State.AWAY), "db2 does not answer"),
     ],
