@@ -1,9 +1,10 @@
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base
 
-from mirror.db import statements, timeouts
+from mirror.db import patience, statements, timeouts
 from mirror.db.backend.features import DatabaseFeatures
 from mirror.db.backend.schema import DatabaseSchemaEditor
 from mirror.db.prepared import PreparedStatements
@@ -23,12 +24,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     #: it asks first: see `mirror.db.replicas.reading`.
     sessions: "dict[int, DatabaseWrapper] | None" = None
     preferred: int | None = None
+    #: Tells whether to give the server up while it says nothing.
+    is_gone: Callable[[], bool] | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.execute_wrappers.append(statements.noted_by_django)
 
     def init_connection_state(self) -> None:
+        if self.is_gone is not None:
+            patience.end_if(self.is_gone, self.connection)
         super().init_connection_state()
         if (setting := timeouts.statement()) is not None:
             self.connection.execute(*setting)

@@ -18,8 +18,8 @@ _CELL = 8
 _ANSWERED, _LOOKED = range(2)
 _OF_NODE = 2
 # Of each server.
-_STATE, _BLOCK, _LAG = range(3)
-_OF_SERVER = 3
+_STATE, _BLOCK, _LAG, _GIVEN_UP = range(4)
+_OF_SERVER = 4
 #: A database without any block.
 NO_BLOCK = -1
 # The bytes of the file that processes lock.
@@ -91,7 +91,7 @@ class Board:
     def of(self, place: int) -> Known:
         """Return what is known of a server."""
         cell = _OF_NODE + place * _OF_SERVER
-        state, block, lag = self._cells[cell : cell + _OF_SERVER]
+        state, block, lag, _ = self._cells[cell : cell + _OF_SERVER]
         return Known(State(state), block, lag / 1000)
 
     def state(self, place: int) -> int:
@@ -105,9 +105,18 @@ class Board:
         self._cells[_OF_NODE + place * _OF_SERVER + _BLOCK] = block
 
     def judge(self, place: int, state: State, lag: float = 0.0) -> None:
-        """Note the state of a server."""
+        """Note the state of a server, as the watcher finds it."""
         cell = _OF_NODE + place * _OF_SERVER
         self._cells[cell + _STATE], self._cells[cell + _LAG] = state, round(lag * 1000)
+        self._cells[cell + _GIVEN_UP] = state is State.AWAY
+
+    def avoid(self, place: int) -> None:
+        """Have nobody ask a server that has failed a request, until the watcher finds it well."""
+        self._cells[_OF_NODE + place * _OF_SERVER + _STATE] = State.AWAY
+
+    def is_given_up(self, place: int) -> bool:
+        """Return whether the watcher takes a server for away: nobody needs to wait for it any more."""
+        return bool(self._cells[_OF_NODE + place * _OF_SERVER + _GIVEN_UP])
 
     # WATCHING
 

@@ -9,6 +9,7 @@ well.
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,11 +50,15 @@ class Reader:
     def __init__(self, the_servers: list[Server], the_board: Board) -> None:
         self.servers, self.board = the_servers, the_board
         self._replicas, self._primary = the_servers[:-1], the_servers[-1]
-        #: The newest block that this process has read.
-        self.newest_read = NO_BLOCK
+        self._newest_read = NO_BLOCK
         self._no_pause_until = 0.0
         # Each connection of this process prefers another replica, and those of other processes again others.
         self._number = count(os.getpid())
+
+    @property
+    def newest_read(self) -> int:
+        """The newest block that this process has read, apart from those that were lost."""
+        return min(self._newest_read, self.board.answered)
 
     def fetch(self, statement: str, values: "Values", timeout: str) -> "list[Row]":
         """Return all rows of a statement. Errors: NotThereYet, psycopg.Error, DatabaseError."""
@@ -80,12 +85,15 @@ class Reader:
                     self.board.note(server.place, block)
                 if block >= needed:
                     moment.rest_on(block)
-                    self.newest_read = max(self.newest_read, block)
+                    self._newest_read = max(self._newest_read, block)
                     self.board.answer_from(block)
                     return rows
                 newest = max(newest, block)
             if failure is not None and newest == NO_BLOCK:
                 assert failure.__cause__ is not None
+                if failure.conflict:
+                    # For the client it is an outage like others.
+                    raise psycopg.OperationalError(str(failure.__cause__)) from failure.__cause__
                 raise failure.__cause__
             patience = patience or moments.Patience(needed)
             patience.wait(newest)
@@ -155,7 +163,7 @@ class Reader:
                 continue
             session: DatabaseWrapper | None = None
             try:
-                session = _session(own, server)
+                session = self._session(own, server)
                 return self._read(own, session, server, statement, values, timeout)
             except (psycopg.OperationalError, psycopg.InterfaceError, DjangoError) as error:
                 is_open = session is not None and session.connection and not session.connection.closed
@@ -171,7 +179,7 @@ class Reader:
                 # A server that can't be connected to is not tried again; one that has restarted is.
                 if is_last or (session is None and not has_conflict):
                     if not has_conflict:
-                        self.board.judge(server.place, State.AWAY)
+                        self.board.avoid(server.place)
                     raise _NoAnswer(conflict=has_conflict) from error
                 is_last = True
             except (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName):
@@ -204,7 +212,7 @@ class Reader:
             if turn is not None and turn.interrupted:
                 raise psycopg.errors.QueryCanceled
             latest, rows = prepared.rows_of_both(
-                moments.LATEST, statement, values, lambda: self.board.state(server.place) == State.AWAY
+                moments.LATEST, statement, values, lambda: self.board.is_given_up(server.place)
             )
             length = len(rows)
             return (latest[0][0] if latest else NO_BLOCK), rows
@@ -214,24 +222,24 @@ class Reader:
             if noted is not None:
                 noted.append((statement, values, time.monotonic() - began, length))
 
-
-def _session(own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
-    """Return the connection to a server that goes with that of a turn. Errors: OperationalError."""
-    if own.sessions is None:
-        own.sessions = {}
-    session = own.sessions.get(server.place)
-    if session is None:
-        session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
-    if session.connection is None:
-        session.prepared = None
-        try:
-            with session.cursor() as cursor:
-                cursor.execute(_REPEATABLE)
-        except BaseException:
-            # It would go on without.
-            session.close()
-            raise
-    return session
+    def _session(self, own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
+        """Return the connection to a server that goes with that of a turn. Errors: OperationalError."""
+        if own.sessions is None:
+            own.sessions = {}
+        session = own.sessions.get(server.place)
+        if session is None:
+            session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
+            session.is_gone = partial(self.board.is_given_up, server.place)
+        if session.connection is None:
+            session.prepared = None
+            try:
+                with session.cursor() as cursor:
+                    cursor.execute(_REPEATABLE)
+            except BaseException:
+                # It would go on without.
+                session.close()
+                raise
+        return session
 
 
 def made() -> int | None:

@@ -10,7 +10,7 @@ import pytest
 import pytest_django
 from django.db import connections
 
-from mirror.db import sql
+from mirror.db import outage, sql
 from mirror.db.replicas import moments
 from mirror.db.replicas.board import State
 from mirror.db.replicas.moments import NotThereYet
@@ -94,6 +94,14 @@ def test_a_client_reads_at_least_the_block_that_it_gives(reader: Reader, replica
     assert not asked_replica()
 
 
+def test_lost_blocks_are_not_taken_for_read(reader: Reader, replicated: Replicated) -> None:
+    asked_replica()
+    last = replicated.last_block(replicated.replica)
+    assert moments.newest_read() == last
+    reader.board.forget_answered(last - 1)
+    assert moments.newest_read() == last - 1
+
+
 def test_a_request_that_reads_two_states_knows_it(reader: Reader, replicated: Replicated) -> None:
     moment = moments.begin()
     asked_replica()
@@ -131,8 +139,9 @@ def test_a_conflict_without_a_primary_is_an_error(reader: Reader, replicated: Re
     reader.servers[PRIMARY] = reader._primary = reader.servers[PRIMARY]._replace(
         settings=settings | {"HOST": "/nowhere"}
     )
-    with pytest.raises(psycopg.errors.SerializationFailure):
+    with pytest.raises(psycopg.OperationalError, match="conflict with recovery") as raised:
         sql.fetch("select read_on_primary()")
+    assert outage.is_outage(raised.value)
 
 
 def test_a_session_that_is_ended_is_replaced(reader: Reader, replicated: Replicated) -> None:
@@ -149,6 +158,8 @@ def test_the_primary_is_asked_while_the_replica_is_down_and_the_replica_once_it_
     replicated.replica.stop()
     assert not asked_replica()
     assert reader.board.state(REPLICA) == State.AWAY
+    # Only the watcher says so.
+    assert not reader.board.is_given_up(REPLICA)
     replicated.restart()
     assert not asked_replica()
     reader.board.judge(REPLICA, State.WELL)
