@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 
 from mirror import config
+from mirror.db import coverage
 from mirror.db.replicas import servers
 from mirror.metrics import http
 from mirror.rest import users
@@ -28,9 +29,18 @@ _OWN_PAGES = ("/admin", "/static")
 _NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
 _UNCHANGED = (
-    *("cache-control", "etag", "access-control-allow-origin", "vary", "link", "mirror-loaded"),
-    moment.HEADER,
+    *(
+        "cache-control",
+        "etag",
+        "access-control-allow-origin",
+        "access-control-expose-headers",
+        "vary",
+        "link",
+    ),
+    *("mirror-loaded", moment.HEADER),
 )
+# What scripts of other sites may read of an answer that has it, beside what browsers let them read anyway.
+_EXPOSED = (moment.NAME, coverage.HEADER)
 
 
 class ApiMiddleware:
@@ -41,8 +51,9 @@ class ApiMiddleware:
         self._cache = cache.configured()
         self._users = users.configured()
         self._vary = "Accept-Encoding" if self._users is None else "Accept-Encoding, Authorization"
-        if servers.are_configured():
-            self._vary += ", Mirror-Block"
+        self._reads_replicas = servers.are_configured()
+        if self._reads_replicas:
+            self._vary += f", {moment.NAME}"
         self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -70,8 +81,18 @@ class ApiMiddleware:
     def _response(self, request: HttpRequest) -> tuple[HttpResponseBase, bool]:
         """Return the answer, and whether it may be kept."""
         if moment.is_wanted(request.META):
-            return moment.answered(request, self.get_response)
-        return self.get_response(request), True
+            response, may_keep = moment.answered(request, self.get_response)
+        else:
+            response, may_keep = self.get_response(request), True
+        if exposed := [name for name in _EXPOSED if name in response.headers]:
+            response.headers["access-control-expose-headers"] = ", ".join(exposed)
+        return response, may_keep
+
+    def _varies(self, sent: Mapping[str, Any]) -> str:
+        """Return the headers of a request on which its answer depends."""
+        if moment.SENT in sent and not self._reads_replicas:
+            return f"{self._vary}, {moment.NAME}"
+        return self._vary
 
     @staticmethod
     def _is_new_enough(kept: Kept, sent: Mapping[str, Any]) -> bool:
@@ -99,7 +120,7 @@ class ApiMiddleware:
     ) -> HttpResponseBase:
         headers = response.headers
         headers["access-control-allow-origin"] = "*"
-        headers["vary"] = self._vary
+        headers["vary"] = self._varies(request.META)
         # Django would log every mistake of a client. Mistakes of our own have been logged already.
         response._has_been_logged = True  # type: ignore[attr-defined]
         if isinstance(response, StreamingHttpResponse):
@@ -134,7 +155,7 @@ class ApiMiddleware:
 
     def _from_cache(self, request: HttpRequest, kept: Kept, max_age: int) -> HttpResponse:
         if etag.client_has(request, kept.headers):
-            return _unchanged(self._headers(kept, max_age))
+            return _unchanged(self._headers(request.META, kept, max_age))
         headers, body = self._kept(request.META, kept, max_age)
         return HttpResponse(body, headers=headers)
 
@@ -150,7 +171,7 @@ class ApiMiddleware:
 
     def _kept(self, sent: Mapping[str, Any], kept: Kept, max_age: int) -> tuple[dict[str, str], bytes]:
         """Return the headers and the body of an answer. Clients that take gzip get it as it is stored."""
-        headers, body = self._headers(kept, max_age), kept.body
+        headers, body = self._headers(sent, kept, max_age), kept.body
         if kept.gzipped:
             if compression.accepts_gzip(sent.get("HTTP_ACCEPT_ENCODING", "")):
                 headers["content-encoding"] = "gzip"
@@ -159,8 +180,8 @@ class ApiMiddleware:
         headers["content-length"] = str(len(body))
         return headers, body
 
-    def _headers(self, kept: Kept, max_age: int) -> dict[str, str]:
-        return {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": self._vary}
+    def _headers(self, sent: Mapping[str, Any], kept: Kept, max_age: int) -> dict[str, str]:
+        return {**kept.headers, "cache-control": cache.cache_control(max_age), "vary": self._varies(sent)}
 
 
 def _ignores_users(path: str) -> bool:

@@ -21,10 +21,10 @@ from mirror.db.turns import Abandoned, TooManySlow
 from mirror.rest.answers import errors
 from mirror.rest.answers.cache import Kept
 
+NAME = "Mirror-Block"
 HEADER = "mirror-block"
 SENT = "HTTP_MIRROR_BLOCK"
 
-_NAME = "Mirror-Block"
 _RETRY_AFTER = "1"
 _NOT_READ = (NotThereYet, TooManySlow, Abandoned, *outage.ERRORS)
 
@@ -53,7 +53,7 @@ def answered(
     """
     since = _since(request.META)
     if since is None:
-        return errors.page(errors.InvalidParameter(_NAME)), False
+        return errors.page(errors.InvalidParameter(NAME)), False
     try:
         response, newest, rests_on_one = _answered_since(since, request, answer)
     finally:

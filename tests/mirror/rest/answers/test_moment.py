@@ -95,6 +95,21 @@ def test_what_is_no_block_is_refused_whether_or_not_the_answer_is_kept(db, build
     assert api.get(BLOCKS, mirror_block="seven").status == 400
 
 
+def test_scripts_of_other_sites_may_read_it_and_answers_vary_with_it(api: Api, build: Build) -> None:
+    build.block(7)
+    cached, exposed = Api(cached=True, budgeted=False), "access-control-expose-headers"
+    url = "/api/v1/blocks?limit=3"
+    for _ in ("made", "kept"):
+        answer = cached.get(url, mirror_block="7")
+        assert answer.headers[exposed] == "Mirror-Block"
+        assert answer.headers["vary"] == "Accept-Encoding, Mirror-Block"
+    unchanged = cached.get(url, mirror_block="7", if_none_match=answer.headers["etag"])
+    assert (unchanged.status, unchanged.headers[exposed]) == (304, "Mirror-Block")
+    plain = api.get(url)
+    assert exposed not in plain.headers
+    assert plain.headers["vary"] == "Accept-Encoding"
+
+
 def test_a_client_that_has_the_answer_is_told_the_block_as_well(api: Api, build: Build) -> None:
     build.block(7)
     api = Api(budgeted=False)
