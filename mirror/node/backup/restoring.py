@@ -30,7 +30,6 @@ _AT_ONCE_BYTES = 512 << 20
 _MEMORY = "set maintenance_work_mem = '256MB'"
 # A crash that loses the end of what was committed loses rows together with the note that they are there.
 _FAST = "set synchronous_commit = off"
-# A database has indexes and rows; without the former about this share of it is written first.
 _SEQUENCES = """
     select quote_ident(relname), quote_ident(attname), pg_get_serial_sequence(quote_ident(relname), attname)
     from pg_class join pg_attribute on attrelid = pg_class.oid

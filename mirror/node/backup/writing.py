@@ -59,7 +59,7 @@ _OLDEST = "select pg_snapshot_xmin(pg_current_snapshot())::text"
 class Content:
     """What is kept: tables with their columns, the pieces of these, and what its description says besides.
 
-    `complete` is called after the tables were read, and may add files.
+    `complete` is called after the tables were read, within their moment, and may add files.
     """
 
     kind: Kind
@@ -109,8 +109,8 @@ def keep(
             about = byte_size(_COMPRESSED * total)
             say(f"{byte_size(total)} of tables are read; the {name} will have about {about}.")
             done = _write_all(folder, wanted, begun, moment, oldest, say, stopping, jobs)
-            description = _described(first, name, tables, done)
-        description = content.complete(folder, first, description)
+            # Within the transaction of the moment no row has come since the tables were read.
+            description = content.complete(folder, first, _described(first, name, tables, done))
         for name in begun.keys() - {file.name for file in description.files}:
             (folder / name).unlink(missing_ok=True)
         description.write(folder)

@@ -32,6 +32,9 @@ _LEDGER = ("ledger", "contracts", "tokens", "network")
 # Of the project's own tables, those that describe this node rather than the ledger.
 _OF_THE_NODE = {"loader_state", "node_minute"}
 
+# So many bytes, half of them indexes, become of one in a file.
+_BYTES_LOADED = 5
+
 _TIMES = "select min(consensus_start), max(consensus_end) from record_file having count(*) > 0"
 _RANGES = """
     select consensus_start, consensus_end, first_block, last_block, files, transactions, signed,
@@ -58,7 +61,7 @@ def save(
         SNAPSHOT,
         _tables,
         partial(_pieces, entities=entities, distributed=distributed),
-        partial(_complete, entities=entities),
+        partial(_complete, entities=entities, distributed=distributed),
         shares_moment=not distributed,
     )
     with session() as holder, _without_loader(holder) if distributed else nullcontext():
@@ -111,8 +114,9 @@ def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
     return sorted(found, key=lambda piece: -piece.bytes)
 
 
-def _complete(folder: Path, first: Session, description: Manifest, *, entities: frozenset[int]) -> Manifest:
-    # Within the transaction of the moment no row has come since the tables were read.
+def _complete(
+    folder: Path, first: Session, description: Manifest, *, entities: frozenset[int], distributed: bool
+) -> Manifest:
     row = first.execute(_TIMES).fetchone()
     with first.cursor(row_factory=dict_row) as cursor:
         ranges: list[dict[str, Any]] = [
@@ -122,6 +126,13 @@ def _complete(folder: Path, first: Session, description: Manifest, *, entities: 
     named = [str(entity_id.text(entity)) for entity in sorted(entities)]
     if named:
         ranges = [each | {"filters": selection.filters(each["filters"], named)} for each in ranges]
+    # The size of this database is that of all entities, and of one of the machines.
+    size = _BYTES_LOADED * description.bytes if entities or distributed else description.database_bytes
     return replace(
-        description, times=(row[0], row[1]) if row else None, ranges=ranges, entities=named, settings={}
+        description,
+        database_bytes=size,
+        times=(row[0], row[1]) if row else None,
+        ranges=ranges,
+        entities=named,
+        settings={},
     )

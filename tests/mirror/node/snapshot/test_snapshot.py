@@ -116,6 +116,7 @@ def test_a_snapshot_of_an_account_answers_about_it_as_the_node_did_and_tells_tha
     ]
     answers = [api.get(path).json() for path in paths]
     whole = query("select count(*) from transaction")
+    ((before,),) = query("select pg_database_size(current_database())")
     done = save(tmp_path / "snapshot", account)
     with own_database(divided=False):
         empty_tables()
@@ -130,7 +131,22 @@ def test_a_snapshot_of_an_account_answers_about_it_as_the_node_did_and_tells_tha
         load(blocks()[BLOCKS])
         assert [each["filters"] for each in ranges()] == [{"snapshot.entities": f"0.0.{account}"}, {}]
     assert done.entities == [f"0.0.{account}"]
+    # The room that it needs is not that of the whole database.
+    assert done.bytes < done.database_bytes < before
     assert [each["filters"] for each in done.ranges] == [{"snapshot.entities": f"0.0.{account}"}]
+
+
+def test_what_is_loaded_while_a_snapshot_is_saved_is_not_in_its_description(
+    loaded: None, tmp_path: Path
+) -> None:
+    def load_meanwhile(sentence: str) -> None:
+        if "of tables are read" in sentence:
+            load(blocks()[BLOCKS])
+
+    done = saving.save(tmp_path / "snapshot", load_meanwhile, GOES_ON, jobs=2)
+
+    assert [each["last_block"] for each in done.ranges] == [BLOCKS - 1]
+    assert done.block and done.times and done.times[1] == done.block.consensus_end
 
 
 def test_a_snapshot_has_nothing_of_the_node_and_its_people(loaded: None, tmp_path: Path) -> None:
