@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,7 +10,7 @@ from contextlib import contextmanager, suppress
 from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest.errors import IngestError, MakingWay
 from mirror.models import LOADER_LOCK, REPLACING_LOCK
 
 LOADER_LOCK_SECONDS = 5.0
@@ -20,6 +21,12 @@ _REPLACING = """
         where l.locktype = 'advisory' and d.datname = current_database() and l.granted
             and l.classid = %s and l.objid = %s and l.objsubid = 1 and l.pid <> pg_backend_pid())"""
 
+_HELD_HERE = """
+    select exists (
+        select from pg_locks
+        where locktype = 'advisory' and pid = pg_backend_pid() and granted
+            and classid = %s and objid = %s and objsubid = 1)"""
+
 _HOLDER = """
     select a.application_name from pg_locks l
     join pg_database d on d.oid = l.database
@@ -29,17 +36,20 @@ _HOLDER = """
 
 
 @contextmanager
-def loader_lock(lock: int = LOADER_LOCK) -> Iterator[None]:
-    """Be the one loader of the database. Errors: IngestError when another holds the lock.
+def loader_lock(lock: int = LOADER_LOCK, stopping: threading.Event | None = None) -> Iterator[None]:
+    """Be the one loader of the database. Errors: IngestError when another holds the lock; MakingWay.
 
     A loader that was killed keeps the lock until the server ends its session. Take it before reporting, so
     that a refused loader never reports; a session may take it twice. While a backfill puts its tables in
-    place, this waits. A backfill has a `lock` of its own.
+    place, this waits, and raises MakingWay once `stopping` is set. A backfill has a `lock` of its own.
     """
     with connection.cursor() as cursor:
         deadline = time.monotonic() + LOADER_LOCK_SECONDS
         while True:
-            if lock == LOADER_LOCK and is_wanted(cursor):
+            # The backfill waits for a session that has the lock already.
+            if lock == LOADER_LOCK and is_wanted(cursor) and not _is_held_here(cursor):
+                if stopping and stopping.is_set():
+                    raise MakingWay
                 deadline = time.monotonic() + LOADER_LOCK_SECONDS
                 time.sleep(0.1)
                 continue
@@ -62,6 +72,11 @@ def loader_lock(lock: int = LOADER_LOCK) -> Iterator[None]:
 def is_wanted(cursor: CursorWrapper) -> bool:
     """Tell if a backfill in another session waits for the loader to make way."""
     cursor.execute(_REPLACING, [REPLACING_LOCK >> 32, REPLACING_LOCK & 0xFFFFFFFF])
+    return bool(cursor.fetchone()[0])
+
+
+def _is_held_here(cursor: CursorWrapper) -> bool:
+    cursor.execute(_HELD_HERE, [LOADER_LOCK >> 32, LOADER_LOCK & 0xFFFFFFFF])
     return bool(cursor.fetchone()[0])
 
 

@@ -79,7 +79,9 @@ def follow(
 
     try:
         last = outage.outlast(
-            lambda: making_way(lambda: _follow(say, stopping, location, start, until, committed, keep)),
+            lambda: making_way(
+                lambda: _follow(say, stopping, location, start, until, committed, keep), stopping
+            ),
             stopping,
             server.start_again if server else None,
         )
@@ -126,7 +128,7 @@ def _follow(
         # Networks that publish blocks write no balance files.
         in_a_bucket = choice.stream is Stream.RECORD
         with (
-            loading(),
+            loading(stopping),
             Reporting(source=place, following=True) as report,
             reconciling.beside(say, location) if in_a_bucket else nullcontext(),
         ):

@@ -42,7 +42,7 @@ def import_files(
     def load() -> None:
         nonlocal done
         create_partitions_ahead()
-        with loading(), Reporting(source=source) as report:
+        with loading(stopping), Reporting(source=source) as report:
 
             def show_and_report(progress: Progress) -> None:
                 show(progress)
@@ -65,5 +65,5 @@ def import_files(
                 done = pipeline.committed
                 raise
 
-    outage.outlast(lambda: making_way(load), stopping, server.start_again if server else None)
+    outage.outlast(lambda: making_way(load, stopping), stopping, server.start_again if server else None)
     return done

@@ -4,7 +4,6 @@ Wherever it is stopped or killed, the next run goes on after the last file that 
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,6 @@ from ledger.stream.errors import StreamFileError
 from mirror import config, logs
 from mirror.config.errors import OperatorError
 from mirror.db import copies, outage
-from mirror.db.distribution import is_distributed
 from mirror.db.partitions.making import create_partitions_ahead
 from mirror.models import HISTORY_LOCK, KEEPING_LOCK, LOADER_LOCK, REPLACING_LOCK, UPGRADE_LOCK
 from mirror.node import beginning, tables
@@ -42,6 +40,19 @@ Display = Callable[[int], AbstractContextManager[Bar | Lines]]
 # Less than deadlock_timeout: of two that wait for each other this one gives way, not a reader.
 _LOCK_MILLISECONDS = 300
 _RETRY_SECONDS = 0.5
+# After so many tries the loader may go on for a while, and for longer each time.
+_TRIES = 10
+_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+# Who holds a table, or a partition of one, since when.
+_BLOCKER = """
+    select a.pid, a.application_name, (extract(epoch from now() - a.xact_start) / 60)::int
+    from pg_locks l
+    join pg_stat_activity a on a.pid = l.pid
+    join pg_class c on c.oid = l.relation
+    join pg_class root on root.oid = coalesce(pg_partition_root(c.oid), c.oid)
+    where l.database = (select oid from pg_database where datname = current_database()) and l.granted
+        and l.pid <> pg_backend_pid() and root.relnamespace = to_regnamespace(%s) and root.relname = any(%s)
+    order by a.xact_start limit 1"""
 # A commit that a crash loses is loaded again, as the files of later ones are.
 _PARAMETERS = ("synchronous_commit=off",)
 
@@ -61,12 +72,6 @@ class Run:
 
 def check() -> None:
     """Raise OperatorError if this database can't be backfilled."""
-    if is_distributed():
-        raise OperatorError("The database is distributed over several machines: it can't be backfilled yet.")
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_is_in_recovery()")
-        if cursor.fetchone() == (True,):
-            raise OperatorError("This database is a copy of another one: run the backfill on that one.")
     if plans.last_loaded() is None:
         raise OperatorError("Nothing is loaded yet: `manage.py ingest` loads history from its beginning.")
     stored_network.check()
@@ -154,25 +159,38 @@ def _finish(work: Run, show: Show) -> bool:
     """Load what has come meanwhile while no loader works, and put the tables in place."""
     work.say("Putting the history in place; the loader waits for that.")
     # The loader comes last: it need not wait for a backup, but for the few files that it has loaded since.
-    with _held((KEEPING_LOCK, UPGRADE_LOCK, REPLACING_LOCK, LOADER_LOCK), work.stopping) as are_held:
-        if not are_held:
+    with _held((KEEPING_LOCK, UPGRADE_LOCK), work.stopping) as are_held:
+        is_said, pause = False, _FIRST_PAUSE
+        while are_held and not work.stopping.is_set():
+            with _held((REPLACING_LOCK, LOADER_LOCK), work.stopping) as has_made_way:
+                if has_made_way and _put_in_place(work, show):
+                    break
+            if not is_said and not work.stopping.is_set():
+                work.say(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
+                is_said = True
+            work.stopping.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        else:
             return False
-        work.source.look_again()
-        while not _has_caught_up():
-            loaded = _load(work, show)
-            if work.stopping.is_set():
-                return False
-            if not loaded:
-                raise _ends_early()
-        # An upgrade may have come meanwhile, and can't any more.
-        _check_shapes()
-        plans.check_views()
-        plans.check_whole()
-        with connection.cursor() as cursor:
-            copies.complete_indexes(cursor, plans.tables(), SCHEMA)
-        _replace()
     plans.drop(REPLACED)
     return True
+
+
+def _put_in_place(work: Run, show: Show) -> bool:
+    work.source.look_again()
+    while not _has_caught_up():
+        loaded = _load(work, show)
+        if work.stopping.is_set():
+            return False
+        if not loaded:
+            raise _ends_early()
+    # An upgrade may have come meanwhile, and can't any more.
+    _check_shapes()
+    plans.check_views()
+    plans.check_whole()
+    with connection.cursor() as cursor:
+        copies.complete_indexes(cursor, plans.tables(), SCHEMA)
+    return _replace(work.stopping)
 
 
 def _load(work: Run, show: Show) -> int:
@@ -259,9 +277,9 @@ def _analyze() -> None:
             cursor.execute(f'analyze {SCHEMA}."{table}"')
 
 
-def _replace() -> None:
-    """Put the tables in place, as soon as no reader holds any of them for long."""
-    while True:
+def _replace(stopping: threading.Event) -> bool:
+    """Put the tables in place; return whether that is done, or False if somebody reads them for long."""
+    for _ in range(_TRIES):
         try:
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(
@@ -270,11 +288,24 @@ def _replace() -> None:
                 copies.change_places(cursor, plans.tables(), SCHEMA, REPLACED)
                 cursor.execute(f"drop schema {SCHEMA} cascade")
             log.info("history_in_place")
-            return
+            return True
         except OperationalError as error:
             if not isinstance(error.__cause__, errors.LockNotAvailable | errors.DeadlockDetected):
                 raise
-        time.sleep(_RETRY_SECONDS)
+        if stopping.wait(_RETRY_SECONDS):
+            break
+    return False
+
+
+def _blocker() -> str:
+    """Return in words who holds one of the tables for the longest time."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BLOCKER, [copies.PUBLIC, plans.tables()])
+        row = cursor.fetchone()
+    if row is None:
+        return "somebody"
+    number, name, minutes = row
+    return f"the session {number}{f' of {name}' if name else ''}, for {minutes} min by now,"
 
 
 # LOCKS

@@ -350,7 +350,7 @@ def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
     with session() as own:
         own.execute(f"create schema {tables.RESTORING}")
         try:
-            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), loading():
+            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), loading(GOES_ON):
                 pass
         finally:
             own.execute(f"drop schema {tables.RESTORING}")

@@ -1,7 +1,9 @@
 """`manage.py backfill`: the result equals one ordered load, in every table."""
 
+import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from ledger.ingest.errors import MakingWay
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
 from ledger.stream.record.compose import Composer
@@ -20,11 +23,14 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
-from mirror.models import LoadedRange
+from mirror.models import LOADER_LOCK, REPLACING_LOCK, LoadedRange
 from mirror.node import following
+from mirror.node.backup.work import session as own_session
 from mirror.node.history import plan, running, source, state
 from mirror.node.history.plan import SCHEMA, instant_text
-from mirror.node.loading import making_way
+from mirror.node.history.source import of
+from mirror.node.loading import loading, making_way
+from mirror.processes.progress import shown
 from mirror.values.timestamp import NANOS_PER_SECOND
 from tests import forking
 from tests.ledger.ingest.load import settings
@@ -220,7 +226,7 @@ def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
         def run() -> Progress:
             return Pipeline(makes_way=True).run(published())
 
-        making_way(run)
+        making_way(run, stopped)
         connection.close()
 
     def read_on() -> None:
@@ -249,6 +255,62 @@ def test_a_loader_makes_way_and_goes_on_and_no_reader_fails_meanwhile(composed):
 
     assert whole() == ordered
     assert seen == sorted(seen)
+
+
+@contextmanager
+def wanted_by_a_backfill() -> Iterator[None]:
+    """Another session wants the loader to make way."""
+    with own_session() as other:
+        other.execute("select pg_advisory_lock(%s)", [REPLACING_LOCK])
+        yield
+
+
+def test_a_loader_that_makes_way_can_be_stopped():
+    stopping, tried = threading.Event(), list[bool]()
+
+    def load_on() -> None:
+        tried.append(True)
+        stopping.set()
+        with loading(stopping):
+            pytest.fail("It did not make way.")
+
+    with wanted_by_a_backfill():
+        making_way(load_on, stopping)
+
+    assert tried == [True]
+
+
+def test_a_loader_that_has_begun_does_not_wait_for_the_backfill_that_waits_for_it(composed):
+    with loading(threading.Event()), wanted_by_a_backfill(), pytest.raises(MakingWay):
+        Pipeline(makes_way=True).run(find_record_files([composed]))
+
+
+def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_stopped(
+    composed, monkeypatch
+):
+    monkeypatch.setattr(running, "_TRIES", 1)
+    Pipeline().run(find_record_files([composed])[3:])
+    before, said, stopping = whole(), list[str](), threading.Event()
+
+    def say(sentence: str) -> None:
+        said.append(sentence)
+        if sentence.startswith("Waiting"):
+            locks = reader.execute(
+                "select pg_try_advisory_lock(%s), pg_try_advisory_lock(%s)", [REPLACING_LOCK, LOADER_LOCK]
+            )
+            assert locks.fetchone() == (True, True)
+            stopping.set()
+
+    wanted = plan.parse("genesis", "head", str(composed))
+    work = running.Run(wanted, of(wanted.source), say, lambda total: shown("", total, say), stopping)
+    with own_session() as reader:
+        reader.execute("begin; select from entity limit 1")
+        running.prepare(wanted, work.source)
+        assert not running.run(work)
+
+    (waiting,) = (each for each in said if each.startswith("Waiting"))
+    assert re.match(r"Waiting for the session \d+ of .*, for 0 min by now, to let go of a table", waiting)
+    assert whole() == before
 
 
 def test_a_source_without_the_loaded_files_is_refused_before_anything_changes(composed, tmp_path):
