@@ -19,6 +19,8 @@ from mirror.db.partitions.dividing import divide
 from mirror.node.database import check_writable
 
 _FOREIGN_TABLES_NAMED = 3
+#: The apps whose rows come from the network.
+LEDGER_APPS = ("ledger", "contracts", "tokens", "network")
 #: The schema of a database into which a backup is being restored.
 RESTORING = "restoring"
 # The step of an upgrade that divides tables with rows.

@@ -16,9 +16,7 @@ from mirror.db.partitions.dividing import divide
 from mirror.node import tables
 from mirror.node.backup.manifest import SNAPSHOT, Manifest
 from mirror.node.backup.work import Session
-
-# The apps whose rows come from the network.
-_LEDGER = ("ledger", "contracts", "tokens", "network")
+from mirror.node.tables import LEDGER_APPS
 
 _NOTES = f"""
     create schema {tables.RESTORING};
@@ -56,7 +54,7 @@ def goes_on(first: Session, description: Manifest) -> bool:
 def check_empty(first: Session, description: Manifest) -> None:
     """Raise OperatorError if the database has rows of a network, or tables of another release."""
     applied = set(MigrationRecorder(connection).applied_migrations())
-    if not any(app in _LEDGER for app, _ in applied):
+    if not any(app in LEDGER_APPS for app, _ in applied):
         tables.check_foreign_tables()
         return
     if applied != set(description.migrations):
@@ -75,7 +73,7 @@ def check_empty(first: Session, description: Manifest) -> None:
             f"The database has tables divided by month ({whole[0]} and others), and those of the backup are "
             "whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
-    names = [model._meta.db_table for model in apps.get_models() if model._meta.app_label in _LEDGER]
+    names = [model._meta.db_table for model in apps.get_models() if model._meta.app_label in LEDGER_APPS]
     filled = " union all ".join(f"(select '{name}' from \"{name}\" limit 1)" for name in names)
     if row := first.execute(filled).fetchone():
         raise OperatorError(

@@ -11,15 +11,13 @@ from psycopg import errors
 from mirror.config.errors import OperatorError
 from mirror.db import copies
 from mirror.models import DroppedRows, LoadedErrata, LoadedRange, PassedOver
+from mirror.node.tables import LEDGER_APPS
 from mirror.values import timestamp
 from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 
 #: The schema of the tables that a backfill loads into, and that of those whose places they have taken.
 SCHEMA, REPLACED = "history", "replaced"
 GENESIS, HEAD = "genesis", "head"
-
-# The apps whose rows come from the network.
-_LEDGER = ("ledger", "contracts", "tokens", "network")
 
 _PLAN = f"create table {SCHEMA}.backfill_plan (start bigint not null, finish bigint, source text not null)"
 _LAST = "select consensus_end, name, hash from {}.record_file order by consensus_end desc limit 1"
@@ -107,7 +105,7 @@ def tables() -> list[str]:
     """Return the names of the tables that files of the network fill, and of those that tell about these."""
     names = []
     for model in apps.get_models():
-        if model._meta.app_label in _LEDGER and not getattr(model, "beside_the_stream", False):
+        if model._meta.app_label in LEDGER_APPS and not getattr(model, "beside_the_stream", False):
             names.append(model._meta.db_table)
             if getattr(getattr(model, "merge", None), "history", False):
                 names.append(f"{model._meta.db_table}_history")

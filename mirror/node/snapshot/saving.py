@@ -26,9 +26,9 @@ from mirror.node.backup.manifest import SNAPSHOT, Manifest
 from mirror.node.backup.pieces import Piece, kept_tables, pieces
 from mirror.node.backup.work import Session, session
 from mirror.node.snapshot import selection
+from mirror.node.tables import LEDGER_APPS
 from mirror.values import entity_id
 
-_LEDGER = ("ledger", "contracts", "tokens", "network")
 # Of the project's own tables, those that describe this node rather than the ledger.
 _OF_THE_NODE = {"loader_state", "node_minute"}
 
@@ -80,7 +80,7 @@ def _without_loader(holder: Session) -> nullcontext[None]:
 
 
 def _keeps(app: str, table: str) -> bool:
-    return app in _LEDGER or (app == "mirror" and table not in _OF_THE_NODE)
+    return app in LEDGER_APPS or (app == "mirror" and table not in _OF_THE_NODE)
 
 
 def _tables(own: Session) -> dict[str, list[str]]:
