@@ -63,6 +63,12 @@ class Command(NodeCommand):
             "that one alone)",
         )
         parser.add_argument(
+            "--without-signatures",
+            action="store_true",
+            help="do not verify the signatures of files of a folder, such as those that the node has loaded "
+            "without",
+        )
+        parser.add_argument(
             "--discard", action="store_true", help="drop what an unfinished backfill has loaded"
         )
 
@@ -85,7 +91,7 @@ class Command(NodeCommand):
         check_single("backfill", "load all of history in order, or into a single one, and distribute that")
         plan = plans.parse(options["start"], options["end"], options["source"])
         try:
-            source = of(plan.source)
+            source = of(plan.source, signed=not options["without_signatures"])
         except StreamFileError as error:
             raise CommandError(str(error), returncode=2) from error
         self._backfill(plan, source, options["jobs"])
@@ -106,6 +112,8 @@ class Command(NodeCommand):
                 return
             running.prepare(plan, source)
             self.stdout.write(size.sentence(plan, source))
+            if jobs > 1 and readers is None:
+                self.stdout.write("One process reads the files of a bucket: --jobs is without effect.")
             work = running.Run(
                 plan,
                 source,

@@ -19,7 +19,10 @@ from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 SCHEMA, REPLACED = "history", "replaced"
 GENESIS, HEAD = "genesis", "head"
 
-_PLAN = f"create table {SCHEMA}.backfill_plan (start bigint not null, finish bigint, source text not null)"
+# `files` is about how many there are in all.
+_PLAN = f"""
+    create table {SCHEMA}.backfill_plan
+        (start bigint not null, finish bigint, source text not null, files bigint not null default 0)"""
 _LAST = "select consensus_end, name, hash from {}.record_file order by consensus_end desc limit 1"
 # Key of the blocks: record_file__index. What rests on the network's first file begins before all times.
 _LOADED = f"""
@@ -186,6 +189,19 @@ def check_whole() -> None:
             "changed. Drop what the backfill has loaded by `manage.py backfill --discard`, let "
             "`manage.py upgrade` end, and begin again."
         )
+
+
+def note_files(files: int) -> None:
+    """Note for others how many files there are to load in all."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"update {SCHEMA}.backfill_plan set files = %s", [files])
+
+
+def noted_files() -> int:
+    """Return how many files there are to load in all, 0 if nobody has noted that."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"select files from {SCHEMA}.backfill_plan")
+        return int(cursor.fetchone()[0])
 
 
 def discard() -> None:

@@ -83,6 +83,7 @@ def prepare(plan: Plan, source: Source) -> None:
     with alone():
         plans.drop(REPLACED)
         source.check(plans.loaded())
+        size.check_room()
         begun = plans.stored()
         if begun is None:
             plans.check_gaps(plan)
@@ -92,6 +93,7 @@ def prepare(plan: Plan, source: Source) -> None:
                 f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
                 "`manage.py backfill --discard`."
             )
+        plans.note_files(size.expected_files(plan, source))
 
 
 def discard() -> None:

@@ -7,6 +7,7 @@ from django.db import connection
 
 from mirror import config
 from mirror.db import copies
+from mirror.node.backup import work
 from mirror.node.history import plan as plans
 from mirror.node.history.plan import SCHEMA, Plan
 from mirror.node.history.source import Folder, Source
@@ -40,6 +41,17 @@ def loaded_files() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_LOADED.format(SCHEMA))
         return int(cursor.fetchone()[0])
+
+
+def check_room() -> None:
+    """Raise OperatorError if the disk has no room for what the node has, which is loaded once more."""
+    if not config.value("db.url"):
+        with connection.cursor() as cursor:
+            cursor.execute(_BYTES, [copies.PUBLIC])
+            needed = cursor.fetchone()[0]
+            cursor.execute(_BYTES, [SCHEMA])
+            needed -= cursor.fetchone()[0]
+        work.check_room(settings.DATA_DIR, needed, "Loading once more what the node has")
 
 
 def sentence(plan: Plan, source: Source) -> str:

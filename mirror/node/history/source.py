@@ -9,25 +9,22 @@ from ledger.ingest.chain import Position
 from ledger.ingest.following.configured_bucket import open_download
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.trust import Trust
+from ledger.stream.block.names import is_block
 from ledger.stream.source.local import FileOnDisk, find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.config.errors import OperatorError
-from mirror.node.history.plan import Interval, instant_text
+from mirror.node.history.plan import Interval, instant_text, last_loaded
 from network import bundled
 
 
 class Folder:
     """Files on disk, which other processes can read."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, signed: bool = True) -> None:
         self._path = Path(path)
         self.all: Sequence[FileOnDisk] = find_record_files([self._path])
         self.book = bundled.demo_address_book(self.all)
-        self.trust = Trust(self.book)
-
-    @property
-    def bytes(self) -> int:
-        return sum(file.stored_bytes for file in self.all)
+        self.trust = Trust(self.book) if signed else None
 
     def look_again(self) -> None:
         """Find the files that have come since."""
@@ -68,7 +65,6 @@ class Bucket:
         self._location = location
         self.book = bundled.demo_address_book(())
         self.trust = Trust(self.book)
-        self.bytes = 0
 
     def look_again(self) -> None:
         pass
@@ -90,16 +86,29 @@ class Bucket:
         ).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:
-        """Only loading tells what a bucket lacks."""
+        """Raise OperatorError if the node has loaded blocks; only loading tells what else a bucket lacks."""
+        if (last := last_loaded()) and is_block(last.name):
+            raise OperatorError(
+                f"The node has loaded blocks, up to {last.name}, and a backfill from a bucket loads record "
+                "files alone: copy all of them into a folder, and name that. Nothing is changed."
+            )
 
 
 Source = Folder | Bucket
 
 
-def of(location: str) -> Source:
-    """Return the source at a location; by default the bucket of the settings."""
-    is_folder = bool(location) and "://" not in location
-    return Folder(location) if is_folder else Bucket(location)
+def of(location: str, *, signed: bool = True) -> Source:
+    """Return the source at a location; by default the bucket of the settings.
+
+    Files of a folder that are not `signed` are loaded without signatures. Errors: OperatorError.
+    """
+    if location and "://" not in location:
+        return Folder(location, signed=signed)
+    if not signed:
+        raise OperatorError(
+            "Files of a bucket are always verified: copy them into a folder to use --without-signatures."
+        )
+    return Bucket(location)
 
 
 def _instant(file: FileOnDisk) -> int:

@@ -18,7 +18,8 @@ _RUNNING = """
 
 
 class State(NamedTuple):
-    """A backfill that has not ended: whether a process works on it, the files it has, and the last of them.
+    """A backfill that has not ended: whether a process works on it, the files it has, the last of them, and
+    about how many there are `in_all` (0: nobody knows).
 
     Without a `plan` its tables are in place, or discarded, and the others are left to be dropped.
     """
@@ -27,6 +28,7 @@ class State(NamedTuple):
     running: bool
     files: int = 0
     last: str | None = None
+    in_all: int = 0
 
     @property
     def sentence(self) -> str:
@@ -34,7 +36,8 @@ class State(NamedTuple):
             return (
                 f"ended; `manage.py backfill --discard` drops the tables that it has left (schema {REPLACED})"
             )
-        done = f"{self.files:,} files up to {self.last}" if self.last else "no file yet"
+        of_all = f" of about {self.in_all:,}" if self.in_all else ""
+        done = f"{self.files:,}{of_all} files up to {self.last}" if self.last else f"no file{of_all} yet"
         if self.running:
             return f"running, {self.plan}: {done}"
         return f"stopped, {self.plan}: {done}; the same command goes on, or --discard drops it"
@@ -45,6 +48,7 @@ class State(NamedTuple):
             "running": self.running,
             "wanted": self.plan and str(self.plan),
             "files": self.files,
+            "files_in_all": self.in_all or None,
             "last_file": self.last,
         }
 
@@ -58,4 +62,4 @@ def read() -> State | None:
     if plan is None:
         return State(None, running) if replaced else None
     last = plans.last_loaded(SCHEMA)
-    return State(plan, running, size.loaded_files(), last.name if last else None)
+    return State(plan, running, size.loaded_files(), last.name if last else None, plans.noted_files())

@@ -1,6 +1,7 @@
 """`manage.py backfill`: the result equals one ordered load, in every table."""
 
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -179,9 +180,54 @@ def test_by_default_the_files_come_from_the_bucket_of_the_settings(stream, order
     (tmp_path / "streams").symlink_to(stream)
 
     with settings(importer__downloader__cloudProvider="LOCAL", importer__dataPath=str(tmp_path)):
-        backfill("genesis", "head")
+        said = backfill("genesis", "head", "--jobs", 2)
 
     assert whole() == ordered
+    assert "--jobs is without effect" in said
+
+
+def test_a_bucket_is_refused_if_blocks_are_loaded_as_only_its_record_files_would_be(composed, tmp_path):
+    Pipeline().run(find_record_files([composed])[3:])
+    change("update record_file set name = '000000000000000000000000000000000005.blk.gz' where index = 5")
+
+    with (
+        settings(importer__downloader__cloudProvider="LOCAL", importer__dataPath=str(tmp_path)),
+        pytest.raises(OperatorError, match="has loaded blocks, up to 0+5.blk.gz"),
+    ):
+        backfill("genesis", "head")
+
+    assert plan.stored() is None
+
+
+def test_without_signatures_files_are_loaded_that_nobody_can_verify(stream, tmp_path):
+    # One signature of each file.
+    shutil.copytree(stream, tmp_path, ignore=shutil.ignore_patterns("record0.0.[4-9]"), dirs_exist_ok=True)
+    files = find_record_files([tmp_path])
+    Pipeline().run(files[-2:])
+    words = (instant_text(files[-3].instant), "head", tmp_path)
+
+    with pytest.raises(OperatorError, match="signed by 1 of 4 nodes"):
+        backfill(*words)
+    backfill(*words, "--without-signatures")
+
+    (loaded,) = LoadedRange.objects.all()
+    assert (loaded.files, loaded.signed) == (3, False)
+    with pytest.raises(OperatorError, match="Files of a bucket are always verified"):
+        backfill("genesis", "head", "--without-signatures")
+
+
+def test_a_disk_without_room_for_the_loaded_part_once_more_is_refused(composed, monkeypatch):
+    Pipeline().run(find_record_files([composed])[3:])
+    wanted = plan.parse("genesis", "head", str(composed))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1 << 20, 1 << 20, 0))
+
+    with (
+        settings(db__url=""),
+        pytest.raises(OperatorError, match="once more what the node has needs"),
+    ):
+        running.prepare(wanted, of(wanted.source))
+
+    assert plan.stored() is None
 
 
 def test_a_head_that_rests_on_a_balance_file_is_replaced_by_one_that_rests_on_an_earlier_one(tmp_path):
@@ -309,6 +355,9 @@ def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_
         assert not running.run(work)
 
     (waiting,) = (each for each in said if each.startswith("Waiting"))
+    unfinished = state.read()
+    assert unfinished
+    assert "6 of about 6 files up to" in unfinished.sentence
     assert re.match(r"Waiting for the session \d+ of .*, for 0 min by now, to let go of a table", waiting)
     assert whole() == before
 
@@ -402,7 +451,7 @@ def test_a_discard_that_was_killed_leaves_nothing_that_a_backfill_would_go_on_wi
 
     running.prepare(wanted, source.of(wanted.source))
 
-    assert state.read() == state.State(wanted, running=False)
+    assert state.read() == state.State(wanted, running=False, in_all=6)
 
 
 def test_a_schema_of_others_with_the_name_is_refused_and_stays(composed):
