@@ -14,11 +14,14 @@ WITHOUT_DATABASE = {
     "version",
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
-OF_STORED_DATA = {"backup", "drop", "password", "prune", "replay", "status", "verify"}
+OF_STORED_DATA = {
+    "backfill", "backup", "distribute", "drop", "errata", "password", "prune", "reconcile", "replay",
+    "snapshot", "status", "verify",
+}  # fmt: skip
 # Commands that change what is stored, unless they only estimate: a replica refuses them.
 WRITING = {
     "backfill", "changepassword", "clearsessions", "createsuperuser", "distribute", "drop", "errata", "flush",
-    "grant", "ingest", "loaddata", "migrate", "password", "prune", "restore", "upgrade",
+    "grant", "ingest", "loaddata", "migrate", "password", "prune", "reconcile", "restore", "upgrade",
 }  # fmt: skip
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
@@ -79,7 +82,7 @@ def run(arguments: list[str]) -> None:
             from mirror.node import database
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            make = arguments[1] not in OF_STORED_DATA
+            make = makes_database(arguments[1:])
             with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
                 if writes(arguments[1:]):
                     database.check_writable()
@@ -124,8 +127,20 @@ def check_use(arguments: list[str]) -> None:
 
 def writes(arguments: list[str]) -> bool:
     """Return whether a command changes what is stored."""
-    is_load = arguments[:2] == ["snapshot", "load"]
+    is_load = of_snapshot(arguments) == "load"
     return (is_load or arguments[0] in WRITING) and "--estimate" not in arguments
+
+
+def makes_database(arguments: list[str]) -> bool:
+    """Return whether a command makes a database where there is none."""
+    return of_snapshot(arguments) == "load" or arguments[0] not in OF_STORED_DATA
+
+
+def of_snapshot(arguments: list[str]) -> str:
+    """Return what is to be done with a snapshot, nothing for other commands."""
+    if arguments[0] != "snapshot":
+        return ""
+    return next((each for each in arguments[1:] if each in {"save", "load", "check"}), "")
 
 
 def plain(arguments: list[str]) -> list[str]:
@@ -148,6 +163,8 @@ def needs_database(arguments: list[str]) -> bool:
     if arguments[0] == "ingest" and "--estimate" in arguments:
         return False
     if arguments[0] == "backup" and "--check" in arguments:
+        return False
+    if of_snapshot(arguments) == "check":
         return False
     from django.core.management import get_commands
 

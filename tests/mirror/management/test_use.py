@@ -6,6 +6,7 @@ import shlex
 import pytest
 from django.core.management import CommandError, load_command_class
 
+from manage import makes_database, needs_database
 from mirror.management import overview
 from mirror.management.command import NodeCommand
 from tests.node import manage
@@ -86,3 +87,19 @@ def test_manage_alone_prints_the_overview() -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == overview.text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needs", "makes"),
+    [
+        (["snapshot", "save", "load"], True, False),
+        (["snapshot", "load", "check"], True, True),
+        (["snapshot", "check", "folder"], False, False),
+        (["reconcile", "folder"], True, False),
+        (["backfill", "genesis", "head"], True, False),
+        (["ingest", "folder"], True, True),
+    ],
+)
+def test_only_commands_that_fill_a_database_make_one(arguments: list[str], needs: bool, makes: bool) -> None:
+    assert needs_database(arguments) == needs
+    assert makes_database(arguments) == makes

@@ -63,7 +63,9 @@ def test_loading_into_a_replica_is_refused_in_words(replicated: Replicated, tmp_
         (["ingest", "stream"], True),
         (["ingest", "stream", "--estimate"], False),
         (["snapshot", "load", "folder"], True),
+        (["snapshot", "--jobs", "2", "load", "folder"], True),
         (["snapshot", "save", "folder"], False),
+        (["reconcile", "folder"], True),
         (["verify"], False),
     ],
 )
