@@ -26,6 +26,9 @@ _SECONDS = 1.0
 # The header names so many intervals, the newest.
 _MOST_NAMED = 20
 
+#: The filter of ranges that were loaded from a snapshot of some entities; all others are settings.
+SNAPSHOT_ENTITIES = "snapshot.entities"
+
 _GENESIS, _RANGE = "genesis", "range"
 
 # These tables are small. A range of which nobody knows the filters counts as one without.
@@ -79,8 +82,17 @@ class Loaded:
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """The settings by which some of it was left out."""
+        """The settings by which some of it was left out, or the name of snapshots of some entities."""
         return tuple(sorted({name for each in self.intervals for name in each.filters}))
+
+    @property
+    def reason(self) -> str:
+        """Why some of it was left out, after "only a part is stored"; nothing if there are no filters."""
+        settings = [name for name in self.filters if name != SNAPSHOT_ENTITIES]
+        reasons = [f"as {' and '.join(settings)} says"] if settings else []
+        if len(settings) < len(self.filters):
+            reasons.append("as it was loaded from a snapshot of some entities")
+        return ", and ".join(reasons)
 
     @property
     def gaps(self) -> list[tuple[Interval, Interval]]:

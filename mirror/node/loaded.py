@@ -118,7 +118,7 @@ def _gaps(loaded: Loaded) -> list[str]:
 
 
 def _filters(loaded: Loaded) -> list[str]:
-    return [f"only a part is stored, as {' and '.join(loaded.filters)} says"] if loaded.filters else []
+    return [f"only a part is stored, {loaded.reason}"] if loaded.filters else []
 
 
 def _dropped(loaded: Loaded) -> list[str]:

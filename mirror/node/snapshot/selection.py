@@ -12,12 +12,10 @@ from django.apps import apps
 from django.db.models import Model
 
 from mirror.db import fields
+from mirror.db.coverage import SNAPSHOT_ENTITIES
 from mirror.node.backup.pieces import Piece
 from mirror.node.backup.work import Session
 from mirror.values import entity_id
-
-#: The name by which loaded_range tells the entities.
-FILTER = "snapshot.entities"
 
 # Tables of the network, and of blocks.
 _WHOLE_APPS = ("network", "mirror")
@@ -95,12 +93,12 @@ def piece(table: str, columns: list[str], rows: str, *, number: int, size: int) 
 
 def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any]:
     """Return the filters of a loaded range of which only the rows of these entities are kept."""
-    return {**(before or {}), FILTER: ",".join(entities)}
+    return {**(before or {}), SNAPSHOT_ENTITIES: ",".join(entities)}
 
 
 def _ranges(columns: list[str], entities: frozenset[int]) -> Piece:
     texts = ",".join(str(entity_id.text(entity)) for entity in sorted(entities))
-    changed = f"""coalesce(filters, '{{}}') || '{{"{FILTER}": "{texts}"}}'"""
+    changed = f"""coalesce(filters, '{{}}') || '{{"{SNAPSHOT_ENTITIES}": "{texts}"}}'"""
     names = ", ".join(changed if column == "filters" else f'"{column}"' for column in columns)
     return Piece(_RANGES, columns, _RANGES, 0, 0, 1, f"select {names} from {_RANGES}")
 

@@ -118,4 +118,4 @@ def _dropped(loaded: Loaded, time: int, table: str) -> str | None:
 def _filtered(loaded: Loaded) -> str | None:
     if not loaded.filters:
         return None
-    return f"The node stores a part of the ledger only, as {' and '.join(loaded.filters)} says."
+    return f"The node stores a part of the ledger only, {loaded.reason}."

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mirror.db import coverage, sql
+from mirror.node.loaded import loaded_text
 from tests.api import Api
 from tests.build import SECOND, START, insert
 from tests.upgrading import put_ahead
@@ -138,6 +139,26 @@ def test_the_balance_file_that_it_rests_on_is_named(api: Api, db: None) -> None:
     assert message["detail"] == (
         f"Not known: {KNOWS}, and before that what 2023-11-14T22_15_00Z_Balances.pb.gz says."
     )
+
+
+@pytest.mark.parametrize(
+    ("filters", "reason"),
+    [
+        ('{"snapshot.entities": ""}', "as it was loaded from a snapshot of some entities"),
+        (
+            '{"importer.parser.include": [], "snapshot.entities": ""}',
+            "as importer.parser.include says, and as it was loaded from a snapshot of some entities",
+        ),
+    ],
+    ids=["a snapshot", "a setting and a snapshot"],
+)
+def test_a_snapshot_of_some_entities_is_no_setting(api: Api, db: None, filters: str, reason: str) -> None:
+    load(0, 399, rests_on="genesis", filters=filters)
+
+    (message,) = api.get("/api/v1/accounts/7777").json()["_status"]["messages"]
+
+    assert message["detail"] == f"The node stores a part of the ledger only, {reason}."
+    assert loaded_text(coverage.read()).endswith(f"; only a part is stored, {reason}")
 
 
 def test_filters_and_dropped_rows_are_told(api: Api, db: None) -> None:
