@@ -34,7 +34,7 @@ AnyFile = TypeVar("AnyFile")
 # Loading takes so many times as long as reading files and making their rows takes a processor: it verifies
 # signatures, looks up entities and writes, in part at the same time. Measured on two idle processors, with
 # 100,000 transactions of all types in 14.4 s.
-_LOADING = 2.0
+LOADING = 2.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Sample:
         """Return how long loading takes. The first file takes longer than others of its kind."""
         times = self._times[1:] or self._times
         sampled = sum(count for _, count in times)
-        return sum(spent for spent, _ in times) / sampled * transactions * _LOADING if sampled else 0.0
+        return sum(spent for spent, _ in times) / sampled * transactions * LOADING if sampled else 0.0
 
 
 def estimate(files: Sequence[FileOnDisk]) -> Estimate:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from ledger.ingest.estimate import Estimate, Fetched
+from ledger.ingest.estimate import LOADING, Estimate, Fetched
 from mirror import config
 from mirror.values.readable import byte_size, duration
 
 _PRICE = "importer.downloader.price."
+_AS_READ = f"{LOADING:g} times as long as reading takes by the sample"
 
 # Bytes of a row with its part of the indexes, after loading 394,602 transactions of the simulated network.
 # There everything else took a tenth as much as these.
@@ -97,9 +98,11 @@ def _time(expected: Estimate) -> str:
     longest = max(loading, download)
     took = duration(max(round(longest), 1))
     if not expected.fetched:
-        return f"about {took} by one process on this machine, as fast as it has read the sample"
-    slowest = "downloading" if download > loading else "loading"
-    return f"about {took} by one process on this machine; {slowest} takes longest, as fast as in the sample"
+        return f"about {took} by one process on this machine, {_AS_READ}"
+    longest_part = f"loading takes longest, {_AS_READ}"
+    if download > loading:
+        longest_part = "downloading takes longest, as fast as in the sample"
+    return f"about {took} by one process on this machine; {longest_part}"
 
 
 def _requests(expected: Estimate, fetched: Fetched) -> int:

@@ -37,7 +37,7 @@ def test_an_estimate_tells_files_bytes_and_rows_and_makes_nothing(stream: Path, 
     # Rows of 115 bytes and so on, by table.
     assert lines[1].startswith("Disk: about 9.9 kB in the database, beside ")
     assert lines[2].startswith("Time: about ")
-    assert lines[2].endswith(" by one process on this machine, as fast as it has read the sample.")
+    assert lines[2].endswith(" process on this machine, 2 times as long as reading takes by the sample.")
     assert [line.split() for line in lines[4:] if line] == [
         ["crypto_transfer", "18"],
         ["transaction", "9"],
@@ -64,7 +64,7 @@ def test_a_stream_to_follow_is_estimated_between_two_times(tmp_path: Path) -> No
     assert "0 sidecars (0 bytes) and up to 12 signatures (" in lines[1]
     assert lines[1].endswith(" by 15 downloads and 4 listings.")
     assert lines[2].startswith("Disk: about ")
-    assert lines[3].endswith("ing takes longest, as fast as in the sample.")
+    assert "ing takes longest, " in lines[3]
     assert not list(node.iterdir())
 
 
