@@ -26,6 +26,19 @@ def workers(cursor: CursorWrapper) -> list[Worker]:
     return [Worker(*row) for row in cursor.fetchall()]
 
 
+def slow_workers(cursor: CursorWrapper) -> list[str]:
+    """Return the machines, as `host:port`, whose own settings make slow plans for a node's statements.
+
+    The node sets these for its sessions, which a worker doesn't see.
+    """
+    cursor.execute(
+        "select nodename || ':' || nodeport from run_command_on_workers("
+        "'select current_setting(''random_page_cost'')::float8 > 1.1 or current_setting(''jit'')::boolean') "
+        "where success and result = 't' order by 1"
+    )
+    return [name for (name,) in cursor.fetchall()]
+
+
 def is_coordinator(cursor: CursorWrapper) -> bool:
     """Return whether the database may distribute tables, and not hold those of another one."""
     cursor.execute("select groupid = 0 from pg_dist_local_group")

@@ -39,6 +39,7 @@ class Command(NodeCommand):
         with database.ready(self.stdout.write, make=False):
             _check_setting()
             check_migrated()
+            self._advise()
             if options["estimate"]:
                 self._estimate()
                 return
@@ -55,9 +56,18 @@ class Command(NodeCommand):
             else "All tables are distributed: nothing to do."
         )
 
-    def _estimate(self) -> None:
+    def _advise(self) -> None:
         with connection.cursor() as cursor:
             distributing.check_able(cursor)
+            slow = cluster.slow_workers(cursor)
+        if slow:
+            self.stdout.write(
+                f"Set random_page_cost = 1.1 and jit = off in PostgreSQL on {', '.join(slow)}, as plans for "
+                "the node's requests are slow otherwise."
+            )
+
+    def _estimate(self) -> None:
+        with connection.cursor() as cursor:
             sizes = distributing.sizes(cursor)
             machines = len(cluster.workers(cursor))
         for table, size in sizes.items():

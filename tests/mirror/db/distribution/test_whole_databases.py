@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
+from mirror.db.distribution.cluster import slow_workers
 from mirror.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
 from tests import cluster
 from tests.mirror.db.test_adoption import OLD
@@ -58,7 +60,7 @@ def test_a_database_with_rows_is_distributed_and_keeps_them(url: str) -> None:
 
     assert "tables of " in estimate.splitlines()[-1]
     assert "Distributing transaction." in first
-    assert second == "All tables are distributed: nothing to do.\n"
+    assert second.endswith("All tables are distributed: nothing to do.\n")
     with psycopg.connect(url, autocommit=True) as session:
         assert distributed(session) == {*BY_ENTITY, *BY_HASH, *COPIED}
         for table in ("transaction", "transaction_hash"):
@@ -71,6 +73,22 @@ def test_a_database_with_rows_is_distributed_and_keeps_them(url: str) -> None:
             )
             assert sizes.fetchone() == (0,)
     assert "about 500 transactions" in run(url, "status")
+
+
+def test_workers_whose_settings_make_slow_plans_are_named(url: str) -> None:
+    suited, *others = cluster.workers()
+    for worker in (suited, *others):
+        name = conninfo_to_dict(url)["dbname"]
+        with psycopg.connect(cluster.url_of(str(name), worker), autocommit=True) as session:
+            cost = "1.1" if worker == suited else "4"
+            session.execute("set citus.enable_ddl_propagation = off")
+            session.execute(f"alter database {name} set random_page_cost = {cost}")
+            session.execute(f"alter database {name} set jit = off")
+
+    with psycopg.connect(url, autocommit=True) as session, session.cursor() as cursor:
+        slow = slow_workers(cursor)  # type: ignore[arg-type]
+
+    assert slow == sorted(f"{worker.host}:{worker.port}" for worker in others)
 
 
 def test_migrations_go_on_with_a_distributed_database(url: str) -> None:
