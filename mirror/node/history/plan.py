@@ -16,7 +16,7 @@ from mirror.values import timestamp
 from mirror.values.timestamp import MAX, NANOS_PER_SECOND
 
 #: The schema of the tables that a backfill loads into, and that of those whose places they have taken.
-SCHEMA, REPLACED = "history", "replaced"
+SCHEMA, REPLACED = "history", "replaced_by_history"
 GENESIS, HEAD = "genesis", "head"
 
 # `files` is about how many there are in all.

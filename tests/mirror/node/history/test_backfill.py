@@ -445,7 +445,10 @@ def test_a_discard_that_was_killed_leaves_nothing_that_a_backfill_would_go_on_wi
     Pipeline().run(find_record_files([composed])[3:])
     wanted = plan.parse("genesis", "head", str(composed))
     plan.make(wanted)
-    change("alter schema history rename to replaced; drop table replaced.backfill_plan, replaced.topic")
+    change(
+        "alter schema history rename to replaced_by_history; "
+        "drop table replaced_by_history.backfill_plan, replaced_by_history.topic"
+    )
     left = state.read()
     assert left and left.sentence.startswith("ended; `manage.py backfill --discard` drops the tables")
 
@@ -473,9 +476,11 @@ def test_views_that_are_made_meanwhile_are_never_dropped(composed):
     try:
         with pytest.raises(OperatorError, match=r"Views read the tables \(names_of_blocks\)"):
             backfill("genesis", "head", composed)
-        change("create schema replaced create table topic (name varchar(250))")
-        change("create or replace view names_of_blocks as select name from replaced.topic")
-        with pytest.raises(OperatorError, match="view names_of_blocks depends on table replaced.topic"):
+        change("create schema replaced_by_history create table topic (name varchar(250))")
+        change("create or replace view names_of_blocks as select name from replaced_by_history.topic")
+        with pytest.raises(
+            OperatorError, match="view names_of_blocks depends on table replaced_by_history.topic"
+        ):
             backfill("genesis", "head", composed)
     finally:
         change("drop view names_of_blocks")
