@@ -184,7 +184,12 @@ class PreparedStatements:
 
     def _done(self, is_gone: Callable[[], bool]) -> None:
         """Wait until what was sent is done. Errors: psycopg.Error."""
-        result = self._result(is_gone)
+        try:
+            result = self._result(is_gone)
+        except BaseException:
+            # As above.
+            self._connection.finish()
+            raise
         if result.status != _DONE:
             raise self._error(result)
 
