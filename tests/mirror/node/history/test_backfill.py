@@ -5,18 +5,15 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 
 from ledger.ingest.errors import MakingWay
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trust import Trust
-from ledger.stream.record.compose import Composer
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.config.errors import OperatorError
@@ -27,7 +24,7 @@ from mirror.demo.run import ADDRESS_BOOK_FILE, first_book
 from mirror.models import LOADER_LOCK, REPLACING_LOCK, LoadedRange
 from mirror.node import following
 from mirror.node.backup.work import session as own_session
-from mirror.node.history import plan, running, source, state
+from mirror.node.history import plan, running, state
 from mirror.node.history.plan import SCHEMA, instant_text
 from mirror.node.history.source import of
 from mirror.node.loading import loading, making_way
@@ -35,23 +32,15 @@ from mirror.processes.progress import shown
 from mirror.values.timestamp import NANOS_PER_SECOND
 from tests import forking
 from tests.ledger.ingest.load import settings
-from tests.ledger.ingest.tables import contents, empty_tables
+from tests.ledger.ingest.tables import empty_tables
 from tests.mirror.db.describe import describe
-from tests.upgrading import put_ahead
+from tests.mirror.node.history.commands import backfill, change, whole
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 BLOCKS, TPS, HOURS = 16, 5, 30
 HALF = BLOCKS // 2
-
-
-@pytest.fixture(autouse=True)
-def _of_the_simulated_network() -> Iterator[None]:
-    # The database is there already, as one of DATABASE_URL is.
-    with settings(network="simulated", db__url="postgresql:///of_the_tests"):
-        yield
-        plan.discard()
 
 
 @pytest.fixture(scope="module")
@@ -61,18 +50,6 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for _, block in History(BLOCKS, TPS, 5, HOURS).play(nodes()):
         block.write(folder)
     (folder / ADDRESS_BOOK_FILE).write_bytes(first_book())
-    return folder
-
-
-@pytest.fixture(scope="module")
-def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six blocks without signatures."""
-    folder = tmp_path_factory.mktemp("composed")
-    composer = Composer()
-    for _ in range(6):
-        composer.crypto_create(1001 + composer.block_number, initial_balance=1000)
-        composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
-        composer.block().write(folder)
     return folder
 
 
@@ -94,17 +71,6 @@ def ordered(stream: Path, of_all: dict[str, dict[str, list[str]]]) -> dict[str, 
 
 def load(files: Any, **options: Any) -> None:
     Pipeline(trust=Trust(first_book()), **options).run(files)
-
-
-def whole() -> dict[str, list[str]]:
-    ranges = [str(row) for row in LoadedRange.objects.order_by("consensus_start").values()]
-    return contents() | {"loaded_range": ranges}
-
-
-def backfill(*words: Any) -> str:
-    said = StringIO()
-    call_command("backfill", *map(str, words), stdout=said)
-    return said.getvalue()
 
 
 def in_small_batches(*words: Any) -> None:
@@ -360,167 +326,3 @@ def test_while_a_reader_holds_a_table_the_loader_goes_on_and_the_command_can_be_
     assert "6 of about 6 files up to" in unfinished.sentence
     assert re.match(r"Waiting for the session \d+.*, for \d+ min by now, to let go of a table", waiting)
     assert whole() == before
-
-
-def test_a_source_without_the_loaded_files_is_refused_before_anything_changes(composed, tmp_path):
-    files = find_record_files([composed])
-    Pipeline().run(files[3:])
-    for file in files[:5]:
-        (tmp_path / file.name).write_bytes(file.path.read_bytes())
-
-    with pytest.raises(OperatorError, match="has 2 files from .* and the node has loaded 3 of that time"):
-        backfill("genesis", "head", tmp_path)
-
-    assert plan.stored() is None
-
-
-def test_another_backfill_is_refused_until_the_first_is_discarded(composed):
-    files = find_record_files([composed])
-    Pipeline().run(files[3:])
-    first = plan.parse("genesis", "head", str(composed))
-    plan.make(first)
-
-    with pytest.raises(OperatorError, match="has not ended: go on with it"):
-        backfill(instant_text(files[1].instant), "head", composed)
-    assert state.read() == state.State(first, running=False)
-
-    assert "is dropped" in backfill("--discard")
-    assert state.read() is None
-    assert LoadedRange.objects.get().files == 3
-
-
-def test_an_index_that_is_built_meanwhile_stays_and_a_column_that_is_added_makes_it_useless(composed):
-    Pipeline().run(find_record_files([composed])[3:])
-    plan.make(plan.parse("genesis", "head", str(composed)))
-    change("create index of_an_upgrade on record_file (size)")
-    try:
-        change("alter table topic add of_an_upgrade bigint")
-        with pytest.raises(OperatorError, match=r"have been changed since the backfill began \(topic\)"):
-            backfill("genesis", "head", composed)
-        change("alter table topic drop of_an_upgrade")
-
-        backfill("genesis", "head", composed)
-
-        assert "of_an_upgrade: " in " ".join(describe(connection)["tables"]["record_file"]["indexes"])
-    finally:
-        change("alter table topic drop if exists of_an_upgrade; drop index of_an_upgrade")
-
-
-def change(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-
-
-def test_what_an_older_release_has_loaded_is_not_lost_while_it_is_not_listed(composed):
-    files = find_record_files([composed])
-    Pipeline().run(files[:2])
-    LoadedRange.objects.all().delete()
-    with pytest.raises(OperatorError, match="files that are not listed yet"):
-        backfill("genesis", "head", composed)
-    Pipeline(start=files[4].instant).run(files[4:])
-    put_ahead("loaded_ranges")
-    with pytest.raises(OperatorError, match="files that are not listed yet"):
-        backfill("genesis", "head", composed)
-    put_ahead()
-    before = whole()
-
-    with pytest.raises(OperatorError, match=f"The node has loaded {files[0].name}, which"):
-        backfill(instant_text(files[3].instant), "head", composed)
-
-    assert whole() == before
-
-
-def test_a_gap_before_a_head_that_rests_on_balances_is_refused(composed):
-    files = find_record_files([composed])
-    Pipeline().run(files[4:])
-    LoadedRange.objects.update(rests_on="balances")
-
-    with pytest.raises(OperatorError, match="end with `head` instead"):
-        backfill(instant_text(files[1].instant), instant_text(files[2].instant), composed)
-
-    assert plan.stored() is None
-
-
-def test_a_discard_that_was_killed_leaves_nothing_that_a_backfill_would_go_on_with(composed):
-    Pipeline().run(find_record_files([composed])[3:])
-    wanted = plan.parse("genesis", "head", str(composed))
-    plan.make(wanted)
-    change(
-        "alter schema history rename to replaced_by_history; "
-        "drop table replaced_by_history.backfill_plan, replaced_by_history.topic"
-    )
-    left = state.read()
-    assert left and left.sentence.startswith("ended; `manage.py backfill --discard` drops the tables")
-
-    running.prepare(wanted, source.of(wanted.source))
-
-    assert state.read() == state.State(wanted, running=False, in_all=6)
-
-
-def test_a_schema_of_others_with_the_name_is_refused_and_stays(composed):
-    Pipeline().run(find_record_files([composed])[3:])
-    change("create schema history create table theirs ()")
-    try:
-        assert state.read() is None
-        with pytest.raises(OperatorError, match="a schema history that is not of a backfill"):
-            backfill("genesis", "head", composed)
-        backfill("--discard")
-    finally:
-        change("drop table history.theirs; drop schema history")
-
-
-def test_views_that_are_made_meanwhile_are_never_dropped(composed):
-    Pipeline().run(find_record_files([composed])[3:])
-    plan.make(plan.parse("genesis", "head", str(composed)))
-    change("create view names_of_blocks as select name from record_file")
-    try:
-        with pytest.raises(OperatorError, match=r"Views read the tables \(names_of_blocks\)"):
-            backfill("genesis", "head", composed)
-        change("create schema replaced_by_history create table topic (name varchar(250))")
-        change("create or replace view names_of_blocks as select name from replaced_by_history.topic")
-        with pytest.raises(
-            OperatorError, match="view names_of_blocks depends on table replaced_by_history.topic"
-        ):
-            backfill("genesis", "head", composed)
-    finally:
-        change("drop view names_of_blocks")
-
-
-def test_an_empty_database_and_views_of_others_are_refused(composed):
-    with pytest.raises(OperatorError, match="Nothing is loaded yet"):
-        backfill("genesis", "head", composed)
-    Pipeline().run(find_record_files([composed])[3:])
-    with connection.cursor() as cursor:
-        cursor.execute("create view names_of_blocks as select name from record_file")
-    try:
-        with pytest.raises(OperatorError, match=r"Views read the tables \(names_of_blocks\)"):
-            backfill("genesis", "head", composed)
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("drop view names_of_blocks")
-
-    assert plan.stored() is None
-
-
-def test_two_backfills_at_once_are_refused(composed, monkeypatch):
-    Pipeline().run(find_record_files([composed])[3:])
-    monkeypatch.setattr("ledger.ingest.loader_lock.LOADER_LOCK_SECONDS", 0.0)
-    begun, ended = threading.Event(), threading.Event()
-
-    def another() -> None:
-        with running.alone():
-            begun.set()
-            ended.wait()
-        connection.close()
-
-    thread = threading.Thread(target=another)
-    thread.start()
-    begun.wait()
-    try:
-        with pytest.raises(OperatorError, match="Another backfill works in this database"):
-            backfill("genesis", "head", composed)
-    finally:
-        ended.set()
-        thread.join()
-
-    assert plan.stored() is None
