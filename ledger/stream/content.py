@@ -26,20 +26,24 @@ class FileName(Protocol):
     def compressor(self) -> str: ...
 
 
-def content_of(name: FileName, data: bytes) -> bytes:
-    """Return the bytes that hashes are over. Errors: StreamFileError; its position is in the stored bytes."""
-    if len(data) > MAX_STORED:
+def content_of(name: FileName, data: bytes, *, most: int = 0) -> bytes:
+    """Return the bytes that hashes are over; so `most` bytes are allowed where that is more than usual.
+
+    Errors: StreamFileError; its position is in the stored bytes.
+    """
+    most_stored, most = max(MAX_STORED, most), max(MAX_CONTENT, most)
+    if len(data) > most_stored:
         raise StreamFileError(
-            name.name, MAX_STORED, f"{len(data)} bytes; stream files have at most {MAX_STORED}"
+            name.name, most_stored, f"{len(data)} bytes; stream files have at most {most_stored}"
         )
     if not data:
         raise StreamFileError(name.name, 0, "the file is empty", "Fetch it again, or from another node.")
     if name.compressor == "":
         return data
     if name.compressor == "gz":
-        return _gunzip(name.name, data)
+        return _gunzip(name.name, data, most)
     if name.compressor in ("zstd", "zst"):
-        return _unzstd(name.name, data)
+        return _unzstd(name.name, data, most)
     raise StreamFileError(
         name.name,
         0,
@@ -48,16 +52,16 @@ def content_of(name: FileName, data: bytes) -> bytes:
     )
 
 
-def _gunzip(file: str, data: bytes) -> bytes:
+def _gunzip(file: str, data: bytes, most: int) -> bytes:
     decompressor = zlib.decompressobj(_GZIP)
     try:
-        content = decompressor.decompress(data, MAX_CONTENT + 1)
+        content = decompressor.decompress(data, most + 1)
     except zlib.error as error:
         raise StreamFileError(
             file, 0, f"broken gzip data ({error})", "Fetch it again, or from another node."
         ) from error
-    if len(content) > MAX_CONTENT:
-        raise StreamFileError(file, len(data), f"unfolds to more than {MAX_CONTENT} bytes")
+    if len(content) > most:
+        raise StreamFileError(file, len(data), f"unfolds to more than {most} bytes")
     if not decompressor.eof:
         raise StreamFileError(
             file, len(data), "the file ends inside its gzip data", "Fetch it again, or from another node."
@@ -68,7 +72,7 @@ def _gunzip(file: str, data: bytes) -> bytes:
     return content
 
 
-def _unzstd(file: str, data: bytes) -> bytes:
+def _unzstd(file: str, data: bytes, most: int) -> bytes:
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
     pieces: list[bytes] = []
     length = position = 0
@@ -82,8 +86,8 @@ def _unzstd(file: str, data: bytes) -> bytes:
         position += _ZSTD_STEP
         pieces.append(piece)
         length += len(piece)
-        if length > MAX_CONTENT:
-            raise StreamFileError(file, len(data), f"unfolds to more than {MAX_CONTENT} bytes")
+        if length > most:
+            raise StreamFileError(file, len(data), f"unfolds to more than {most} bytes")
     if not decompressor.eof:
         raise StreamFileError(
             file, len(data), "the file ends inside its zstd data", "Fetch it again, or from another node."

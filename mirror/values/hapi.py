@@ -38,7 +38,7 @@ from hiero_sdk_python.hapi.block.stream.output.transaction_output_pb2 import Tra
 from hiero_sdk_python.hapi.block.stream.output.transaction_result_pb2 import TransactionResult
 from hiero_sdk_python.hapi.block.stream.record_file_item_pb2 import RecordFileItem
 from hiero_sdk_python.hapi.block.stream.state_proof_pb2 import StateProof
-from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import EvmTraceData
+from hiero_sdk_python.hapi.block.stream.trace.smart_contract_service_pb2 import EvmTraceData, ExecutedInitcode
 from hiero_sdk_python.hapi.block.stream.trace.trace_data_pb2 import TraceData
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import Extra as FeeExtra
 from hiero_sdk_python.hapi.fees.fee_schedule_pb2 import FeeSchedule
@@ -77,6 +77,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
 from hiero_sdk_python.hapi.services.contract_types_pb2 import (
     ContractFunctionResult,
     ContractLoginfo,
+    EvmTransactionResult,
 )
 from hiero_sdk_python.hapi.services.crypto_create_pb2 import CryptoCreateTransactionBody
 from hiero_sdk_python.hapi.services.crypto_delete_pb2 import CryptoDeleteTransactionBody

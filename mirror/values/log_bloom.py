@@ -4,6 +4,7 @@ As in the Ethereum yellow paper: keccak-256 of the emitting address and of each 
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from eth_bloom.bloom import BloomFilter
 
@@ -14,8 +15,16 @@ BLOOM_LENGTH = 256
 
 def of_log(address: bytes, topics: Iterable[bytes]) -> bytes:
     """Return the 256 bytes of one log; topics may lack their leading zeros, `address` has 20 bytes."""
-    bloom = BloomFilter.from_iterable([address, *(topic.rjust(32, b"\0") for topic in topics)])
-    return int(bloom).to_bytes(BLOOM_LENGTH, "big")
+    bloom = _bits(address)
+    for topic in topics:
+        bloom |= _bits(topic.rjust(32, b"\0"))
+    return bloom.to_bytes(BLOOM_LENGTH, "big")
+
+
+# The same contracts tell of the same events and accounts again and again.
+@lru_cache(maxsize=4_096)
+def _bits(value: bytes) -> int:
+    return int(BloomFilter.from_iterable([value]))
 
 
 def union(blooms: Iterable[bytes]) -> bytes:

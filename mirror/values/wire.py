@@ -52,8 +52,28 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Fiel
         position = after
 
 
+def elements(data: bytes, number: int) -> Iterator[tuple[int, int, int]]:
+    """Yield where each element of a repeated field starts, where its value does, and where it ends.
+
+    The message has this field alone, which is length-delimited; its number is below 16. Errors: DecodeError.
+    """
+    limit, expected, position = len(data), number << 3 | LENGTH_DELIMITED, 0
+    while position < limit:
+        if data[position] != expected:
+            other = next(fields(data, position))
+            raise DecodeError(f"field {other.number} is unknown")
+        length, value = varint(data, position + 1, limit)
+        end = value + length
+        if end > limit:
+            raise DecodeError(f"field {number} at byte {position} is longer than its message")
+        yield position, value, end
+        position = end
+
+
 def varint(data: bytes, position: int, limit: int) -> tuple[int, int]:
     """Return the unsigned variable-length integer at `position`, and the position after it."""
+    if position < limit and data[position] < 0x80:
+        return data[position], position + 1
     result = 0
     for index in range(_MAX_VARINT_BYTES):
         if position + index >= limit:

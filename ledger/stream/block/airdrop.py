@@ -46,6 +46,29 @@ def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> li
     return pending
 
 
+def end_airdrops(identifiers: Iterable[Any], results: Iterable[Any], state: StateAfter) -> None:
+    """Note that the airdrops of PendingAirdropIds were pending before they were claimed or cancelled.
+
+    `results` are the TokenTransferLists of that transaction's result: a claim tells the amount, unless the
+    receiver claims that of several senders at once.
+    """
+    credits: dict[tuple[int, int], int] = {}
+    for transfers in results:
+        token = entity_id.of_token(transfers.token)
+        for amount in transfers.transfers:
+            if amount.amount > 0:
+                credits[token, entity_id.of_account(amount.accountID)] = amount.amount
+    ended: dict[tuple[int, int], list[Any]] = {}
+    for identifier in identifiers:
+        if identifier.HasField("fungible_token_type"):
+            receiver = entity_id.of_account(_resolved(identifier.receiver_id, state))
+            token = entity_id.of_token(identifier.fungible_token_type)
+            ended.setdefault((token, receiver), []).append(identifier)
+    for credit, together in ended.items():
+        for identifier in together:
+            state.end_airdrop(identifier, credits.get(credit) if len(together) == 1 else None)
+
+
 def _received(results: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
     """Yield token, serial number (0 for amounts) and account of every credit."""
     for transfers in results:

@@ -3,34 +3,33 @@
 The content is a compressed `Block` message. There are two kinds: native blocks, and blocks that wrap a record
 file of the time before (`wrapped`).
 
-The next block repeats a native block's root hash, and its proof has a threshold signature of it, or of the
-root hash of a later block that it leads to. Test networks without threshold signatures "sign" by the hash of
-the root hash, which is compared here and counts as no signature.
+The next block repeats a native block's root hash, and its proof has a threshold signature of it.
 """
 
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from ledger.stream.block import names
 from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.proof import identity
+from ledger.stream.block.original import most_bytes
 from ledger.stream.block.proof.identity import LedgerIdentity
-from ledger.stream.block.proof.state_proof import signed_root
 from ledger.stream.block.proof.wrong import WrongSignature
 from ledger.stream.block.record import record_items
+from ledger.stream.block.signature import RECORD_FILE, signature_of, unproved
+from ledger.stream.block.tree import HashedTree
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
-from ledger.stream.record.record_file import BlockSignature, RecordFile
+from ledger.stream.record.record_file import BlockSignature, RecordFile, times_of
+from mirror import logs
 from mirror.metrics import ingest
 from mirror.values import timestamp
-from mirror.values.hashes import SHA_384_LENGTH, sha384
-from mirror.values.transaction_types import NUMBERS
+
+log = logs.logger(__name__)
 
 VERSION = 7
 _TRUST_ANYWAY = "If you trust where the block comes from, load it with --without-signatures."
-_LEDGER_ID_PUBLICATION = NUMBERS["LEDGERIDPUBLICATION"]
 
 
 def read_block_file(name: str, data: bytes) -> RecordFile:
@@ -39,17 +38,26 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
     """
     parsed = names.parse(name)
-    return of_content(read_items(parsed.name, content_of(parsed, data)), parsed.number, len(data))
+    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()), HashedTree())
+    file = of_content(block, parsed.number, len(data))
+    file.original = data
+    return file
 
 
-def of_content(block: BlockContent, number: int, size: int) -> RecordFile:
-    """Return the block with a number and a size in bytes as a record file. Errors: StreamFileError."""
+def of_content(
+    block: BlockContent, number: int, size: int, items: list[RecordItem] | None = None
+) -> RecordFile:
+    """Return the block with a number and a size in bytes as a record file.
+
+    `items` are its record items if they were made while it was read. Errors: StreamFileError.
+    """
     _check_number(block, number)
     if block.record_file is not None:
         return read_wrapped(block, size)
     root = block.root_hash()
-    items = record_items(block)
-    start, end = _times(block)
+    if items is None:
+        items = record_items(block)
+    start, end = times_of(items, _time_without_items(block))
     return RecordFile(
         name=block.name,
         version=VERSION,
@@ -66,6 +74,7 @@ def of_content(block: BlockContent, number: int, size: int) -> RecordFile:
         items=items,
         round_start=block.rounds[0] if block.rounds else None,
         round_end=block.rounds[-1] if block.rounds else None,
+        genesis=block.genesis_state(),
         block_signature=_signature(block, root, items),
     )
 
@@ -73,7 +82,9 @@ def of_content(block: BlockContent, number: int, size: int) -> RecordFile:
 def read_block_time(name: str, data: bytes) -> int:
     """Return the time of the block (ns), from its header. Errors: StreamFileError."""
     parsed = names.parse(name)
-    return timestamp.of(read_items(parsed.name, content_of(parsed, data)).header.block_timestamp)
+    return timestamp.of(
+        read_items(parsed.name, content_of(parsed, data, most=most_bytes())).header.block_timestamp
+    )
 
 
 def _check_number(block: BlockContent, number: int) -> None:
@@ -87,44 +98,17 @@ def _check_number(block: BlockContent, number: int) -> None:
             )
 
 
-def _signature(block: BlockContent, root: bytes, items: Sequence[RecordItem]) -> BlockSignature | None:
-    """Return the signature in the proof, with the root hash that it is of. Errors: StreamFileError.
+def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> BlockSignature | None:
+    """Return the signature in the first proof. Errors: StreamFileError.
 
     Blocks of the older generation may have none.
     """
-    kind = block.proof.WhichOneof("proof")
-    if kind == "signed_block_proof":
-        signed, signature = root, block.proof.signed_block_proof.block_signature
-    elif kind == "block_state_proof":
-        proof = block.proof.block_state_proof
-        signed, signature = _later_root(block, proof, root), proof.signed_block_proof.block_signature
-    elif kind == "signed_record_file_proof":
-        raise _unproved(block, "its proof holds signatures of a record file, but there is none in it")
-    elif block.prefixed:
-        raise _unproved(block, "its proof is of no known kind")
-    else:
-        return None
-    if len(signature) == SHA_384_LENGTH and signature != sha384(signed):
-        raise _unproved(block, f"its proof is not of the root hash of its items, {root.hex()}")
-    return BlockSignature(signature, signed, _published_ledger(items))
-
-
-def _later_root(block: BlockContent, proof: Any, root: bytes) -> bytes:
-    try:
-        return signed_root(proof, root)
-    except WrongSignature as error:
-        raise _unproved(block, str(error)) from error
-
-
-def _published_ledger(items: Sequence[RecordItem]) -> LedgerIdentity | None:
-    for item in items:
-        if item.transaction_type == _LEDGER_ID_PUBLICATION and item.successful:
-            return identity.of_publication(item.body.ledger_id_publication)
-    return None
-
-
-def _unproved(block: BlockContent, cause: str) -> StreamFileError:
-    return StreamFileError(block.name, 0, cause, "Fetch it again, or from another node.")
+    signature = signature_of(block, block.proof, root, items)
+    if block.proof.WhichOneof("proof") == RECORD_FILE:
+        raise unproved(block, "its proof holds signatures of a record file, but there is none in it")
+    if signature is None and block.prefixed:
+        raise unproved(block, "its proof is of no known kind")
+    return signature
 
 
 def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
@@ -139,7 +123,8 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
         raise StreamFileError(
             file.name, 0, "it has no threshold signature", _TRUST_ANYWAY, kind=ingest.SIGNATURES
         )
-    if ledger is None and file.block_number == 0:
+    believed = ledger is None and file.block_number == 0
+    if believed:
         ledger = signature.ledger
     if ledger is None:
         raise StreamFileError(
@@ -152,6 +137,9 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
         )
     try:
         threshold.verify(ledger, signature.root, signature.signature)
+        _tell_form(len(signature.signature))
+        if believed:
+            _tell_ledger(ledger.ledger_id.hex())
     except WrongSignature as error:
         raise StreamFileError(
             file.name,
@@ -162,18 +150,24 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None) -> None:
         ) from error
 
 
-def _times(block: BlockContent) -> tuple[int, int]:
-    """Return the consensus times of the first and the last transaction (ns).
+@cache
+def _tell_form(length: int) -> None:
+    """Log the length of the first signature of each form: after the first address book it becomes WRAPS."""
+    from ledger.stream.block.proof import threshold
 
-    A block without transactions has its own time twice, or in the older generation that of its last change.
-    """
-    times = [timestamp.of(transaction.result.consensus_timestamp) for transaction in block.transactions]
-    if times:
-        return min(times), max(times)
+    log.info("signature_form", bytes=length, form="WRAPS" if length == threshold.WRAPS_LENGTH else "Schnorr")
+
+
+@cache
+def _tell_ledger(ledger_id: str) -> None:
+    """Log once that a ledger is believed for no other reason than that the first block brings it along."""
+    log.warning("ledger_believed", ledger_id=ledger_id, setting="importer.block.initialLedgerIdPublication")
+
+
+def _time_without_items(block: BlockContent) -> int:
+    """Return the time of a block without transactions (ns): its own, before that of its last change."""
     at = None if block.prefixed else block.changed_at
-    if at is None:
-        at = timestamp.of(block.header.block_timestamp)
-    return at, at
+    return timestamp.of(block.header.block_timestamp) if at is None else at
 
 
 def _version(version: Any) -> tuple[int, int, int]:

@@ -3,14 +3,14 @@
 Source: transaction outputs, trace data, and the state after the transaction.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.stream.block.airdrop import pending_airdrops
+from ledger.stream.block.airdrop import end_airdrops, pending_airdrops
 from ledger.stream.block.contract import function_result, sidecar_records
 from ledger.stream.block.items import BlockTransaction
-from ledger.stream.block.state import StateAfter
+from ledger.stream.block.state import StateAfter, hook_of
 from ledger.stream.record.item import RecordItem
 from mirror.values import alias, entity_id
 from mirror.values.ethereum import EIP_7702
@@ -18,26 +18,42 @@ from mirror.values.hapi import ContractID
 from mirror.values.transaction_types import NUMBERS
 
 _RUNNING_HASH_VERSION = 3
+_OF_CONTRACTS = frozenset((NUMBERS["CONTRACTCALL"], NUMBERS["CONTRACTCREATEINSTANCE"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a block that complete a record; `traces` are the EvmTraceData of the transaction."""
+    """The parts of a block that complete a record.
+
+    `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
+    that the block has told so far.
+    """
 
     item: RecordItem
     transaction: BlockTransaction
     state: StateAfter
     traces: list[Any]
+    addresses: Mapping[int, bytes]
 
     @property
     def receipt(self) -> Any:
         return self.item.record.receipt
 
 
-def complete(item: RecordItem, transaction: BlockTransaction, state: StateAfter) -> None:
-    """Complete the record of `item`; call it for the last item of the block first."""
+def is_completed(item: RecordItem, transaction: BlockTransaction) -> bool:
+    """Return whether anything but the result of a transaction is in its record: not so of most transfers."""
+    return bool(transaction.outputs or transaction.traces) or item.transaction_type in _COMPLETED
+
+
+def complete(
+    item: RecordItem, transaction: BlockTransaction, state: StateAfter, addresses: Mapping[int, bytes]
+) -> None:
+    """Complete the record of `item`; call it for the last item of the block first.
+
+    `addresses` are as in Parts.
+    """
     traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
-    parts = Parts(item, transaction, state, traces)
+    parts = Parts(item, transaction, state, traces, addresses)
     for output in transaction.outputs:
         _add_output(parts, output)
     if _delegates(item):
@@ -52,6 +68,7 @@ def complete(item: RecordItem, transaction: BlockTransaction, state: StateAfter)
             state,
             creation=item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"],
             contract=parts.receipt.contractID,
+            hook=item.executed_hook,
         )
 
 
@@ -91,10 +108,12 @@ def _add_output(parts: Parts, output: Any) -> None:
 
 
 def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
-    result = function_result(evm_result, parts.traces)
+    result = function_result(evm_result, parts.traces, parts.addresses)
+    hook = hook_of(evm_result.executed_hook_id)
+    if hook[0]:  # else nobody, or nobody possible, owns it
+        parts.item.executed_hook = hook
     if result.HasField("contractID"):
-        # An Ethereum transaction that used no gas never reached its contract.
-        if evm_result.gas_used or parts.item.transaction_type != NUMBERS["ETHEREUMTRANSACTION"]:
+        if _reached(parts.item, evm_result):
             parts.receipt.contractID.CopyFrom(result.contractID)
         if name == "contractCreateResult" and parts.item.successful:
             address = parts.state.evm_address(entity_id.of_contract(result.contractID))
@@ -102,6 +121,17 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
                 result.evm_address.value = address
     getattr(parts.item.record, name).CopyFrom(result)
     parts.item.result_kind = name
+
+
+def _reached(item: RecordItem, evm_result: Any) -> bool:
+    """Return whether the receipt names the contract of a result: that of a call or creation.
+
+    An Ethereum transaction that used no gas never reached its contract. The results of others are those of
+    system contracts that caused them.
+    """
+    if item.transaction_type == NUMBERS["ETHEREUMTRANSACTION"]:
+        return bool(evm_result.gas_used)
+    return item.transaction_type in _OF_CONTRACTS
 
 
 def _copy(output: Any, field: str, to: Any) -> None:
@@ -222,6 +252,15 @@ def _tokens_airdropped(parts: Parts) -> None:
     )
 
 
+def _airdrops_claimed(parts: Parts) -> None:
+    claimed = parts.item.body.tokenClaimAirdrop.pending_airdrops
+    end_airdrops(claimed, parts.item.record.tokenTransferLists, parts.state)
+
+
+def _airdrops_cancelled(parts: Parts) -> None:
+    end_airdrops(parts.item.body.tokenCancelAirdrop.pending_airdrops, (), parts.state)
+
+
 _ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
     NUMBERS["CONSENSUSCREATETOPIC"]: _topic_created,
     NUMBERS["CONSENSUSSUBMITMESSAGE"]: _message_submitted,
@@ -234,7 +273,10 @@ _ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
     NUMBERS["REGISTEREDNODECREATE"]: _registered_node_created,
     NUMBERS["TOKENAIRDROP"]: _tokens_airdropped,
     NUMBERS["TOKENBURN"]: _token_burnt,
+    NUMBERS["TOKENCANCELAIRDROP"]: _airdrops_cancelled,
+    NUMBERS["TOKENCLAIMAIRDROP"]: _airdrops_claimed,
     NUMBERS["TOKENCREATION"]: _token_created,
     NUMBERS["TOKENMINT"]: _token_minted,
     NUMBERS["TOKENWIPE"]: _token_wiped,
 }
+_COMPLETED = frozenset((*_ON_SUCCESS, NUMBERS["CONTRACTCREATEINSTANCE"], NUMBERS["ETHEREUMTRANSACTION"]))

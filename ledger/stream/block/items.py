@@ -6,19 +6,39 @@ signature of the state) and not one of the ledger. The inner transactions of a b
 body: a result without a signed_transaction belongs to the next of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree
+from google.protobuf.message_factory import GetMessageClass
+
+from ledger.stream.block.genesis import GenesisState, genesis_state
+from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree, HashedTree, Sibling
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion
 from mirror.values import hapi, timestamp, wire
-from mirror.values.hapi import Block, BlockItem, DecodeError, SignedTransaction, TransactionBody
+from mirror.values.hapi import Block, BlockItem, DecodeError, SignedTransaction, StateChanges, TransactionBody
 from mirror.values.hashes import SHA_384_LENGTH
 
 _ITEMS = Block.ITEMS_FIELD_NUMBER
 _SHA2_384 = 0  # enum BlockHashAlgorithm
+# Of these the serialized value is taken.
+_AS_BYTES = frozenset(("signed_transaction", "state_changes"))
+_CHANGED_AT = StateChanges.CONSENSUS_TIMESTAMP_FIELD_NUMBER
+# The first byte of an item of one field -> the name of the field, and its class if it is parsed.
+_FIELDS: dict[int, tuple[str, Any]] = {
+    field.number << 3 | wire.LENGTH_DELIMITED: (
+        field.name,
+        None if field.name in _AS_BYTES else GetMessageClass(field.message_type),
+    )
+    for field in BlockItem.DESCRIPTOR.fields
+    if field.number < 16
+}
+# A serialized transaction without these bytes is no batch.
+_BATCH = wire.length_delimited(TransactionBody.ATOMIC_BATCH_FIELD_NUMBER, b"")[:-1]
+# Blocks that are not whole have these; what was left out may have changed the ledger.
+_LEFT_OUT = frozenset(("filtered_single_item", "redacted_item"))
 _BEFORE_PROOF = frozenset(
     ("round_header", "event_header", "signed_transaction", "transaction_result", "transaction_output",
      "trace_data", "state_changes", "record_file", "block_footer")
@@ -29,7 +49,8 @@ _BEFORE_PROOF = frozenset(
 class BlockTransaction:
     """One transaction with the network's items about it; `position` is where the first of them starts.
 
-    `signed` is the serialized SignedTransaction; the lists hold TransactionOutput, TraceData, StateChange.
+    `signed` is the serialized SignedTransaction; the lists hold TransactionOutput, TraceData, and serialized
+    StateChanges: most transactions need nothing of these.
     """
 
     position: int
@@ -37,7 +58,13 @@ class BlockTransaction:
     result: Any = None
     outputs: list[Any] = field(default_factory=list)
     traces: list[Any] = field(default_factory=list)
-    state_changes: list[Any] = field(default_factory=list)
+    serialized_changes: list[bytes] = field(default_factory=list)
+
+    @property
+    def state_changes(self) -> Iterator[Any]:
+        """The StateChange messages. Errors: DecodeError."""
+        for each in self.serialized_changes:
+            yield from hapi.parse(StateChanges, each).state_changes
 
 
 @dataclass(slots=True)
@@ -45,18 +72,25 @@ class BlockContent:
     """A block, read: its messages, its transactions that have a result, and the tree of its hash.
 
     `rounds` are the numbers of its rounds; `record_file` is the serialized RecordFileItem of a block that
-    wraps one; `changed_at` the time (ns) of the last state changes that belong to no transaction.
+    wraps one; `changed_at` the time (ns) of the last state changes that belong to no transaction. `proof` is
+    the first of its `proofs`. `first_changes` are StateChange messages of the network's first block that
+    belong to no transaction.
     """
 
     name: str
     header: Any = None
     footer: Any = None
-    proof: Any = None
+    proofs: list[Any] = field(default_factory=list)
     transactions: list[BlockTransaction] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     record_file: bytes | None = None
     changed_at: int | None = None
+    first_changes: list[Any] = field(default_factory=list)
     tree: BlockTree = field(default_factory=BlockTree)
+
+    @property
+    def proof(self) -> Any:
+        return self.proofs[0] if self.proofs else None
 
     @property
     def hapi_version(self) -> HapiVersion:
@@ -68,29 +102,45 @@ class BlockContent:
         """The root hash is of the newer generation."""
         return self.record_file is not None or self.hapi_version >= PREFIXED_SINCE
 
+    def genesis_state(self) -> GenesisState | None:
+        """Return what the network begins with, None of a later block. Errors: StreamFileError."""
+        if not self.first_changes:
+            return None
+        of_transactions = chain(*(each.state_changes for each in self.transactions))
+        try:
+            return genesis_state(self.first_changes, of_transactions)
+        except ValueError as error:
+            raise StreamFileError(
+                self.name, 0, str(error), "Fetch it again, or from another node."
+            ) from error
+
     def root_hash(self) -> bytes:
-        footer = self.footer
         return self.tree.root(
-            self.header.block_timestamp.SerializeToString(),
-            (
-                footer.previous_block_root_hash,
-                footer.root_hash_of_all_block_hashes_tree,
-                footer.start_of_block_state_root_hash,
-            ),
-            prefixed=self.prefixed,
+            self.header.block_timestamp.SerializeToString(), self._footer_hashes, prefixed=self.prefixed
+        )
+
+    def paths(self, places: Iterable[tuple[str, int]]) -> list[list[Sibling]]:
+        """Return the ways from items, by kind and index in the section of the kind, to the root hash."""
+        at = self.header.block_timestamp.SerializeToString()
+        return self.tree.paths(places, at, self._footer_hashes, prefixed=self.prefixed)
+
+    @property
+    def _footer_hashes(self) -> tuple[bytes, bytes, bytes]:
+        footer = self.footer
+        return (
+            footer.previous_block_root_hash,
+            footer.root_hash_of_all_block_hashes_tree,
+            footer.start_of_block_state_root_hash,
         )
 
 
-def read_items(name: str, content: bytes) -> BlockContent:
-    """Errors: StreamFileError."""
-    reader = BlockReader(name)
+def read_items(name: str, content: bytes, tree: BlockTree | None = None) -> BlockContent:
+    """Read a block; `tree` is an empty one of another kind than by default. Errors: StreamFileError."""
+    reader = BlockReader(name, tree)
     position = 0
     try:
-        for element in wire.fields(content):
-            position = element.start
-            if element.number != _ITEMS or element.wire_type != wire.LENGTH_DELIMITED:
-                raise DecodeError(f"field {element.number} is unknown")
-            reader.add(element.start, content[element.value : element.end])
+        for position, value, end in wire.elements(content, _ITEMS):
+            reader.add(position, content[value:end])
     except DecodeError as error:
         raise StreamFileError(
             name, position, f"the content cannot be parsed ({error})", "Fetch it from another node."
@@ -101,31 +151,39 @@ def read_items(name: str, content: bytes) -> BlockContent:
 class BlockReader:
     """Reads a block item by item. `name` is what errors call it until its number is known."""
 
-    def __init__(self, name: str) -> None:
-        self._block = BlockContent(name)
+    def __init__(self, name: str, tree: BlockTree | None = None) -> None:
+        """`tree` is an empty one of another kind than by default."""
+        self._block = BlockContent(name, tree=BlockTree() if tree is None else tree)
         self._position = 0
         self._at: BlockTransaction | None = None  # the transaction whose items are being read
-        self._unscanned: list[BlockTransaction] = []
+        # The signed transactions that may be batches.
+        self._unscanned: list[bytes] = []
         self._inner: Iterator[bytes] = iter(())
 
     def add(self, position: int, serialized: bytes) -> None:
         """Add an item that starts at a position. Errors: StreamFileError, DecodeError."""
         self._position = position
-        item = hapi.parse(BlockItem, serialized)
-        kind = item.WhichOneof("item")
+        kind, message = _parsed(serialized)
         block = self._block
+        if kind in _LEFT_OUT:
+            raise self._failure(f"the block has a {kind} in place of an item that was left out")
         if block.header is None:
             self._expect(kind == "block_header", kind, "a block_header")
-            self._header(item.block_header)
+            self._header(message)
         elif block.footer is None:
             self._expect(kind in _BEFORE_PROOF, kind, "an item of a round or a block_footer")
-            getattr(self, f"_{kind}")(getattr(item, kind))
+            _TAKE[kind](self, message)
             if kind == "record_file":
                 block.record_file = _value(serialized)
         else:
             self._expect(kind == "block_proof", kind, "a block_proof")
-            block.proof = block.proof or item.block_proof
+            block.proofs.append(message)
         block.tree.add(kind, serialized)
+
+    @property
+    def block(self) -> BlockContent:
+        """What has been read so far; the last of its transactions may go on."""
+        return self._block
 
     def finish(self, length: int) -> BlockContent:
         """Return the block of this length. Errors: StreamFileError if it is not whole."""
@@ -135,10 +193,12 @@ class BlockReader:
                 raise StreamFileError(
                     block.name, length, f"the block has no {part}", "Fetch it again, or from another node."
                 )
+        if block.record_file is not None and (block.transactions or block.rounds):
+            raise self._failure("a block that wraps a record file holds nothing else")
         block.transactions = [each for each in block.transactions if each.result is not None]
         return block
 
-    def _expect(self, holds: bool, kind: str | None, wanted: str) -> None:
+    def _expect(self, holds: bool, kind: str, wanted: str) -> None:
         if not holds:
             raise self._failure(f"the block goes on with {kind or 'an unknown item'}, not with {wanted}")
 
@@ -153,6 +213,9 @@ class BlockReader:
         if not header.HasField("block_timestamp"):
             raise self._failure("its header has no block timestamp")
         self._block.header = header
+        tree = self._block.tree
+        if isinstance(tree, HashedTree) and self._block.prefixed:
+            tree.begin()
 
     def _block_footer(self, footer: Any) -> None:
         for what, digest in footer.ListFields():
@@ -172,7 +235,7 @@ class BlockReader:
         self._at = None
 
     def _record_file(self, record_file: Any) -> None:
-        if self._block.record_file is not None or self._block.rounds:
+        if self._block.record_file is not None:
             raise self._failure("a block that wraps a record file holds nothing else")
 
     def _signed_transaction(self, signed: bytes) -> None:
@@ -180,7 +243,8 @@ class BlockReader:
 
     def _start(self, signed: bytes) -> BlockTransaction:
         self._at = BlockTransaction(self._position, signed)
-        self._unscanned.append(self._at)
+        if _BATCH in signed:
+            self._unscanned.append(signed)
         self._block.transactions.append(self._at)
         return self._at
 
@@ -195,7 +259,7 @@ class BlockReader:
     def _next_of_batch(self) -> bytes:
         """Return the next inner transaction of the last batch before."""
         while self._unscanned:
-            inner = _inner_transactions(self._unscanned.pop().signed)
+            inner = _inner_transactions(self._unscanned.pop())
             if inner:
                 self._inner = iter(inner)
                 self._unscanned.clear()
@@ -215,13 +279,22 @@ class BlockReader:
             raise self._failure(f"the {kind} follows no transaction_result")
         return self._at
 
-    def _state_changes(self, changes: Any) -> None:
-        at = self._at
+    def _state_changes(self, content: bytes) -> None:
+        at, block = self._at, self._block
+        if at is not None and at.result is not None and block.header.number:
+            # Nearly all begin with the time of their transaction.
+            time = at.result.consensus_timestamp.SerializeToString()
+            if content.startswith(wire.length_delimited(_CHANGED_AT, time)):
+                at.serialized_changes.append(content)
+                return
+        changes = hapi.parse(StateChanges, content)
         if at and at.result and changes.consensus_timestamp == at.result.consensus_timestamp:
-            at.state_changes.extend(changes.state_changes)
+            at.serialized_changes.append(content)
             return
         self._at = None
-        self._block.changed_at = timestamp.of(changes.consensus_timestamp)
+        block.changed_at = timestamp.of(changes.consensus_timestamp)
+        if block.header.number == 0:
+            block.first_changes.extend(changes.state_changes)
 
 
 def _inner_transactions(signed: bytes) -> list[bytes]:
@@ -233,3 +306,28 @@ def _inner_transactions(signed: bytes) -> list[bytes]:
 def _value(serialized: bytes) -> bytes:
     """Return the serialized message in a BlockItem."""
     return wire.last_bytes(serialized, BlockItem.RECORD_FILE_FIELD_NUMBER)
+
+
+# What takes an item of each kind that may be between header and proofs.
+_TAKE: dict[str, Callable[[BlockReader, Any], None]] = {
+    kind: getattr(BlockReader, f"_{kind}") for kind in _BEFORE_PROOF
+}
+
+
+def _parsed(serialized: bytes) -> tuple[str, Any]:
+    """Return of what kind a BlockItem is, "" if unknown, and its value. Errors: DecodeError.
+
+    Nearly every item is one field, whose message can be parsed without the item around it.
+    """
+    known = _FIELDS.get(serialized[0]) if serialized else None
+    if known is not None:
+        length, start = wire.varint(serialized, 1, len(serialized))
+        if start + length == len(serialized):
+            kind, message_class = known
+            content = serialized[start:]
+            return kind, content if message_class is None else hapi.parse(message_class, content)
+    item = hapi.parse(BlockItem, serialized)
+    kind = item.WhichOneof("item") or ""
+    if kind == "state_changes":
+        return kind, item.state_changes.SerializeToString()
+    return kind, getattr(item, kind) if kind else None

@@ -11,6 +11,8 @@ from pathlib import PurePath
 from ledger.stream.errors import StreamFileError
 
 EXTENSION = ".blk"
+# Of blocks, below that of their network in a bucket.
+FOLDER = "block"
 
 _NAME = re.compile(
     r"(?P<digits>(?:\d{4}/){4}\d{3}|\d{36}|\d{19})\.blk(?:\.(?P<compressor>[A-Za-z0-9-]+))?", re.ASCII
@@ -34,10 +36,10 @@ def is_block(name: str) -> bool:
 
 
 def in_bucket(number: int) -> str:
-    """Return the path of a block below its folder in a bucket: four digits for each folder."""
+    """Return the path of a block below the folder of its network in a bucket: four digits for each folder."""
     digits = f"{number:019}"
     parts = [digits[start : start + 4] for start in range(0, len(digits), 4)]
-    return "/".join(parts) + f"{EXTENSION}.zstd"
+    return "/".join((FOLDER, *parts)) + f"{EXTENSION}.zstd"
 
 
 def streamed(number: int) -> str:

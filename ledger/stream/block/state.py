@@ -5,24 +5,43 @@ follows by going backwards: the last one to create an entity created the one wit
 total after an earlier transaction is the total after the next one less what that one added.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.protobuf.message import Message
 
+from ledger.stream.block.state_ids import (
+    ACCOUNTS,
+    BYTECODE,
+    FILES,
+    HOOK_STORAGE,
+    NODES,
+    PENDING_AIRDROPS,
+    REGISTERED_NODES,
+    STORAGE,
+    TOKENS,
+    TOPICS,
+)
 from mirror.values import entity_id
 
-# enum StateIdentifier
-_ACCOUNTS, _STORAGE, _BYTECODE, _FILES = 2, 4, 5, 6
-_TOKENS, _NODES, _TOPICS, _PENDING_AIRDROPS, _REGISTERED_NODES = 7, 20, 21, 25, 56
 _SLOT_LENGTH = 32
 
-Slot = tuple[int, bytes]  # encoded contract id, 32 bytes
+Hook = tuple[int, int]  # encoded id of the owner, number of its hook
+Storage = int | Hook  # of a contract, by its encoded id, or of a hook
+Slot = tuple[Storage, bytes]  # the key has 32 bytes
 
 
-def slot_of(contract_id: Any, key: bytes) -> Slot:
-    """Return the slot of a contract by its key, which may have lost leading zeros."""
-    return entity_id.of_contract(contract_id), key.rjust(_SLOT_LENGTH, b"\0")
+def slot_of(storage: Storage, key: bytes) -> Slot:
+    """Return a slot by its key, which may have lost leading zeros."""
+    return storage, key.rjust(_SLOT_LENGTH, b"\0")
+
+
+def hook_of(hook_id: Any) -> Hook:
+    """Return the hook that a HookId names."""
+    owner = hook_id.entity_id
+    if owner.HasField("contract_id"):
+        return entity_id.of_contract(owner.contract_id), hook_id.hook_id
+    return entity_id.of_account(owner.account_id), hook_id.hook_id
 
 
 class StateAfter:
@@ -35,9 +54,9 @@ class StateAfter:
         self._nonces: dict[int, int] = {}
         self._code: dict[int, bytes] = {}
         self._storage: dict[Slot, bytes] = {}
-        self._slots: dict[int, list[bytes]] = {}
+        self._slots: dict[Storage, list[bytes]] = {}
         self._changed: dict[int, dict[int, Any]] = {
-            state: {} for state in (_FILES, _TOKENS, _NODES, _TOPICS, _REGISTERED_NODES)
+            state: {} for state in (FILES, TOKENS, NODES, TOPICS, REGISTERED_NODES)
         }
         self._airdrops: dict[bytes, int] = {}
         self._supplies: dict[int, int] = {}
@@ -45,33 +64,44 @@ class StateAfter:
         for change in changes:
             if change.HasField("map_update"):
                 self._updated(change.state_id, change.map_update)
-            elif change.HasField("map_delete") and change.state_id == _STORAGE:
-                self._set_slot(change.map_delete.key.slot_key_key, b"")
+            elif change.HasField("map_delete"):
+                self._deleted(change.state_id, change.map_delete.key)
+
+    def _deleted(self, state: int, key: Any) -> None:
+        """A slot that is deleted has been set to nothing."""
+        if state == STORAGE:
+            self._set_slot(entity_id.of_contract(key.slot_key_key.contractID), key.slot_key_key.key, b"")
+        elif state == HOOK_STORAGE:
+            self._set_slot(hook_of(key.evm_hook_slot_key.hook_id), key.evm_hook_slot_key.key, b"")
 
     def _updated(self, state: int, update: Any) -> None:
         key, value = update.key, update.value
-        if state == _ACCOUNTS:
+        if state == ACCOUNTS:
             self._account(value.account_value)
-        elif state == _STORAGE:
-            self._set_slot(key.slot_key_key, value.slot_value_value.value)
-        elif state == _BYTECODE:
+        elif state == STORAGE:
+            contract = entity_id.of_contract(key.slot_key_key.contractID)
+            self._set_slot(contract, key.slot_key_key.key, value.slot_value_value.value)
+        elif state == HOOK_STORAGE:
+            hook_slot = key.evm_hook_slot_key
+            self._set_slot(hook_of(hook_slot.hook_id), hook_slot.key, value.slot_value_value.value)
+        elif state == BYTECODE:
             self._code[entity_id.of_contract(key.contract_id_key)] = value.bytecode_value.code
-        elif state == _PENDING_AIRDROPS:
+        elif state == PENDING_AIRDROPS:
             amount = value.account_pending_airdrop_value.pending_airdrop_value.amount
             self._airdrops[_key(key.pending_airdrop_id_key)] = amount
-        elif state == _FILES:
+        elif state == FILES:
             self._change(state, update, entity_id.of_file(key.file_id_key), key.file_id_key)
-        elif state == _NODES:
+        elif state == NODES:
             number = key.entity_number_key.value or key.node_id_key.id
             self._change(state, update, number, number)
-        elif state == _REGISTERED_NODES:
+        elif state == REGISTERED_NODES:
             number = key.entity_number_key.value
             self._change(state, update, number, number)
-        elif state == _TOKENS:
+        elif state == TOKENS:
             token = entity_id.of_token(key.token_id_key)
             self._change(state, update, token, key.token_id_key)
             self._supplies[token] = value.token_value.total_supply
-        elif state == _TOPICS:
+        elif state == TOPICS:
             topic = entity_id.of_topic(key.topic_id_key)
             self._change(state, update, topic, key.topic_id_key)
             self._topics[topic] = value.topic_value.sequence_number, value.topic_value.running_hash
@@ -85,10 +115,10 @@ class StateAfter:
         if account.smart_contract:
             self._addresses[entity_id.of_account(account.account_id)] = account.alias
 
-    def _set_slot(self, key: Any, value: bytes) -> None:
-        slot = slot_of(key.contractID, key.key)
+    def _set_slot(self, storage: Storage, key: bytes, value: bytes) -> None:
+        slot = slot_of(storage, key)
         if slot not in self._storage:
-            self._slots.setdefault(slot[0], []).append(key.key)
+            self._slots.setdefault(storage, []).append(key)
         self._storage[slot] = value
 
     def _change(self, state: int, update: Any, number: int, entity: Any) -> None:
@@ -105,6 +135,11 @@ class StateAfter:
         """The address of a contract that has one besides its number."""
         return self._addresses.get(contract)
 
+    @property
+    def evm_addresses(self) -> Mapping[int, bytes]:
+        """The addresses of all changed contracts that have one besides their number."""
+        return self._addresses
+
     def contract_code(self, contract: int) -> bytes:
         """The runtime bytecode of a new contract; empty when there is none."""
         return self._code.get(contract, b"")
@@ -112,21 +147,21 @@ class StateAfter:
     # Created entities: every creation, the last one first, has to take its own
 
     def take_file(self) -> Any | None:
-        return self._take(_FILES)
+        return self._take(FILES)
 
     def take_node(self) -> int | None:
-        number: int | None = self._take(_NODES)
+        number: int | None = self._take(NODES)
         return number
 
     def take_registered_node(self) -> int | None:
-        number: int | None = self._take(_REGISTERED_NODES)
+        number: int | None = self._take(REGISTERED_NODES)
         return number
 
     def take_token(self) -> Any | None:
-        return self._take(_TOKENS)
+        return self._take(TOKENS)
 
     def take_topic(self) -> Any | None:
-        return self._take(_TOPICS)
+        return self._take(TOPICS)
 
     def _take(self, state: int) -> Any | None:
         changed = self._changed[state]
@@ -150,13 +185,21 @@ class StateAfter:
     def take_airdrop(self, airdrop: Any, added: int) -> int:
         """Return the pending amount of a fungible token after an airdrop that added so much.
 
-        If the airdrop was cancelled or claimed at once, the state does not have it: then it is what was
-        added.
+        If the airdrop was cancelled at once, the state does not have it: then it is what was added.
         """
         key = _key(airdrop)
-        amount = self._airdrops.get(key, added)
+        amount = self._airdrops.get(key)
+        if amount is None:
+            return added
         self._airdrops[key] = amount - added
         return amount
+
+    def end_airdrop(self, airdrop: Any, amount: int | None) -> None:
+        """Note the pending amount before a claim, or None if a cancellation does not tell it."""
+        if amount is None:
+            self._airdrops.pop(_key(airdrop), None)
+        else:
+            self._airdrops[_key(airdrop)] = amount
 
     def take_message(self, topic: int) -> tuple[int, bytes] | None:
         """Return sequence number and running hash of a topic's last message; those of earlier ones are
@@ -164,11 +207,11 @@ class StateAfter:
         """
         return self._topics.pop(topic, None)
 
-    # Contract storage: the value a later transaction reads is what an earlier one wrote
+    # Storage: the value a later transaction reads is what an earlier one wrote
 
-    def written_slot(self, contract: int, index: int) -> bytes | None:
-        """Return the key of a contract's changed slot by its index."""
-        slots = self._slots.get(contract, [])
+    def written_slot(self, storage: Storage, index: int) -> bytes | None:
+        """Return the key of a changed slot by its index."""
+        slots = self._slots.get(storage, [])
         return slots[index] if 0 <= index < len(slots) else None
 
     def value(self, slot: Slot) -> bytes | None:

@@ -12,8 +12,9 @@ The HAPI version in the block's header tells the generation. The next block conf
 repeats it; so does the proof, where nodes sign by the bare hash.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ledger.stream.record.item import HapiVersion
 from mirror.values.hashes import SHA_384_LENGTH, sha384
@@ -34,8 +35,24 @@ _SECTIONS = {
     "trace_data": "traces",
 }
 
+_ORDER = ("headers", "inputs", "outputs", "state_changes", "traces")
+_FOOTER_HASHES = 3
+
 # The footer's hash of a tree without leaves: it stands for "not known" in blocks that wrap record files.
 EMPTY_PREFIXED = sha384(_LEAF)
+
+
+class Sibling(NamedTuple):
+    """A step of the path from a leaf to the root: the hash beside it, and whether that one is on the left.
+
+    Where the newer tree has a node with one child, the hash is empty.
+    """
+
+    hash: bytes
+    is_left: bool
+
+
+SINGLE = Sibling(b"", False)
 
 
 @dataclass(slots=True)
@@ -61,40 +78,191 @@ class BlockTree:
         order.
         """
         combine = _prefixed if prefixed else _padded
-        sections = (self.headers, self.inputs, self.outputs, self.state_changes, self.traces)
+        content = combine(self._inputs(footer_hashes, prefixed=prefixed))
+        return climb(content, _above(block_timestamp, prefixed=prefixed), prefixed=prefixed)
+
+    def paths(
+        self,
+        places: Iterable[tuple[str, int]],
+        block_timestamp: bytes,
+        footer_hashes: Sequence[bytes],
+        *,
+        prefixed: bool,
+    ) -> list[list[Sibling]]:
+        """Return the ways from items to the root hash.
+
+        Each place is the kind of an item, and its index in the section of its kind.
+        """
+        siblings = _prefixed_path if prefixed else _padded_path
+        inputs = self._inputs(footer_hashes, prefixed=prefixed)
+        above = _above(block_timestamp, prefixed=prefixed)
+        leaves: dict[str, list[bytes]] = {}
+        paths = []
+        for kind, index in places:
+            name = _SECTIONS[kind]
+            if name not in leaves:
+                leaves[name] = [leaf_of(item, prefixed=prefixed) for item in getattr(self, name)]
+            within = siblings(leaves[name], index)
+            paths.append([*within, *siblings(inputs, _FOOTER_HASHES + _ORDER.index(name)), *above])
+        return paths
+
+    def headers_root(self, *, prefixed: bool) -> bytes:
+        """Return the root of the section of headers, which is beside the footer's hashes."""
+        combine = _prefixed if prefixed else _padded
+        return combine([leaf_of(item, prefixed=prefixed) for item in self.headers])
+
+    def _inputs(self, footer_hashes: Sequence[bytes], *, prefixed: bool) -> list[bytes]:
+        """Return what the root hash is of: the footer's hashes, and the roots of the sections."""
+        return [*footer_hashes, *self._roots(prefixed=prefixed)]
+
+    def _roots(self, *, prefixed: bool) -> list[bytes]:
+        combine = _prefixed if prefixed else _padded
         leaf = _LEAF if prefixed else b""
-        roots = [combine([sha384(leaf + item) for item in section]) for section in sections]
-        content = combine([*footer_hashes, *roots])
-        if prefixed:
-            return sha384(_NODE + sha384(_LEAF + block_timestamp) + sha384(_SINGLE + content))
-        reserved = _padded([_RESERVED] * 8)
-        return sha384(sha384(block_timestamp) + sha384(content + reserved))
+        sections = [getattr(self, name) for name in _ORDER]
+        return [combine([sha384(leaf + item) for item in section]) for section in sections]
+
+
+class HashedTree(BlockTree):
+    """A tree that hashes each item as it comes and keeps none, so it makes no paths.
+
+    Only from `begin` on: until then, and in blocks of the older generation, it keeps them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sections: dict[str, Section] | None = None
+
+    def begin(self) -> None:
+        """The block is of the newer generation: call it before the first item."""
+        self._sections = {section: Section() for section in _ORDER}
+
+    def add(self, kind: str, serialized: bytes) -> None:
+        if self._sections is None:
+            super().add(kind, serialized)
+        elif kind in _SECTIONS:
+            self._sections[_SECTIONS[kind]].add(sha384(_LEAF + serialized))
+
+    def _roots(self, *, prefixed: bool) -> list[bytes]:
+        if self._sections is None:
+            return super()._roots(prefixed=prefixed)
+        return [self._sections[name].root for name in _ORDER]
+
+
+# PATHS
+
+
+def leaf_of(item: bytes, *, prefixed: bool) -> bytes:
+    """Return the hash of a serialized item, or of the block's time."""
+    return sha384(_LEAF + item) if prefixed else sha384(item)
+
+
+def climb(node: bytes, path: Sequence[Sibling], *, prefixed: bool) -> bytes:
+    """Return the root hash that a path leads to from a node."""
+    prefix = _NODE if prefixed else b""
+    for sibling in path:
+        if not sibling.hash:
+            node = sha384(_SINGLE + node)
+        elif sibling.is_left:
+            node = sha384(prefix + sibling.hash + node)
+        else:
+            node = sha384(prefix + node + sibling.hash)
+    return node
+
+
+def steps_above(kind: str, *, prefixed: bool) -> list[bool | None]:
+    """Return the steps from the root of a kind's section to the root hash: left, or with None single."""
+    place = _FOOTER_HASHES + _ORDER.index(_SECTIONS[kind])
+    steps: list[bool | None] = [bool(place >> level & 1) for level in range(3)]
+    return [*steps, None, True] if prefixed else [*steps, False, True]
+
+
+def _above(block_timestamp: bytes, *, prefixed: bool) -> list[Sibling]:
+    """Return the last steps of every path: the half that is reserved, and the block's time."""
+    time = Sibling(leaf_of(block_timestamp, prefixed=prefixed), True)
+    return [SINGLE, time] if prefixed else [Sibling(_padded([_RESERVED] * 8), False), time]
+
+
+def _padded_path(leaves: Sequence[bytes], index: int) -> list[Sibling]:
+    level, path = _whole(leaves), []
+    while len(level) > 1:
+        path.append(Sibling(level[index ^ 1], bool(index & 1)))
+        level, index = _halved(level), index >> 1
+    return path
+
+
+def _prefixed_path(leaves: Sequence[bytes], index: int) -> list[Sibling]:
+    if len(leaves) == 1:
+        return []
+    # The largest complete tree that is not everything.
+    left = 1 << (len(leaves) - 1).bit_length() - 1
+    if index < left:
+        return [*_prefixed_path(leaves[:left], index), Sibling(_prefixed(leaves[left:]), False)]
+    return [*_prefixed_path(leaves[left:], index - left), Sibling(_prefixed(leaves[:left]), True)]
+
+
+# ROOTS
 
 
 def _padded(leaves: Sequence[bytes]) -> bytes:
-    level = list(leaves) or [sha384(b"")]
-    while len(level) & (len(level) - 1):
-        level.append(sha384(b""))
+    level = _whole(leaves)
     while len(level) > 1:
-        level = [sha384(level[index] + level[index + 1]) for index in range(0, len(level), 2)]
+        level = _halved(level)
     return level[0]
 
 
+def _whole(leaves: Sequence[bytes]) -> list[bytes]:
+    """Return leaves, padded to a power of two."""
+    level = list(leaves) or [sha384(b"")]
+    while len(level) & (len(level) - 1):
+        level.append(sha384(b""))
+    return level
+
+
+def _halved(level: Sequence[bytes]) -> list[bytes]:
+    return [sha384(level[index] + level[index + 1]) for index in range(0, len(level), 2)]
+
+
 def _prefixed(leaves: Sequence[bytes]) -> bytes:
-    """Return the root of a list that is not padded.
+    """Return the root of a list that is not padded."""
+    section = Section()
+    for leaf in leaves:
+        section.add(leaf)
+    return section.root
+
+
+class Section:
+    """A list that is not padded, leaf by leaf, and the root of its tree.
 
     Complete pairs are joined at once, the roots left over from right to left.
     """
-    if not leaves:
-        return EMPTY_PREFIXED
-    pending: list[bytes] = []
-    for count, leaf in enumerate(leaves, start=1):
+
+    __slots__ = ("_count", "_pending")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._pending: list[bytes] = []
+
+    def add(self, leaf: bytes) -> None:
+        self._count = count = self._count + 1
         joined = leaf
         while count & 1 == 0:
-            joined = sha384(_NODE + pending.pop() + joined)
+            joined = sha384(_NODE + self._pending.pop() + joined)
             count >>= 1
-        pending.append(joined)
-    root = pending.pop()
-    while pending:
-        root = sha384(_NODE + pending.pop() + root)
-    return root
+        self._pending.append(joined)
+
+    @property
+    def complete_roots(self) -> list[bytes]:
+        """The roots of the complete trees of the leaves, the largest first.
+
+        They are what is on the left of the path of the next leaf, seen from the root.
+        """
+        return list(self._pending)
+
+    @property
+    def root(self) -> bytes:
+        if not self._pending:
+            return EMPTY_PREFIXED
+        *pending, root = self._pending
+        while pending:
+            root = sha384(_NODE + pending.pop() + root)
+        return root

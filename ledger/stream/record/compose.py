@@ -22,12 +22,7 @@ from typing import Any
 
 from ledger.stream.record import names, v6
 from ledger.stream.record.item import HapiVersion
-from ledger.stream.record.reader import (
-    HASH_CLASS_ID,
-    HASH_CLASS_VERSION,
-    RECORD_CLASS_ID,
-    RECORD_CLASS_VERSION,
-)
+from ledger.stream.record.running_hash import running_hash
 from ledger.stream.signature.address_book import address_book
 from ledger.stream.signature.node_key import SigningNode
 from ledger.stream.signature.signature_file import signature_file
@@ -77,9 +72,7 @@ _ITEM_RECORD = RecordStreamItem.RECORD_FIELD_NUMBER
 _ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 _SHA_384 = 1  # enum HashAlgorithm
 _SIDECAR_TYPES = {"state_changes": 1, "actions": 2, "bytecode": 3}  # field -> enum SidecarType
-_OBJECT = Struct(">Qii")
 _LENGTH = Struct(">i")
-_HASH_PREFIX = Struct("<Qi").pack(HASH_CLASS_ID, HASH_CLASS_VERSION)
 
 
 class Layout(Enum):
@@ -116,36 +109,29 @@ def transfer_list(transfers: Mapping[int, int]) -> Any:
     )
 
 
-def running_hash(previous: bytes, record_bytes: bytes, transaction_bytes: bytes) -> bytes:
-    """Return the running hash after one more item, in formats 5 and 6."""
-    item = b"".join(
-        (
-            _OBJECT.pack(RECORD_CLASS_ID, RECORD_CLASS_VERSION, len(record_bytes)),
-            record_bytes,
-            _LENGTH.pack(len(transaction_bytes)),
-            transaction_bytes,
-        )
-    )
-    return sha384(_HASH_PREFIX + previous + _HASH_PREFIX + sha384(item))
-
-
 @dataclass(frozen=True, slots=True)
 class ComposedTransaction:
-    """A transaction and its record as they are in the file."""
+    """A transaction and its record as they are in the file; `sidecars` are TransactionSidecarRecords."""
 
     consensus_timestamp: int
     body: Any
     record: Any
     transaction_bytes: bytes
     record_bytes: bytes
+    sidecars: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
 class Block:
-    """One composed record file. `data` is what is stored; `sidecars` maps name to stored bytes."""
+    """One composed record file, which begins at `start` (ns).
+
+    `data` is what is stored; `sidecars` maps name to stored bytes.
+    """
 
     name: str
     number: int
+    start: int
+    hapi_version: HapiVersion
     data: bytes
     sidecars: Mapping[str, bytes]
     transactions: Sequence[ComposedTransaction]
@@ -273,11 +259,14 @@ class Composer:
         complete.memo = complete.memo or body.memo
         complete.transactionFee = complete.transactionFee or fee
 
-        composed = ComposedTransaction(at, body, complete, transaction_bytes, complete.SerializeToString())
-        self._transactions.append(composed)
-        for sidecar in sidecars:
+        of_transaction = tuple(sidecars)
+        for sidecar in of_transaction:
             sidecar.consensus_timestamp.CopyFrom(complete.consensusTimestamp)
-            self._sidecar_records.append(sidecar)
+        composed = ComposedTransaction(
+            at, body, complete, transaction_bytes, complete.SerializeToString(), of_transaction
+        )
+        self._transactions.append(composed)
+        self._sidecar_records += of_transaction
         self.consensus_timestamp = at + self._interval
         return composed
 
@@ -341,6 +330,8 @@ class Composer:
         return Block(
             name=name,
             number=number,
+            start=start,
+            hapi_version=self.hapi_version,
             data=_compress(content),
             sidecars=sidecars,
             transactions=transactions,

@@ -28,4 +28,6 @@ def read_record_file(name: str, data: bytes) -> RecordFile:
     if reader is None:
         known = ", ".join(map(str, sorted(_READERS)))
         raise StreamFileError(parsed.name, 0, f"record file format {version} is unknown; known are {known}")
-    return reader(parsed, content, len(data))
+    file = reader(parsed, content, len(data))
+    file.original = data
+    return file

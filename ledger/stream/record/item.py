@@ -35,11 +35,12 @@ class RecordItem:
     one. `from_block` says that the record comes from a block, which has less of what an Ethereum transaction
     asks for; `congestion_pricing_multiplier` is None unless it does. `transaction_type` is 0 when it is
     unknown. `sidecar_records` are TransactionSidecarRecord messages. `ethereum` is the Ethereum transaction
-    the item wraps, once its handler has decoded it. `hook_call` is the last call of a hook before this item
-    among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an Ethereum
-    transaction that delegates, as far as its block tells them. `result_kind` is the record's field with the
-    result of a contract: who adds one later sets both. `scheduled` says that a schedule was executed. Times
-    are ns; `payer_account_id` is encoded.
+    the item wraps, once its handler has decoded it. `executed_hook` is the hook that it called, by owner
+    (encoded) and number, as far as its block tells it. `hook_call` is the last call of a hook before this
+    item among the children of its parent. `account_nonces` are the nonces of accounts (encoded) after an
+    Ethereum transaction that delegates, as far as its block tells them. `result_kind` is the record's field
+    with the result of a contract: who adds one later sets both. `scheduled` says that a schedule was
+    executed. Times are ns; `payer_account_id` is encoded.
     """
 
     __slots__ = (
@@ -54,6 +55,7 @@ class RecordItem:
         "consensus_timestamp",
         "entity_id",
         "ethereum",
+        "executed_hook",
         "from_block",
         "hapi_version",
         "hook_call",
@@ -85,8 +87,10 @@ class RecordItem:
         record_bytes: bytes | None = None,
         from_block: bool = False,
         congestion_pricing_multiplier: int | None = None,
+        signed: Any | None = None,
     ) -> None:
-        """`previous` is the item before in the same file; the bytes are the serialized messages, if at hand.
+        """`previous` is the item before in the same file; the bytes are the serialized messages, if at hand;
+        `signed` is the SignedTransaction, if it was parsed before.
 
         Errors: InvalidItem.
         """
@@ -100,12 +104,13 @@ class RecordItem:
         self.entity_id = 0
         self.ethereum: EthereumData | None = None
         self.account_nonces: Mapping[int, int] = _NO_NONCES
+        self.executed_hook: tuple[int, int] | None = None
         self._transaction_bytes = transaction_bytes
         self._record_bytes = record_bytes
         self._memo_bytes: bytes | None = None
         self._spends_allowances: bool | None = None
 
-        self.body = self._parse_body()
+        self.body = self._parse_body(signed)
         self.transaction_type = _type_of(self.body)
         transaction_id = self.body.transactionID
         # A node may submit any transaction id: a payer that cannot exist has a record all the same.
@@ -247,14 +252,15 @@ class RecordItem:
         result = getattr(self.record, kind)
         return result if result.ByteSize() else None
 
-    def _parse_body(self) -> Any:
+    def _parse_body(self, signed: Any | None) -> Any:
         transaction = self.transaction
-        self._signed: Any | None = None
-        signed_bytes = transaction.signedTransactionBytes
+        self._signed = signed
         try:
-            if signed_bytes:
-                self._signed = SignedTransaction.FromString(signed_bytes)
-                body_bytes = self._signed.bodyBytes
+            if signed is not None:
+                body_bytes = signed.bodyBytes
+            elif signed_bytes := transaction.signedTransactionBytes:
+                self._signed = signed = SignedTransaction.FromString(signed_bytes)
+                body_bytes = signed.bodyBytes
             elif transaction.bodyBytes:
                 body_bytes = transaction.bodyBytes
             elif transaction.HasField("body"):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ledger.stream.block.genesis import GenesisState
 from ledger.stream.block.proof.identity import LedgerIdentity
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import HapiVersion, RecordItem
@@ -31,14 +32,12 @@ class BlockTotals(NamedTuple):
 class Wrapper(NamedTuple):
     """The block a record file came wrapped in: its number, and its place in the chain of such blocks.
 
-    `previous_hash` is None when the block does not tell it. `signatures` are pairs of node id and signature
-    of the record file's hash. `unsigned_amendments` is the number of amended transactions that this hash is
-    not over.
+    `signatures` are pairs of node id and signature of the record file's hash. `unsigned_amendments` is the
+    number of amended transactions that this hash is not over.
     """
 
     number: int
     hash: str
-    previous_hash: str | None
     signatures: tuple[tuple[int, bytes], ...]
     unsigned_amendments: int
 
@@ -63,9 +62,14 @@ class RecordFile:
     `block_number` is None before format 6, when blocks are counted. `hapi_version` is None before format 5.
     `size` is the file's stored length in bytes. Times are ns.
 
+    `original` are the bytes that were read, as they are stored; those of a streamed block only if they are to
+    be kept, compressed with zstd.
+
     Only blocks have a software version of their own and rounds; nodes sign their `hash`, and `file_hash` is
     "" and there is a `block_signature`. A record file from a wrapped block brings its `wrapper` and its
-    sidecars.
+    sidecars, and may have a `block_signature` of the block around it. `previous_wrapper_hash` is the hash of
+    the block around the record file before, as far as a wrapped block or the first block after all record
+    files tells it. `genesis` is what the network began with, if its first block tells it.
     """
 
     name: str
@@ -86,7 +90,10 @@ class RecordFile:
     round_start: int | None = None
     round_end: int | None = None
     wrapper: Wrapper | None = None
+    previous_wrapper_hash: str | None = None
     block_signature: BlockSignature | None = None
+    genesis: GenesisState | None = None
+    original: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def count(self) -> int:

@@ -1,6 +1,6 @@
 """Sidecar files: compressed SidecarFile messages about contracts, named and hashed by their record file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ledger.stream.content import content_of
@@ -13,7 +13,7 @@ from mirror.values.hashes import sha384
 
 @dataclass(frozen=True, slots=True)
 class SidecarFile:
-    """A sidecar file, read. `size` is its stored length in bytes.
+    """A sidecar file, read. `size` is its stored length in bytes, `original` what was stored.
 
     `records` are pairs of consensus timestamp (ns) and TransactionSidecarRecord, in file order; several may
     belong to one transaction, and some to none.
@@ -22,6 +22,7 @@ class SidecarFile:
     name: str
     size: int
     records: list[tuple[int, Any]]
+    original: bytes | None = field(default=None, compare=False, repr=False)
 
 
 def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFile:
@@ -32,7 +33,8 @@ def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFi
     parsed = names.parse(name)
     if parsed.sidecar is None:
         raise names.invalid(name, names.SIDECAR)
-    return parse_sidecar(parsed.name, content_of(parsed, data), expected_hash, size=len(data))
+    sidecar = parse_sidecar(parsed.name, content_of(parsed, data), expected_hash, size=len(data))
+    return replace(sidecar, original=data)
 
 
 def parse_sidecar(name: str, content: bytes, expected_hash: bytes, *, size: int) -> SidecarFile:

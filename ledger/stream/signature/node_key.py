@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import (
@@ -41,7 +41,7 @@ def verify(public_key: str, signed_hash: bytes, signature: bytes) -> bool:
 def _public_key(text: str) -> rsa.RSAPublicKey | None:
     try:
         key = load_der_public_key(bytes.fromhex(text))
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         return None
     return key if isinstance(key, rsa.RSAPublicKey) else None
 

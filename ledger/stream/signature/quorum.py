@@ -5,7 +5,7 @@ The rule is the same for record files and for blocks that wrap one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
@@ -104,13 +104,14 @@ class NoQuorum(StreamFileError):
 class SignedHashes:
     """The hashes that a quorum signed, as lower-case hex, and its signers.
 
-    There is no metadata hash before format 5.
+    There is no metadata hash before format 5. `files` are the signature files by the signers' accounts.
     """
 
     data_name: str
     file_hash: str
     metadata_hash: str | None
     signers: tuple[int, ...]
+    files: Mapping[int, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self, file: RecordFile | BalanceFile) -> None:
         """Errors: StreamFileError when the file is not the one that was signed."""
@@ -139,6 +140,7 @@ class Votes:
         self._missing = missing
         self._votes: dict[tuple[bytes, bytes | None], dict[int, SignatureFile]] = {}
         self._refused: dict[int, str] = {}
+        self._files: dict[int, bytes] = {}
 
     def add_file(self, node_id: int, data: bytes) -> None:
         """Count the signature file `data` that a node published."""
@@ -148,6 +150,7 @@ class Votes:
             known = node_id in self._quorum.keys
             self.refuse(node_id, error.cause if known else NOT_IN_ADDRESS_BOOK)
         else:
+            self._files[node_id] = data
             self.add(node_id, signature)
 
     def add(self, node_id: int, signature: SignatureFile) -> None:
@@ -176,6 +179,7 @@ class Votes:
             signature.file_hash.hex(),
             signature.metadata_hash.hex() if signature.metadata_hash else None,
             signers,
+            {self._quorum.accounts[node]: self._files[node] for node in signers if node in self._files},
         )
 
     def require(self) -> SignedHashes:

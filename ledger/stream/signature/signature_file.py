@@ -85,7 +85,11 @@ def signature_file(node: SigningNode, file_hash: bytes, metadata_hash: bytes) ->
 
 def signature_file_v2(node: SigningNode, file_hash: bytes) -> bytes:
     """Return the content of a signature file of format 2, which balance files have."""
-    signature = node.sign(file_hash)
+    return signature_content_v2(file_hash, node.sign(file_hash))
+
+
+def signature_content_v2(file_hash: bytes, signature: bytes) -> bytes:
+    """Return the content of a signature file of format 2 from a signature of a file of any format."""
     return b"".join(
         (
             bytes([_V2_FIRST_BYTE]),

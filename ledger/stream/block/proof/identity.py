@@ -4,7 +4,18 @@ It comes from a transaction of the stream itself (LedgerIdPublication), from the
 transaction has filled, or from a file that the operator names.
 """
 
-from typing import Any, NamedTuple
+import json
+from base64 import b64decode
+from typing import Any, Final, NamedTuple
+
+from mirror.values import hapi
+from mirror.values.hapi import DecodeError, LedgerIdPublicationTransactionBody
+
+ID_LENGTH: Final = 32
+
+
+class NoPublication(ValueError):
+    """What should be a published ledger is none; the message says why, as the end of a sentence."""
 
 
 class Contributor(NamedTuple):
@@ -32,3 +43,41 @@ def of_publication(body: Any) -> LedgerIdentity:
             Contributor(each.node_id, each.weight, each.history_proof_key) for each in body.node_contributions
         ),
     )
+
+
+def of_row(ledger_id: bytes, proof_key: bytes, contributors: Any) -> LedgerIdentity:
+    """Return the identity in a row of the table `ledger`, whose JSON may be text."""
+    nodes = json.loads(contributors) if isinstance(contributors, str) else contributors
+    return LedgerIdentity(
+        bytes(ledger_id),
+        bytes(proof_key),
+        tuple(
+            Contributor(node["node_id"], node["weight"], b64decode(node["history_proof_key"]))
+            for node in nodes
+        ),
+    )
+
+
+def read_publication(data: bytes) -> LedgerIdentity:
+    """Return the identity in a serialized LedgerIdPublicationTransactionBody. Errors: NoPublication."""
+    try:
+        body = hapi.parse(LedgerIdPublicationTransactionBody, data)
+    except DecodeError as error:
+        raise NoPublication("is no LedgerIdPublicationTransactionBody") from error
+    if len(body.ledger_id) != ID_LENGTH:
+        raise NoPublication(f"has a ledger id of {len(body.ledger_id)} bytes, not {ID_LENGTH}")
+    return of_publication(body)
+
+
+def publication(ledger: LedgerIdentity) -> bytes:
+    """Return the serialized LedgerIdPublicationTransactionBody that `read_publication` reads."""
+    body = LedgerIdPublicationTransactionBody(
+        ledger_id=ledger.ledger_id,
+        history_proof_verification_key=ledger.proof_key,
+        node_contributions=[
+            {"node_id": each.node_id, "weight": each.weight, "history_proof_key": each.key}
+            for each in ledger.contributors
+        ],
+    )
+    serialized: bytes = body.SerializeToString()
+    return serialized

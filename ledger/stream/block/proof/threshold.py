@@ -15,7 +15,7 @@ from typing import Final
 
 from ledger.stream.block.proof import hints, poseidon, schnorr, wraps
 from ledger.stream.block.proof.hints import VerificationKey
-from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.stream.block.proof.identity import ID_LENGTH, LedgerIdentity
 from ledger.stream.block.proof.wraps import ProofKey
 from ledger.stream.block.proof.wrong import WrongSignature
 
@@ -36,6 +36,8 @@ def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> None:
         raise WrongSignature(
             f"it has {len(signature)} bytes; threshold signatures have {SCHNORR_LENGTH} or {WRAPS_LENGTH}"
         )
+    if len(ledger.ledger_id) != ID_LENGTH:
+        raise WrongSignature(f"the ledger's id has {len(ledger.ledger_id)} bytes, not {ID_LENGTH}")
     key = _proved_key(ledger, signature[: hints.KEY_LENGTH], signature[_PROOF_AT:])
     hints.verify(key, message, signature[hints.KEY_LENGTH : _PROOF_AT])
 

@@ -137,13 +137,11 @@ class BlockStream:
         **options: Any,
     ) -> bytes:
         """A serialized SignedTransaction."""
-        message = TransactionBody(
-            transactionID={
-                "accountID": {"accountNum": PAYER},
-                "transactionValidStart": timestamp(self.consensus_timestamp - 10**9),
-            },
-            **(whole or {}),
-        )
+        transaction_id = {
+            "accountID": {"accountNum": PAYER},
+            "transactionValidStart": timestamp(self.consensus_timestamp - 10**9),
+        }
+        message = TransactionBody(**({"transactionID": transaction_id} | dict(whole or {})))
         data = getattr(message, kind)
         data.SetInParent()
         data.MergeFrom(type(data)(**(body or {})))
@@ -196,6 +194,31 @@ class BlockStream:
         self._round += 2
         self._items = []
         return block
+
+
+def happen_of_all_kinds(stream: BlockStream) -> None:
+    """Let something happen of each kind of item: a new account, a batch, a new contract with traces."""
+    stream.happen("cryptoCreateAccount", outputs=[{"account_create": {"created_account_id": OTHER}}])
+    at = stream.happen(
+        "atomic_batch",
+        {"transactions": [stream.signed("tokenMint", {"token": TOKEN, "amount": 3})]},
+        changes=[supply(5), topic(6001, 2, b"hash")],
+    )
+    stream.happen("", inner=True, parent=at)
+    usage = {
+        "contract_id": {"contractNum": 2001},
+        "written_slot_keys": {"keys": [b"\1"]},
+        "slot_reads": [{"index": 0}],
+    }
+    trace = {
+        "logs": [{"contract_id": {"contractNum": 2001}, "topics": [b"t"]}],
+        "contract_slot_usages": [usage],
+    }
+    stream.happen(
+        "contractCreateInstance",
+        outputs=[{"contract_create": {"evm_transaction_result": {"contract_id": {"contractNum": 2001}}}}],
+        traces=[{"evm_trace_data": trace}],
+    )
 
 
 def of_items(

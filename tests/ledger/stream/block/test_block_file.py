@@ -171,6 +171,7 @@ def item_of(kind):
         "result without time": {"transaction_result": {}},
         "block_header": {"block_header": {}},
         "redacted_item": {"redacted_item": {}},
+        "filtered_single_item": {"filtered_single_item": {}},
     }[kind]
 
 
@@ -182,7 +183,8 @@ def item_of(kind):
         ("transaction_result", "the transaction_result belongs to no transaction"),
         ("result without time", "has no consensus timestamp"),
         ("block_header", "the block goes on with block_header"),
-        ("redacted_item", "the block goes on with redacted_item"),
+        ("redacted_item", "has a redacted_item in place of an item that was left out"),
+        ("filtered_single_item", "has a filtered_single_item in place of an item"),
     ],
 )
 def test_items_out_of_order_are_refused(kind, cause):
@@ -229,3 +231,40 @@ def test_a_block_that_lacks_something_is_refused(change, cause):
 
     with pytest.raises(StreamFileError, match=cause):
         read_block_file(f"{whole.number:019}.blk", block.SerializeToString())
+
+
+def test_inner_transactions_that_did_not_run_are_dropped():
+    stream = BlockStream()
+    inner = [stream.signed("cryptoTransfer", whole={"memo": memo}) for memo in ("a", "b", "c")]
+    at = stream.happen("atomic_batch", {"transactions": inner})
+    for _ in range(2):
+        stream.happen("", inner=True, parent=at)
+        # What an inner transaction causes has an item of its own.
+        stream.happen("cryptoCreateAccount", whole={"memo": "caused"}, parent=at)
+    stream.happen("atomic_batch", {"transactions": inner[2:]})
+    stream.happen("", inner=True)
+    stream.happen("cryptoTransfer", whole={"memo": "later"})
+
+    assert [item.record.memo for item in items_of(stream)] == [
+        "",
+        "a",
+        "caused",
+        "b",
+        "caused",
+        "",
+        "c",
+        "later",
+    ]
+
+
+def test_times_need_not_be_in_order():
+    stream = BlockStream()
+    times = [stream.happen("cryptoTransfer") for _ in range(2)]
+    stream.consensus_timestamp = times[0] - 5
+    earlier = stream.happen("cryptoTransfer")
+    block = stream.block()
+
+    file = read_block_file(block.name, block.data)
+
+    assert (file.consensus_start, file.consensus_end) == (earlier, times[1])
+    assert [item.consensus_timestamp for item in file.items] == [*times, earlier]

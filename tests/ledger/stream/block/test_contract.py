@@ -1,9 +1,10 @@
 """Results of contracts, put together from outputs, traces and state changes."""
 
+from typing import Any
+
 import pytest
 
 from mirror.values import log_bloom
-from mirror.values.entity_id import long_zero
 from tests.ledger.stream.block.blocks import (
     ACCOUNTS,
     BYTECODE,
@@ -29,7 +30,7 @@ def slot(key, value, contract=2001):
     )
 
 
-def test_a_call_has_result_logs_and_their_bloom():
+def test_a_call_has_its_result_and_logs():
     stream = BlockStream()
     logs = [
         {"contract_id": {"contractNum": 2001}, "data": b"d", "topics": [b"\1" * 32, b"\2"]},
@@ -57,10 +58,72 @@ def test_a_call_has_result_logs_and_their_bloom():
     assert (result.gas, result.amount, result.functionParameters) == (9, 8, b"call")
     assert (result.sender_id.accountNum, result.signer_nonce.value) == (1002, 3)
     assert result.contract_nonces[0].nonce == 2
-    blooms = [log_bloom.of_log(long_zero(2001), [b"\1" * 32, b"\2"]), log_bloom.of_log(b"e" * 20, [])]
-    assert [log.bloom for log in result.logInfo] == blooms
-    assert result.bloom == log_bloom.union(blooms)
+    assert [(log.data, list(log.topic)) for log in result.logInfo] == [(b"d", [b"\1" * 32, b"\2"]), (b"", [])]
     assert item.sidecar_records == []
+
+
+def test_blooms_are_over_the_addresses_that_the_block_has_told_and_left_to_the_loader_for_other_contracts():
+    stream = BlockStream()
+    known: dict[str, Any] = {"account_id": {"accountNum": 2002}, "alias": b"k" * 20, "smart_contract": True}
+    for contracts in ([{"contractNum": 2002}, {"evm_address": b"e" * 20}], [{"contractNum": 2001}], []):
+        stream.happen(
+            "contractCall",
+            outputs=[{"contract_call": {"evm_transaction_result": evm()}}],
+            traces=[{"evm_trace_data": {"logs": [{"contract_id": each} for each in contracts]}}],
+            changes=[update(ACCOUNTS, {}, {"account_value": known})] if known else [],
+        )
+        known = {}
+
+    told, untold, without = (item.record.contractCallResult for item in items_of(stream))
+
+    blooms = [log_bloom.of_log(b"k" * 20, []), log_bloom.of_log(b"e" * 20, [])]
+    assert [log.bloom for log in told.logInfo] == blooms
+    assert told.bloom == log_bloom.union(blooms)
+    assert ([log.bloom for log in untold.logInfo], untold.bloom) == ([b""], b"")
+    assert without.bloom == bytes(256)
+
+
+def test_created_contracts_are_listed_by_the_call_that_caused_them_and_by_creations():
+    stream = BlockStream()
+
+    def create(number: int, parent: int | None = None) -> int:
+        outputs = [{"contract_create": {"evm_transaction_result": evm(number)}}]
+        return stream.happen("contractCreateInstance", outputs=outputs, parent=parent)
+
+    call = stream.happen("contractCall", outputs=[{"contract_call": {"evm_transaction_result": evm(2001)}}])
+    create(2002, parent=call)
+    create(2003, parent=call)
+    own = stream.happen(
+        "ethereumTransaction",
+        outputs=[{"ethereum_call": {"evm_create_transaction_result": evm(2004)}}],
+    )
+    create(2004, parent=own)  # as networks tell of it again
+    create(2005)
+
+    records = [item.record for item in items_of(stream)]
+
+    results = [getattr(record, record.WhichOneof("body")) for record in records]
+    assert [[each.contractNum for each in result.createdContractIDs] for result in results] == [
+        [2002, 2003],
+        [],
+        [],
+        [2004],
+        [],
+        [2005],
+    ]
+
+
+def test_the_receipt_of_what_a_system_contract_caused_names_no_contract():
+    stream = BlockStream()
+    call = stream.happen("contractCall", outputs=[{"contract_call": {"evm_transaction_result": evm()}}])
+    outputs = [{"contract_call": {"evm_transaction_result": evm(359)}}]
+    stream.happen("tokenAssociate", outputs=outputs, parent=call)
+
+    called, associated = (item.record for item in items_of(stream))
+
+    assert called.receipt.contractID.contractNum == 2001
+    assert not associated.receipt.HasField("contractID")
+    assert associated.contractCallResult.contractID.contractNum == 359
 
 
 def test_storage_is_read_by_key_and_written_by_index():
@@ -128,6 +191,25 @@ def test_a_creation_has_bytecode_and_address(initcode, whole):
     assert bytecode.bytecode.contract_id.contractNum == 2001
     assert (bytecode.bytecode.initcode, bytecode.bytecode.runtime_bytecode) == (whole, b"runtime")
     assert bytecode.consensus_timestamp == item.record.consensusTimestamp
+
+
+def test_an_ethereum_creation_has_bytecode():
+    contract = {"contractNum": 2001}
+    stream = BlockStream()
+    stream.happen(
+        "ethereumTransaction",
+        outputs=[{"ethereum_call": {"evm_create_transaction_result": evm()}}],
+        traces=[
+            {"evm_trace_data": {"executed_initcode": {"contract_id": contract, "explicit_initcode": b"init"}}}
+        ],
+        changes=[update(BYTECODE, {"contract_id_key": contract}, {"bytecode_value": {"code": b"runtime"}})],
+    )
+
+    (item,) = items_of(stream)
+
+    (sidecar,) = item.sidecar_records
+    assert sidecar.bytecode.contract_id.contractNum == 2001
+    assert (sidecar.bytecode.initcode, sidecar.bytecode.runtime_bytecode) == (b"init", b"runtime")
 
 
 def test_an_ethereum_transaction_calls_or_creates_and_without_gas_has_no_contract():

@@ -11,33 +11,13 @@ from ledger.stream import content
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.content import MAX_STORED
 from ledger.stream.errors import StreamFileError
-from tests.ledger.stream.block.blocks import NEWER, OLDER, OTHER, TOKEN, BlockFile, BlockStream, supply, topic
+from tests.ledger.stream.block.blocks import NEWER, OLDER, BlockFile, BlockStream, happen_of_all_kinds
 from tests.ledger.stream.block.wrapped import contents, transactions, wrap
 
 
 def native(version) -> BlockFile:
     stream = BlockStream(version, first_block=3)
-    stream.happen("cryptoCreateAccount", outputs=[{"account_create": {"created_account_id": OTHER}}])
-    at = stream.happen(
-        "atomic_batch",
-        {"transactions": [stream.signed("tokenMint", {"token": TOKEN, "amount": 3})]},
-        changes=[supply(5), topic(6001, 2, b"hash")],
-    )
-    stream.happen("", inner=True, parent=at)
-    usage = {
-        "contract_id": {"contractNum": 2001},
-        "written_slot_keys": {"keys": [b"\1"]},
-        "slot_reads": [{"index": 0}],
-    }
-    trace = {
-        "logs": [{"contract_id": {"contractNum": 2001}, "topics": [b"t"]}],
-        "contract_slot_usages": [usage],
-    }
-    stream.happen(
-        "contractCreateInstance",
-        outputs=[{"contract_create": {"evm_transaction_result": {"contract_id": {"contractNum": 2001}}}}],
-        traces=[{"evm_trace_data": trace}],
-    )
+    happen_of_all_kinds(stream)
     return stream.block()
 
 
@@ -142,11 +122,12 @@ def test_foreign_bytes_are_refused(block, data):
 
 
 @pytest.mark.parametrize("pack", [zstandard.compress, gzip.compress], ids=["zstd", "gzip"])
-def test_data_that_unfolds_without_bound_is_refused(monkeypatch, pack):
+def test_data_that_unfolds_without_bound_is_refused(monkeypatch, settings_of, pack):
+    settings_of({"importer.block.stream.maxBlockSize": 1 << 20})
     monkeypatch.setattr(content, "MAX_CONTENT", 1 << 20)
     extension = "gz" if pack is gzip.compress else "zstd"
 
-    with pytest.raises(StreamFileError, match="unfolds to more than 1048576 bytes"):
+    with pytest.raises(StreamFileError, match=f"unfolds to more than {MAX_STORED} bytes"):
         read_block_file(f"{0:019}.blk.{extension}", pack(bytes(1 << 27)))
 
 
@@ -159,9 +140,18 @@ def test_a_frame_that_asks_for_a_huge_window_is_refused():
         read_block_file(f"{0:019}.blk.zstd", data)
 
 
-def test_a_file_too_large_to_be_one_is_refused():
+def test_a_file_too_large_to_be_one_is_refused(settings_of):
+    settings_of({"importer.block.stream.maxBlockSize": 1 << 20})
     with pytest.raises(StreamFileError, match=f"at most {MAX_STORED}"):
         read_block_file(f"{0:019}.blk", bytes(MAX_STORED + 1))
+
+
+def test_a_block_as_large_as_block_nodes_may_send_is_read_from_a_file(monkeypatch):
+    block = native(NEWER)
+    monkeypatch.setattr(content, "MAX_STORED", 10)
+    monkeypatch.setattr(content, "MAX_CONTENT", 10)
+
+    assert read_block_file(block.name, block.data).hash == block.hash.hex()
 
 
 def test_an_unknown_compressor_is_named():

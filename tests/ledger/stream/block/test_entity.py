@@ -245,6 +245,43 @@ def test_airdrops_that_were_not_received_are_pending_and_their_amounts_unwound()
     assert two[1].pending_airdrop_id.non_fungible_token.serial_number == 2
 
 
+def test_airdrops_that_are_claimed_or_cancelled_at_once_are_told_by_the_claim_or_by_themselves():
+    sender, receiver = {"accountNum": PAYER}, OTHER
+    pending = {"sender_id": sender, "receiver_id": receiver, "fungible_token_type": TOKEN}
+
+    def dropped(amount: int) -> dict[str, Any]:
+        amounts = [{"accountID": sender, "amount": -amount}, {"accountID": receiver, "amount": amount}]
+        return {"token_transfers": [{"token": TOKEN, "transfers": amounts}]}
+
+    ended = {"pending_airdrops": [pending]}
+    batch = [
+        ("tokenAirdrop", dropped(5)),
+        ("tokenAirdrop", dropped(3)),
+        ("tokenClaimAirdrop", ended),
+        ("tokenAirdrop", dropped(7)),
+        ("tokenCancelAirdrop", ended),
+        ("tokenAirdrop", dropped(2)),
+    ]
+    claimed = {"token": TOKEN, "transfers": [{"accountID": receiver, "amount": 8}]}
+    amount = {"account_pending_airdrop_value": {"pending_airdrop_value": {"amount": 2}}}
+    stream = BlockStream()
+    at = stream.happen(
+        "atomic_batch",
+        {"transactions": [stream.signed(kind, body) for kind, body in batch]},
+        changes=[update(AIRDROPS, {"pending_airdrop_id_key": pending}, amount)],
+    )
+    for kind, _ in batch:
+        result = {"token_transfer_lists": [claimed] if kind == "tokenClaimAirdrop" else []}
+        stream.happen("", inner=True, parent=at, result=result)
+
+    told = [
+        each.pending_airdrop_value.amount
+        for item in items_of(stream)
+        for each in item.record.new_pending_airdrops
+    ]
+    assert told == [5, 8, 7, 2]
+
+
 CREATIONS = {
     "consensusCreateTopic": topic,
     "tokenCreation": lambda number: update(
@@ -318,3 +355,41 @@ def test_a_total_that_cannot_be_is_an_error_of_the_file():
 
     with pytest.raises(StreamFileError, match="transaction 0 of the file is unusable"):
         items_of(stream)
+
+
+def of_id(nonce: int, seconds: int = 1) -> dict[str, Any]:
+    """The parts of a transaction that has an id with this nonce."""
+    start = {"seconds": seconds}
+    return {"transactionID": {"accountID": OTHER, "transactionValidStart": start, "nonce": nonce}}
+
+
+def test_children_that_are_told_before_their_parent_share_its_state():
+    stream = BlockStream(first_block=3)
+    named = update(
+        ACCOUNTS, {"account_id_key": OTHER}, {"account_value": {"account_id": OTHER, "alias": b"a" * 20}}
+    )
+    completed = {"accountIDToUpdate": {"alias": b"a" * 20}}
+    stream.happen("cryptoUpdateAccount", completed, whole=of_id(1, 0), changes=[topic(6001)])
+    stream.happen("consensusCreateTopic", whole=of_id(1))
+    stream.happen("cryptoUpdateAccount", completed, whole=of_id(2))
+    at = stream.happen("cryptoTransfer", whole=of_id(0), changes=[named, topic(6002), topic(6003)])
+    stream.happen("consensusCreateTopic", whole=of_id(3), parent=at)
+    stream.happen("cryptoUpdateAccount", completed, whole=of_id(4))
+
+    found = items_of(stream)
+
+    # The first is of another transaction, and the last comes after the one that its id names.
+    changed = [found[index].record.receipt.accountID for index in (0, 2, 5)]
+    assert [account.accountNum for account in changed] == [0, OTHER["accountNum"], 0]
+    assert [found[index].record.receipt.topicID.topicNum for index in (1, 4)] == [6002, 6003]
+
+
+def test_transactions_of_one_id_without_the_one_that_it_names_have_states_of_their_own():
+    stream = BlockStream(first_block=3)
+    for nonce, number in ((1, 6009), (2, 6001), (3, 6005)):
+        stream.happen("consensusCreateTopic", whole=of_id(nonce), changes=[topic(number)])
+    stream.happen("cryptoTransfer")
+
+    found = items_of(stream)
+
+    assert [item.record.receipt.topicID.topicNum for item in found] == [6009, 6001, 6005, 0]

@@ -126,10 +126,10 @@ def test_it_goes_on_where_the_block_before_ended(fact):
 
 @wrapped
 def test_a_wrapped_block_has_its_place_in_the_chain_of_blocks(fact):
-    wrapper = read(fact).wrapper
+    file = read(fact)
 
-    assert (wrapper.number, wrapper.hash) == (fact["number"], fact["hash"])
-    assert wrapper.previous_hash in (None, fact["prev_hash"])
+    assert (file.wrapper.number, file.wrapper.hash) == (fact["number"], fact["hash"])
+    assert file.previous_wrapper_hash in (None, fact["prev_hash"])
 
 
 @wrapped

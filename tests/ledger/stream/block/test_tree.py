@@ -2,7 +2,14 @@
 
 import pytest
 
-from ledger.stream.block.tree import EMPTY_PREFIXED, BlockTree
+from ledger.stream.block.tree import (
+    EMPTY_PREFIXED,
+    BlockTree,
+    Section,
+    climb,
+    leaf_of,
+    steps_above,
+)
 from mirror.values.hashes import sha384
 
 FOOTER = [bytes([number]) * 48 for number in range(3)]
@@ -84,3 +91,32 @@ def test_every_kind_of_item_has_its_section_but_footer_and_proof():
     assert found.inputs == [b"signed_transaction"]
     assert found.outputs == [b"block_header", b"transaction_result", b"transaction_output", b"record_file"]
     assert (found.state_changes, found.traces) == ([b"state_changes"], [b"trace_data"])
+
+
+@pytest.mark.parametrize("prefixed", [True, False], ids=["newer", "older"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
+def test_the_path_of_every_item_leads_to_the_root(count, prefixed):
+    made = tree(count)
+    made.add("block_header", b"header")
+    root = made.root(b"time", FOOTER, prefixed=prefixed)
+    leaves = [leaf_of(item, prefixed=prefixed) for item in made.inputs]
+    before = Section()
+
+    for index, leaf in enumerate(leaves):
+        (path,) = made.paths([("signed_transaction", index)], b"time", FOOTER, prefixed=prefixed)
+        above = steps_above("signed_transaction", prefixed=prefixed)
+        within, last = path[: -len(above)], path[-len(above) :]
+
+        assert climb(leaf, path, prefixed=prefixed) == root
+        assert [step.is_left if step.hash else None for step in last] == above
+        if prefixed:
+            assert [step.hash for step in reversed(within) if step.is_left] == before.complete_roots
+        before.add(leaf)
+
+
+def test_the_path_of_an_item_begins_with_what_is_beside_it():
+    (path,) = tree(3).paths([("signed_transaction", 2)], b"time", FOOTER, prefixed=True)
+
+    assert path[0] == (node(leaf(0), leaf(1)), True)
+    assert path[1] == (EMPTY_PREFIXED, False)
+    assert path[4:] == [(b"", False), (sha384(b"\0time"), True)]

@@ -58,7 +58,7 @@ def test_an_older_file_is_rebuilt_to_the_byte(version):
     )
     assert wrapped.metadata_hash == alone.metadata_hash
     assert [item.record for item in wrapped.items] == [item.record for item in alone.items]
-    assert wrapped.wrapper.previous_hash == (b"p" * 48).hex()
+    assert wrapped.previous_wrapper_hash == (b"p" * 48).hex()
 
 
 def test_a_file_of_format_6_is_taken_with_its_sidecars():
@@ -76,7 +76,7 @@ def test_a_file_of_format_6_is_taken_with_its_sidecars():
     wrapped = read(block)
 
     assert wrapped.file_hash == sha384(b"\0\0\0\6" + file.SerializeToString()).hex()
-    assert wrapped.wrapper.previous_hash is None
+    assert wrapped.previous_wrapper_hash is None
     assert [found.records[0][1].bytecode.runtime_bytecode for found in wrapped.sidecar_files.values()] == [
         b"code"
     ]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from struct import pack
 from typing import Any
 
-from ledger.stream.record.compose import ComposedTransaction, Composer, running_hash
+from ledger.stream.record.compose import ComposedTransaction, Composer
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.reader import HASH_CLASS_ID, RECORD_CLASS_ID, SHA_384_DIGEST_TYPE
+from ledger.stream.record.running_hash import running_hash
 from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.node_key import SigningNode, signing_nodes
 from ledger.stream.signature.signature_file import SIGNATURE_CLASS_ID, read_signature_file

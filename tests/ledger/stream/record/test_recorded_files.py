@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from ledger.stream.record.compose import running_hash
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import sidecar_name
+from ledger.stream.record.running_hash import running_hash
 from ledger.stream.record.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.node_key import verify

@@ -7,9 +7,9 @@ the root of the later block can be computed, which nodes have signed.
 from typing import Any
 
 from ledger.stream.block.proof.wrong import WrongSignature
-from mirror.values.hashes import SHA_384_LENGTH, sha384
+from ledger.stream.block.tree import Sibling, climb, leaf_of
+from mirror.values.hashes import SHA_384_LENGTH
 
-_LEAF, _SINGLE, _NODE = b"\0", b"\1", b"\2"
 _PATHS, _LEAST_SIBLINGS = 3, 4
 _TIME, _WAY, _ROOT = range(_PATHS)
 
@@ -24,6 +24,10 @@ def signed_root(proof: Any, root: bytes) -> bytes:
     time, way = proof.paths[_TIME], proof.paths[_WAY]
     if time.WhichOneof("content") != "timestamp_leaf":
         raise WrongSignature("the first path of its proof is not of a time")
+    if way.siblings and all(sibling.hash for sibling in way.siblings):
+        raise WrongSignature(
+            "its proof is of the form before July 2026, which is not read: no step is single"
+        )
     if way.WhichOneof("content") != "hash" or way.hash != root:
         raise WrongSignature(f"its proof is one of another block: not of the root hash {root.hex()}")
     if len(way.siblings) < _LEAST_SIBLINGS:
@@ -33,14 +37,9 @@ def signed_root(proof: Any, root: bytes) -> bytes:
     for path in (time, way):
         if path.next_path_index != _ROOT:
             raise WrongSignature("the paths of its proof do not meet")
-    node: bytes = way.hash
     for sibling in way.siblings:
-        if not sibling.hash:
-            node = sha384(_SINGLE + node)
-        elif len(sibling.hash) != SHA_384_LENGTH:
+        if sibling.hash and len(sibling.hash) != SHA_384_LENGTH:
             raise WrongSignature(f"a hash of its proof has {len(sibling.hash)} bytes")
-        elif sibling.is_left:
-            node = sha384(_NODE + sibling.hash + node)
-        else:
-            node = sha384(_NODE + node + sibling.hash)
-    return sha384(_NODE + sha384(_LEAF + time.timestamp_leaf) + node)
+    steps = [Sibling(sibling.hash, sibling.is_left) for sibling in way.siblings]
+    steps.append(Sibling(leaf_of(time.timestamp_leaf, prefixed=True), True))
+    return climb(way.hash, steps, prefixed=True)

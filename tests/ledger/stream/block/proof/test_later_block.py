@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import ParseDict
 
-from ledger.stream.block.proof.state_proof import signed_root
+from ledger.stream.block.proof.later_block import signed_root
 from ledger.stream.block.proof.wrong import WrongSignature
 from mirror.values.hapi import StateProof
 from mirror.values.hashes import sha384

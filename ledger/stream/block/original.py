@@ -1,0 +1,50 @@
+"""The bytes of a block as files hold them: a compressed `Block` message."""
+
+import zstandard
+
+from ledger.stream.block import names
+from ledger.stream.content import MAX_STORED, content_of
+from mirror import config
+from mirror.values import wire
+from mirror.values.hapi import Block
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_GZIP_MAGIC = b"\x1f\x8b"
+_TAG = wire.encode_varint(Block.ITEMS_FIELD_NUMBER << 3 | wire.LENGTH_DELIMITED)
+
+
+def most_bytes() -> int:
+    """Return how large a block may be: what a block node may send has to be read again once it is kept."""
+    most: int = config.value("importer.block.stream.maxBlockSize")
+    return max(MAX_STORED, most)
+
+
+class OriginalBlock:
+    """A streamed block, compressed item by item: the items themselves need not stay in memory."""
+
+    def __init__(self) -> None:
+        self._compressor = zstandard.ZstdCompressor().compressobj()
+        self._pieces: list[bytes] = []
+
+    def add(self, item: bytes) -> None:
+        """Add a serialized item."""
+        for part in (_TAG + wire.encode_varint(len(item)), item):
+            if piece := self._compressor.compress(part):
+                self._pieces.append(piece)
+
+    def finish(self) -> bytes:
+        return b"".join((*self._pieces, self._compressor.flush()))
+
+
+def compressed(original: bytes) -> bytes:
+    """Return the content of a block as zstd, which most are already. Errors: StreamFileError."""
+    if original.startswith(_ZSTD_MAGIC):
+        return original
+    compressor = "gz" if original.startswith(_GZIP_MAGIC) else ""
+    name = names.BlockFileName("block", 0, compressor)
+    return zstandard.compress(content_of(name, original, most=most_bytes()))
+
+
+def received(original: bytes) -> bytes:
+    """Return a streamed block as it was received: as a serialized `Block` message."""
+    return zstandard.ZstdDecompressor().decompressobj().decompress(original)

@@ -1,0 +1,196 @@
+"""A composed block says what the composed record file of the same transactions says."""
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.stream.block.block_file import read_block_file, verify
+from ledger.stream.block.compose.block import BlockComposer
+from ledger.stream.block.compose.frame import NativeBlock
+from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.stream.errors import StreamFileError
+from ledger.stream.record.compose import Block, timestamp
+from ledger.stream.record.formats import read_record_file
+from ledger.stream.record.item import RecordItem
+from ledger.stream.record.record_file import RecordFile
+from mirror.demo.publish.history import History
+from mirror.values.hapi import Block as NativeBlockMessage
+from mirror.values.hapi import ContractStateChanges, SignedTransaction, TransactionSidecarRecord
+from tests.ledger.compose import Stream, num
+
+NODES = ThresholdSigner({0: 10, 1: 20, 2: 30}, "composed")
+# Not in a block: what the network computes from the transaction itself, or leaves to the state.
+DERIVED = {
+    "alias",
+    "bloom",
+    "ethereum_hash",
+    "evm_address",
+    "logInfo",
+    "receipt",
+}
+OF_ETHEREUM = {"gas", "amount", "functionParameters"}
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Block, RecordFile]]:
+    """The blocks of a short history, each composed, written and read."""
+    folder = tmp_path_factory.mktemp("blocks")
+    composer = BlockComposer(NODES)
+    return [(block, _written(composer, block, folder)) for _, block in History(8, 40, 3).play(())]
+
+
+def _written(composer: BlockComposer, block: Block, folder: Path) -> RecordFile:
+    path = composer.block(block).write(folder)
+    return read_block_file(str(path), path.read_bytes())
+
+
+def _items(history: list[tuple[Block, RecordFile]]) -> Iterator[tuple[Any, RecordItem, RecordItem]]:
+    for block, native in history:
+        recorded = read_record_file(block.name, block.data)
+        yield from zip(block.transactions, recorded.items, native.items, strict=True)
+
+
+def test_blocks_follow_each_other_and_the_nodes_have_signed_them(
+    history: list[tuple[Block, RecordFile]],
+) -> None:
+    assert [block.block_number for _, block in history] == list(range(len(history)))
+    for (_, before), (_, after) in zip(history, history[1:], strict=False):
+        assert after.previous_hash == before.hash
+    for _, block in history:
+        verify(block, NODES.identity)
+
+
+def test_others_have_not_signed_them(history: list[tuple[Block, RecordFile]]) -> None:
+    with pytest.raises(StreamFileError, match="threshold signature is refused"):
+        verify(history[1][1], ThresholdSigner({0: 10, 1: 20, 2: 30}, "others").identity)
+
+
+def test_transactions_records_and_sidecars_are_those_of_the_record_file(
+    history: list[tuple[Block, RecordFile]],
+) -> None:
+    for composed, recorded, native in _items(history):
+        assert native.transaction_bytes == recorded.transaction_bytes
+        assert native.successful == recorded.successful
+        assert _fields(native.record, DERIVED) == _fields(recorded.record, DERIVED)
+        which = recorded.record.WhichOneof("body")
+        if which is not None:
+            left_out = DERIVED | (OF_ETHEREUM if composed.body.HasField("ethereumTransaction") else set())
+            results = [getattr(each.record, which) for each in (native, recorded)]
+            assert _fields(results[0], left_out) == _fields(results[1], left_out)
+        assert _serialized(native.sidecar_records) == _serialized(composed.sidecars)
+
+
+@pytest.mark.parametrize("behind_a_child", [False, True])
+def test_a_transaction_and_its_children_tell_each_changed_key_once_behind_it_or_the_last_of_them(
+    behind_a_child: bool,
+) -> None:
+    stream = Stream()
+    if behind_a_child:  # so it is for every other transaction
+        stream.happen("freeze", {})
+    mints = [SignedTransaction(bodyBytes=bytes([number])).SerializeToString() for number in (1, 2)]
+    batch = stream.happen("atomic_batch", {"transactions": mints})
+    for total in (5, 6):
+        record = {"receipt": {"newTotalSupply": total}, "parent_consensus_timestamp": timestamp(batch)}
+        last = stream.happen("tokenMint", {"token": {"tokenNum": 5001}, "amount": 1}, record)
+
+    composed = BlockComposer().block(stream.block())
+
+    told = [
+        item.state_changes
+        for item in NativeBlockMessage.FromString(composed.content).items
+        if item.HasField("state_changes")
+    ]
+    supplies = [
+        (each.consensus_timestamp, change.map_update.value.token_value.total_supply)
+        for each in told
+        for change in each.state_changes
+        if change.state_id == 7
+    ]
+    assert supplies == [(timestamp(last if behind_a_child else batch), 6)]
+    (at_the_end,) = told[-1].state_changes
+    assert at_the_end.HasField("singleton_update")
+    assert [item.record.receipt.newTotalSupply for item in read_content(composed).items[-2:]] == [5, 6]
+
+
+def test_the_call_of_a_hook_names_it_and_changes_its_storage() -> None:
+    stream = Stream()
+    contract = {"contractNum": 365}
+    hook = {"hook_id": 7, "evm_hook_call": {"gas_limit": 5}}
+    transfer = {"accountAmounts": [{"accountID": num(1002), "amount": -1, "pre_tx_allowance_hook": hook}]}
+    at = stream.happen("cryptoTransfer", {"transfers": transfer})
+    storage = [{"slot": b"\1", "value_read": b"\2", "value_written": {"value": b"\3"}}]
+    changes = {"contract_state_changes": [{"contract_id": contract, "storage_changes": storage}]}
+    stream.happen(
+        "contractCall",
+        {"contractID": contract},
+        {"contractCallResult": {"contractID": contract}, "parent_consensus_timestamp": timestamp(at)},
+        sidecars=[TransactionSidecarRecord(state_changes=changes)],
+    )
+    block = stream.block()
+
+    changed = [change for change in _state_changes(block)[0] if change.state_id in (4, 52)]
+    native = read_content(BlockComposer().block(block))
+
+    assert [(change.state_id, change.map_update.key.evm_hook_slot_key.key) for change in changed] == [
+        (52, b"\1")
+    ]
+    assert native.items[1].executed_hook == (1002, 7)
+    (sidecar,) = native.items[1].sidecar_records
+    assert sidecar.state_changes == ContractStateChanges(**changes)
+
+
+def test_an_account_that_delegates_has_its_nonce_in_the_state_also_after_it_was_pickled() -> None:
+    stream = Stream()
+    result = {"sender_id": num(1002), "signer_nonce": {"value": 9}, "gasUsed": 5}
+    stream.happen("ethereumTransaction", {}, {"contractCallResult": result})
+    first = stream.block()
+    stream.send({1002: -1, 1003: 1})
+    composer = BlockComposer()
+    composer.block(first)
+
+    later = _state_changes(stream.block(), pickle.loads(pickle.dumps(composer)))[0]
+
+    accounts = [change.map_update.value.account_value for change in later]
+    assert [(each.account_id.accountNum, each.ethereum_nonce) for each in accounts] == [(1002, 9), (1003, 0)]
+
+
+def _state_changes(block: Block, composer: BlockComposer | None = None) -> list[Any]:
+    """Return the changes of the state in the items of a composed block."""
+    content = (composer or BlockComposer()).block(block).content
+    return [
+        item.state_changes.state_changes
+        for item in NativeBlockMessage.FromString(content).items
+        if item.HasField("state_changes")
+    ]
+
+
+def read_content(native: NativeBlock) -> RecordFile:
+    name = f"{native.number:019}.blk"
+    return read_block_file(name, native.content)
+
+
+def _fields(message: Any, left_out: set[str]) -> dict[str, Any]:
+    results = {"contractCallResult", "contractCreateResult"}
+    return {
+        field.name: value for field, value in message.ListFields() if field.name not in left_out | results
+    }
+
+
+def _serialized(messages: Any) -> list[bytes]:
+    return sorted(message.SerializeToString(deterministic=True) for message in messages)
+
+
+def test_ids_and_totals_of_receipts_follow_from_outputs_and_state(
+    history: list[tuple[Block, RecordFile]],
+) -> None:
+    told = 0
+    for _, recorded, native in _items(history):
+        for name in ("fileID", "topicID", "tokenID", "scheduleID", "newTotalSupply", "topicSequenceNumber",
+                     "topicRunningHash", "serialNumbers", "node_id", "registered_node_id"):  # fmt: skip
+            expected = getattr(recorded.record.receipt, name)
+            assert getattr(native.record.receipt, name) == expected, name
+            told += bool(expected)
+    assert told > 50
