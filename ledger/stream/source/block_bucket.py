@@ -6,12 +6,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from ledger.stream.block import names
 from ledger.stream.block.block_file import read_block_file
+from ledger.stream.block.original import most_bytes
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
 from mirror.metrics import ingest
 
-_FOLDER = "block"
+# So many transactions are read ahead, if the blocks to come are like the last one: each takes 4 KB.
+_TRANSACTIONS_AHEAD = 50_000
 
 
 class BlockBucket:
@@ -33,7 +35,7 @@ class BlockBucket:
 
     def next(self, number: int) -> FetchedBlock | None:
         """Return a block, None if it is not there yet. Errors: StreamFileError."""
-        if not self._coming or self._coming[0][0] != number:
+        if self._coming and self._coming[0][0] != number:
             self._forget()
         next_number = self._coming[-1][0] + 1 if self._coming else number
         while len(self._coming) < self._ahead:
@@ -50,7 +52,7 @@ class BlockBucket:
         except Exception:
             self._forget()
             raise
-        self._ahead = min(self._ahead * 2, self._most_ahead)
+        self._ahead = min(self._ahead * 2, self._most_ahead, 1 + _TRANSACTIONS_AHEAD // max(1, file.count))
         return FetchedBlock(file.name, number, file, self.location)
 
     def _forget(self) -> None:
@@ -60,9 +62,9 @@ class BlockBucket:
         self._ahead = 1
 
     def _read(self, number: int) -> RecordFile:
-        path = f"{self._find_folder()}/{_FOLDER}/{names.in_bucket(number)}"
+        path = f"{self._find_folder()}/{names.in_bucket(number)}"
         with ingest.stage("download"):
-            data = self._bucket.read(path)
+            data = self._bucket.read(path, most=most_bytes())
         with ingest.stage("read"):
             return read_block_file(path, data)
 

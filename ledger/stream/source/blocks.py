@@ -93,13 +93,17 @@ class FetchedBlock(StreamFile):
 def _verified(file: RecordFile, quorum_at: QuorumAt) -> tuple[tuple[int, ...], bool]:
     """Return the nodes that signed, and whether there is a threshold signature. Errors: StreamFileError.
 
-    A wrapped record file brings its signatures, any other block its threshold signature.
+    A wrapped record file brings its signatures, any other block its threshold signature. A wrapped file may
+    have both: then both have to hold, unless the network has not published yet who signs blocks.
     """
     quorum = quorum_at(file.consensus_start)
     if file.wrapper is None:
         block_file.verify(file, quorum.ledger)
         return (), True
-    return wrapped.verify(file, file.wrapper, quorum), False
+    proved = file.block_signature is not None and not (file.wrapper.signatures and quorum.ledger is None)
+    if proved:
+        block_file.verify(file, quorum.ledger)
+    return wrapped.verify(file, file.wrapper, quorum, block_is_signed=proved), proved
 
 
 def stored_bytes(path: Path) -> int:

@@ -9,6 +9,7 @@ import heapq
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -60,8 +61,8 @@ class Bucket(Protocol):
         """
         ...
 
-    def read(self, path: str) -> bytes:
-        """Errors: BucketError; NoSuchFile."""
+    def read(self, path: str, *, most: int | None = None) -> bytes:
+        """Read a file of at most `most` bytes, MAX_STORED by default. Errors: BucketError; NoSuchFile."""
         ...
 
     def folders(self) -> list[str]:
@@ -93,23 +94,12 @@ def open_bucket(location: str, access: Access) -> Bucket:
 
     Errors: InvalidLocation.
     """
-    url = urlsplit(location)
-    prefix = url.path.strip("/") or None
-    try:
-        if url.scheme in ("s3", "gs") and not url.netloc:
-            raise InvalidLocation(
-                f"{location} names no bucket: {url.scheme}://bucket or {url.scheme}://bucket/path."
-            )
-        if url.scheme == "s3":
-            return _Listed(_s3(url.netloc, prefix, access), f"the bucket {location}")
-        if url.scheme == "gs":
-            return _Listed(_gcs(url.netloc, prefix, access), f"the bucket {location}")
-        if url.scheme in ("http", "https"):
-            return _Indexed(
-                HTTPStore(location, client_options=_client(access), retry_config=_retry(access)), location
-            )
-    except (BaseError, ValueError) as error:
-        raise InvalidLocation(f"{location} can't be used: {_first_line(error)}.") from error
+    if location.startswith(("s3://", "gs://")):
+        return _Listed(open_store(location, access), f"the bucket {location}")
+    if location.startswith(("http://", "https://")):
+        with _valid(location):
+            store = HTTPStore(location, client_options=_client(access), retry_config=_retry(access))
+        return _Indexed(store, location)
     if "://" in location:
         raise InvalidLocation(
             f"{location} is no location of stream files: give a folder, s3://bucket, gs://bucket or "
@@ -121,20 +111,39 @@ def open_bucket(location: str, access: Access) -> Bucket:
     return _Folder(folder)
 
 
+def open_store(location: str, access: Access) -> ObjectStore:
+    """Open the store at `s3://name/prefix` or `gs://name/prefix`, to write to it. Errors: InvalidLocation."""
+    with _valid(location):
+        url = urlsplit(location)
+        if not url.netloc:
+            raise InvalidLocation(
+                f"{location} names no bucket: {url.scheme}://bucket or {url.scheme}://bucket/path."
+            )
+        open_ = _s3 if url.scheme == "s3" else _gcs
+        return open_(url.netloc, url.path.strip("/") or None, access)
+
+
+@contextmanager
+def _valid(location: str) -> Iterator[None]:
+    try:
+        yield
+    except (BaseError, ValueError) as error:
+        raise InvalidLocation(f"{location} can't be used: {_first_line(error)}.") from error
+
+
 class _Store:
-    """The base of all kinds: reads files of at most MAX_STORED bytes."""
+    """The base of all kinds: reads files."""
 
     def __init__(self, store: ObjectStore, location: str) -> None:
         self._store = store
         self.location = location
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, *, most: int | None = None) -> bytes:
+        most = MAX_STORED if most is None else most
         try:
             answer = obstore.get(self._store, path)
-            if answer.meta["size"] > MAX_STORED:
-                raise BucketError(
-                    path, f"{answer.meta['size']} bytes; stream files have at most {MAX_STORED}"
-                )
+            if answer.meta["size"] > most:
+                raise BucketError(path, f"{answer.meta['size']} bytes; stream files have at most {most}")
             return bytes(answer.bytes())
         except (BaseError, OSError, ValueError) as error:
             kind = NoSuchFile if isinstance(error, FileNotFoundError) else BucketError

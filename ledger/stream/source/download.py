@@ -4,6 +4,7 @@ Requests run on a pool of threads, so that a file's signatures arrive together. 
 once a quorum has signed, the others are not waited for, so a slow node delays nobody.
 """
 
+import math
 import random
 import threading
 import time
@@ -92,12 +93,19 @@ class _Copy:
 
 
 class Download:
-    """Downloads from a bucket; `concurrency` is the number of requests at once. Close it when done."""
+    """Downloads from a bucket; `concurrency` is the number of requests at once. Close it when done.
 
-    def __init__(self, bucket: Bucket, layout: Layout, *, sidecars: bool, concurrency: int) -> None:
+    With `for_proofs`, signatures of a third of the nodes are waited for, whatever their stakes, as state
+    proofs have so many.
+    """
+
+    def __init__(
+        self, bucket: Bucket, layout: Layout, *, sidecars: bool, concurrency: int, for_proofs: bool = False
+    ) -> None:
         self.bucket = bucket
         self.layout = layout
         self._sidecars = sidecars
+        self._for_proofs = for_proofs
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="download")
         # Nodes found to publish by node id, and when others were last looked for there (monotonic seconds).
         self._by_node_id: set[int] = set()
@@ -182,13 +190,14 @@ class Download:
             self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
             for node_id, folder in published.folders.items()
         }
+        least = math.ceil(len(quorum.accounts) / 3) if self._for_proofs else 0
         for future in as_completed(reading):
             try:
                 with ingest.stage("verify"):
                     votes.add_file(reading[future], future.result())
             except StreamFileError as error:
                 votes.refuse(reading[future], error.cause)
-            if votes.outcome:
+            if (outcome := votes.outcome) and len(outcome.signers) >= least:
                 break
         for future in reading:
             future.cancel()

@@ -1,8 +1,8 @@
 """Stream files where they lie: on disk, or published by nodes. Each reads and verifies itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ledger.stream.errors import StreamFileError
@@ -75,13 +75,17 @@ class NodeCopy(Protocol):
 
 @dataclass(frozen=True)
 class VerifiedFile(StreamFile):
-    """A record file that a quorum signed, with its sidecars, all of them read and checked."""
+    """A record file that a quorum signed, with its sidecars, all of them read and checked.
+
+    `signatures` are the signers' files by their accounts.
+    """
 
     name: str
     node_id: int
     signed_by: tuple[int, ...]
     record: RecordFile
     sidecars: dict[str, SidecarFile]
+    signatures: Mapping[int, bytes] = field(default_factory=dict)
 
     number = None
     published = True
@@ -120,7 +124,7 @@ def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars:
             problems.append((copy.node_id, _reason(copy.name, error)))
             last = error
             continue
-        return VerifiedFile(record.name, copy.node_id, signed.signers, record, files)
+        return VerifiedFile(record.name, copy.node_id, signed.signers, record, files, signed.files)
     if last and len(problems) == 1:
         raise last
     raise StreamFileError(

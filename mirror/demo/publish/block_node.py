@@ -1,9 +1,9 @@
 """The block node of a simulated network: it serves blocks over gRPC, as those of real networks do."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import grpc
 
@@ -16,24 +16,47 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamResponse,
 )
 from ledger.stream.source.block_node.client import WITHOUT_END
+from mirror import config
+from mirror.config.errors import OperatorError
+from mirror.demo.publish.block_folder import BlockFolder
 from mirror.values import wire
 from mirror.values.hapi import Block
 
 # Items are sent in sets of about so many bytes.
 _SET_BYTES = 1 << 20
-_STREAMS = 8
+_STREAMS = 32
+# So many are left for questions about the status and for refusals.
+_SPARE_THREADS = 8
 _WAITING_SECONDS = 0.5
+# Two servers would share a port without a word.
+_OPTIONS = (("grpc.so_reuseport", 0),)
 
 
 class BlockNodeServer:
-    """Blocks in memory, served at a port of this machine (0: any that is free). Use it with `with`."""
+    """Blocks in memory or in a folder, served at a port of this machine (0: any that is free).
 
-    def __init__(self, port: int = 0, *, most: int = 10_000) -> None:
-        self._blocks: dict[int, bytes] = {}
+    Use it with `with`.
+    """
+
+    def __init__(
+        self,
+        port: int = 0,
+        *,
+        most: int = 10_000,
+        folder: BlockFolder | None = None,
+        streams: int = _STREAMS,
+    ) -> None:
+        """Serve at most `streams` clients at once. Errors: OperatorError if another program has the port."""
+        self._streams = threading.BoundedSemaphore(streams)
+        self._published: dict[int, bytes] = {}
+        self._folder = folder
+        self._blocks: Mapping[int, bytes] = self._published if folder is None else folder
         self._most = most
         self._changed = threading.Condition()
         self._stopping = threading.Event()
-        self._server = grpc.server(ThreadPoolExecutor(_STREAMS, thread_name_prefix="block node"))
+        self._server = grpc.server(
+            ThreadPoolExecutor(streams + _SPARE_THREADS, thread_name_prefix="block node"), options=_OPTIONS
+        )
         self._server.add_generic_rpc_handlers(
             (
                 grpc.method_handlers_generic_handler(
@@ -58,9 +81,15 @@ class BlockNodeServer:
                 ),
             )
         )
-        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        try:
+            self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        except RuntimeError as error:
+            raise OperatorError(
+                f"Port {port} of 127.0.0.1 is taken by another program: stop that one, or name another port "
+                f"for the block node by {config.described('demo.blockNodePort').variable}."
+            ) from error
 
-    def __enter__(self) -> "BlockNodeServer":
+    def __enter__(self) -> Self:
         self._server.start()
         return self
 
@@ -73,9 +102,16 @@ class BlockNodeServer:
     def publish(self, number: int, block: bytes) -> None:
         """Serve a block, a serialized Block message, from now on; the oldest ones are forgotten."""
         with self._changed:
-            self._blocks[number] = block
-            while len(self._blocks) > self._most:
-                del self._blocks[min(self._blocks)]
+            self._published[number] = block
+            while len(self._published) > self._most:
+                del self._published[min(self._published)]
+            self._changed.notify_all()
+
+    def look(self) -> None:
+        """Serve the blocks that are in the folder now."""
+        with self._changed:
+            if self._folder is not None:
+                self._folder.look()
             self._changed.notify_all()
 
     # ANSWERS
@@ -91,6 +127,9 @@ class BlockNodeServer:
             )
 
     def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
+        if not self._take_stream(context):
+            yield SubscribeStreamResponse(status=SubscribeStreamResponse.ERROR)
+            return
         number = request.start_block_number
         while request.end_block_number == WITHOUT_END or number <= request.end_block_number:
             block = self._wait_for(number, context)
@@ -102,6 +141,16 @@ class BlockNodeServer:
             number += 1
         yield SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
 
+    def _take_stream(self, context: Any) -> bool:
+        """Count a stream until it ends; False if there are as many as may be."""
+        if not self._streams.acquire(blocking=False):
+            return False
+        if not context.add_callback(self._streams.release):
+            # It has ended already.
+            self._streams.release()
+            return False
+        return True
+
     def _wait_for(self, number: int, context: Any) -> bytes | None:
         """Return a block, once it is there; None if it will never be, or nobody waits any more."""
         with self._changed:
@@ -110,7 +159,7 @@ class BlockNodeServer:
                 if is_past or self._stopping.is_set() or not context.is_active():
                     return None
                 self._changed.wait(_WAITING_SECONDS)
-            return self._blocks[number]
+            return self._blocks.get(number)
 
     def messages(self, number: int, block: bytes) -> Iterator[SubscribeStreamResponse]:
         """Yield the messages of a block: its items in sets, and its end."""

@@ -7,27 +7,39 @@ from typing import Any
 from ledger.stream.block import names
 from ledger.stream.block.block_file import of_content
 from ledger.stream.block.items import BlockReader
+from ledger.stream.block.original import OriginalBlock
+from ledger.stream.block.record import RecordMaker
+from ledger.stream.block.tree import HashedTree
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from mirror import logs
 from mirror.metrics import ingest
+from mirror.values import wire
 from mirror.values.hapi import BlockItem, DecodeError
 
 log = logs.logger(__name__)
 
 ANOTHER_NODE = "Another block node is asked, if one is known; this one is asked again later."
 _HEADER = BlockItem.BLOCK_HEADER_FIELD_NUMBER
-_LENGTH_DELIMITED = 2
+# Items of a larger message are counted before it is parsed: each takes 32 bytes then, even an empty one.
+_LARGE_MESSAGE = 8 << 20
+# So many messages without an item may come one after another.
+_MOST_ODD = 100
+_ITEMS_OF_MESSAGE = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most items and bytes of a block, and the most bytes of a message with some of its items."""
+    """The most items and bytes of a block, and the most bytes of a message with some of its items.
+
+    Only blocks that are to be kept have their `originals`.
+    """
 
     items: int = 800_000
     block_bytes: int = 512 << 20
     message_bytes: int = 125 << 20
+    originals: bool = False
 
 
 class BlockNodeFailure(StreamFileError):
@@ -37,12 +49,20 @@ class BlockNodeFailure(StreamFileError):
 
 
 class Assembler:
-    """The block that is being received from a node, which `node` names in messages."""
+    """The block that is being received from a node, which `node` names in messages.
 
-    def __init__(self, node: str, limits: Limits) -> None:
+    `warned` holds the kinds of odd messages that need no warning any more.
+    """
+
+    def __init__(self, node: str, limits: Limits, warned: set[str] | None = None) -> None:
         self._node = node
         self._limits = limits
+        self._warned: set[str] = set() if warned is None else warned
+        # How many odd messages have come since the last item.
+        self._odd = 0
         self._reader: BlockReader | None = None
+        self._records: RecordMaker | None = None
+        self._original: OriginalBlock | None = None
         self._items = self._bytes = 0
         #: When the last item of the last block had arrived (monotonic seconds).
         self.last_item_at = 0.0
@@ -50,6 +70,25 @@ class Assembler:
     @property
     def is_pending(self) -> bool:
         return self._reader is not None
+
+    def parse(self, data: bytes) -> SubscribeStreamResponse:
+        """Return a message. Errors: BlockNodeFailure, also if it has more items than a block may have."""
+        try:
+            if len(data) > _LARGE_MESSAGE and self._has_too_many_items(data):
+                raise self._too_many_items()
+            return SubscribeStreamResponse.FromString(data)
+        except DecodeError as error:
+            raise self._failure(f"has sent a message that can't be parsed ({error})") from error
+
+    def _has_too_many_items(self, data: bytes) -> bool:
+        count = 0
+        for each in wire.fields(data):
+            if each.number == _ITEMS_OF_MESSAGE and each.wire_type == wire.LENGTH_DELIMITED:
+                for _ in wire.fields(data, each.value, each.end):
+                    count += 1
+                    if count > self._limits.items:
+                        return True
+        return False
 
     def take(self, response: SubscribeStreamResponse) -> RecordFile | None:
         """Take a message; return the block that it completes. Errors: StreamFileError."""
@@ -66,21 +105,22 @@ class Assembler:
 
     def _take_items(self, items: Any) -> None:
         if not items:
-            log.warning("empty_block_items", node=self._node)
+            if self._pass_over("empty"):
+                log.warning("empty_block_items", node=self._node)
             return
+        self._odd = 0
         if _is_header(items[0]):
             if self._reader is not None:
                 raise self._failure("has begun a new block while the one before it was not complete")
-            self._reader = BlockReader(self._node)
+            self._reader = BlockReader(self._node, HashedTree())
+            self._records = RecordMaker(self._reader.block)
+            self._original = OriginalBlock() if self._limits.originals else None
             self._items = self._bytes = 0
         elif self._reader is None:
             raise self._failure("has begun a block with another item than its header")
         self._items += len(items)
         if self._items > self._limits.items:
-            raise self._failure(
-                f"has sent a block of more than {self._limits.items:,} items",
-                "importer.block.stream.maxBlockItems is the limit.",
-            )
+            raise self._too_many_items()
         for item in items:
             position = self._bytes
             self._bytes += len(item)
@@ -93,25 +133,52 @@ class Assembler:
                 self._reader.add(position, item)
             except DecodeError as error:
                 raise self._failure(f"has sent an item that can't be parsed ({error})") from error
+            if self._original:
+                self._original.add(item)
         self.last_item_at = time.monotonic()
+        block = self._reader.block
+        block.name = names.streamed(block.header.number)
+        if self._records:
+            # Most of the work is done before the end of the block comes.
+            self._records.advance()
 
     def _end(self, number: int) -> RecordFile | None:
         if self._reader is None:
-            log.warning("end_of_no_block", node=self._node, block=number)
+            if self._pass_over("end"):
+                log.warning("end_of_no_block", node=self._node, block=number)
             return None
         content = self._reader.finish(self._bytes)
-        self._reader = None
+        records, self._reader, self._records = self._records, None, None
         content.name = names.streamed(number)
         if content.header.number != number:
             raise self._failure(f"has ended block {content.header.number} as block {number}")
-        return of_content(content, number, self._bytes)
+        items = records.finish() if records and content.record_file is None else None
+        file = of_content(content, number, self._bytes, items)
+        if self._original:
+            file.original = self._original.finish()
+        return file
+
+    def _pass_over(self, kind: str) -> bool:
+        """Leave an odd message out; return whether to warn of it. Errors: BlockNodeFailure after many."""
+        self._odd += 1
+        if self._odd >= _MOST_ODD:
+            raise self._failure(f"has sent {self._odd} messages one after another that hold nothing")
+        is_new = kind not in self._warned
+        self._warned.add(kind)
+        return is_new
+
+    def _too_many_items(self) -> BlockNodeFailure:
+        return self._failure(
+            f"has sent a block of more than {self._limits.items:,} items",
+            "importer.block.stream.maxBlockItems is the limit.",
+        )
 
     def _failure(self, cause: str, cure: str = "") -> BlockNodeFailure:
         return BlockNodeFailure(self._node, 0, f"the block node {cause}", cure or ANOTHER_NODE)
 
 
 def _is_header(item: bytes) -> bool:
-    return bool(item) and item[0] == _HEADER << 3 | _LENGTH_DELIMITED
+    return bool(item) and item[0] == _HEADER << 3 | wire.LENGTH_DELIMITED
 
 
 def _named(status: int) -> str:

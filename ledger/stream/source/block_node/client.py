@@ -1,9 +1,8 @@
 """One block node: what blocks it has, and its stream of them, over gRPC."""
 
-import queue
 import threading
 import time
-from contextlib import suppress
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,10 +26,11 @@ from ledger.stream.source.block_node.assembly import (
 WITHOUT_END = (1 << 64) - 1
 _SUBSCRIBE = "/org.hiero.block.api.BlockStreamSubscribeService/subscribeBlockStream"
 _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
-# Blocks that are received ahead of the one being loaded; then the node waits.
-_AHEAD = 8
-_LOOK_SECONDS = 0.5
-_KEEPALIVE_MILLISECONDS = 20_000
+# As long as fewer blocks, and fewer bytes, wait to be loaded, more are received; else the node waits.
+_AHEAD, _AHEAD_BYTES = 8, 8 << 20
+# A node that was away is connected to again within this time; by default it may take two minutes.
+_SHORTEST_PAUSE_MILLISECONDS, _LONGEST_PAUSE_MILLISECONDS = 200, 2_000
+SHUTDOWN_SECONDS = 5.0
 
 
 class Endpoint(NamedTuple):
@@ -75,12 +75,20 @@ class StreamedBlock(NamedTuple):
 
 
 class BlockNodeClient:
-    """The connections to a node. Close it when done; that ends its streams."""
+    """The connections to a node. Close it when done; that ends its streams. Used again, it connects anew."""
 
-    def __init__(self, node: BlockNode, limits: Limits) -> None:
+    def __init__(
+        self, node: BlockNode, limits: Limits, *, seconds_of_shutdown: float = SHUTDOWN_SECONDS
+    ) -> None:
+        """Closing a subscription waits for its thread, but not longer than `seconds_of_shutdown`."""
         self.node = node
         self._limits = limits
+        self._seconds_of_shutdown = seconds_of_shutdown
         self._channels: dict[Endpoint, grpc.Channel] = {}
+        # The endpoints that have answered over the connection of now.
+        self._answered: set[Endpoint] = set()
+        # What the node was warned of already.
+        self._odd: set[str] = set()
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -88,6 +96,7 @@ class BlockNodeClient:
             for channel in self._channels.values():
                 channel.close()
             self._channels.clear()
+            self._answered.clear()
 
     def available(self, seconds: float) -> Available | None:
         """Return what blocks the node has; None if it has none, or does not answer in time."""
@@ -98,23 +107,46 @@ class BlockNodeClient:
         )
         try:
             answer = ask(ServerStatusRequest(), timeout=seconds)
-        except grpc.RpcError:
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                self._leave_if_it_was_good(self.node.status)
             return None
-        if answer.first_available_block == WITHOUT_END:
+        except ValueError:
+            # Another thread has closed the connection.
             return None
-        return Available(answer.first_available_block, answer.last_available_block)
+        with self._lock:
+            self._answered.add(self.node.status)
+        available = Available(answer.first_available_block, answer.last_available_block)
+        return None if WITHOUT_END in available else available
 
     def subscribe(self, start: int, end: int | None = None, *, seconds_per_block: float) -> "Subscription":
         """Return the stream of blocks from `start` on, to `end` or for ever; close it when done."""
         subscribe = self._channel(self.node.stream).unary_stream(
             _SUBSCRIBE,
             request_serializer=SubscribeStreamRequest.SerializeToString,
-            response_deserializer=SubscribeStreamResponse.FromString,
         )
         request = SubscribeStreamRequest(
             start_block_number=start, end_block_number=WITHOUT_END if end is None else end
         )
-        return Subscription(subscribe(request), self.node, self._limits, seconds_per_block)
+        assembler = Assembler(self.node.name, self._limits, self._odd)
+        try:
+            call = subscribe(request)
+        except ValueError as error:
+            # Another thread has closed the connection.
+            raise BlockNodeFailure(
+                self.node.name, 0, f"the connection to the block node was closed: {error}", ANOTHER_NODE
+            ) from error
+        return Subscription(call, self.node, assembler, start, seconds_per_block, self._seconds_of_shutdown)
+
+    def _leave_if_it_was_good(self, endpoint: Endpoint) -> None:
+        """Close a connection over which answers have come and come no more: its other end may be lost.
+
+        One that is still being made is let be, as it may take longer than an answer may.
+        """
+        with self._lock:
+            if endpoint in self._answered:
+                self._answered.discard(endpoint)
+                self._channels.pop(endpoint).close()
 
     def _channel(self, endpoint: Endpoint) -> grpc.Channel:
         with self._lock:
@@ -125,7 +157,9 @@ class BlockNodeClient:
     def _connected(self, endpoint: Endpoint) -> grpc.Channel:
         options = [
             ("grpc.max_receive_message_length", self._limits.message_bytes),
-            ("grpc.keepalive_time_ms", _KEEPALIVE_MILLISECONDS),
+            ("grpc.initial_reconnect_backoff_ms", _SHORTEST_PAUSE_MILLISECONDS),
+            ("grpc.max_reconnect_backoff_ms", _LONGEST_PAUSE_MILLISECONDS),
+            ("grpc.min_reconnect_backoff_ms", _LONGEST_PAUSE_MILLISECONDS),
             # Each client has connections of its own: closing one ends no stream of another.
             ("grpc.use_local_subchannel_pool", 1),
         ]
@@ -137,39 +171,82 @@ class BlockNodeClient:
 class Subscription:
     """A stream of blocks. A thread reads their items as they arrive, and a few blocks ahead."""
 
-    def __init__(self, call: Any, node: BlockNode, limits: Limits, seconds_per_block: float) -> None:
+    def __init__(
+        self,
+        call: Any,
+        node: BlockNode,
+        assembler: Assembler,
+        start: int,
+        seconds_per_block: float,
+        seconds_of_shutdown: float,
+    ) -> None:
         self._call = call
         self._node = node
-        self._seconds = seconds_per_block
-        self._assembler = Assembler(node.name, limits)
-        self._blocks: queue.Queue[StreamedBlock | StreamFileError | None] = queue.Queue(_AHEAD)
-        self._closed = threading.Event()
+        self._seconds, self._seconds_of_shutdown = seconds_per_block, seconds_of_shutdown
+        self._assembler = assembler
+        self._number = start
+        # What waits for the reader: blocks, and at the end the reason of it, None once all has come.
+        self._ready: deque[StreamedBlock | StreamFileError | None] = deque()
+        self._ready_bytes = 0
+        self._changed = threading.Condition()
+        self._closed = False
         # Since when the node has been waited for (monotonic seconds); None while it waits for the reader.
         self._waiting_since: float | None = time.monotonic()
+        # Since when a block has been coming, if one is.
+        self._coming_since: float | None = None
         #: Whether the node has sent all that was asked for.
         self.has_ended = False
-        threading.Thread(target=self._receive, name="block node", daemon=True).start()
+        self._thread = threading.Thread(target=self._receive, name="block node", daemon=True)
+        self._thread.start()
 
     def next(self, seconds: float) -> StreamedBlock | None:
         """Return the next block; None if there is none within this time, or has_ended.
 
-        Errors: BlockNodeFailure, also once a block has not come in its time; StreamFileError.
+        Errors: BlockNodeFailure, also once a block that has begun has not come in its time; StreamFileError.
         """
-        try:
-            block = self._blocks.get(timeout=seconds) if seconds else self._blocks.get_nowait()
-        except queue.Empty:
-            since = self._waiting_since
-            if since is not None and time.monotonic() - since > self._seconds:
-                raise self._failure("has not sent a whole block in time") from None
-            return None
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._ready, seconds):
+                since = self._coming_since
+                if since is not None and time.monotonic() - since > self._seconds:
+                    raise self._failure("has not sent a whole block in time")
+                return None
+            block = self._ready.popleft()
+            if isinstance(block, StreamedBlock):
+                self._ready_bytes -= block.file.size
+                self._changed.notify_all()
         if isinstance(block, StreamFileError):
             raise block
         self.has_ended = block is None
         return block
 
+    @property
+    def number(self) -> int:
+        """The number of the block that the node sends next."""
+        return self._number
+
+    @property
+    def is_quiet(self) -> bool:
+        """Tell if a whole block's time has gone by without any item: perhaps there is no block."""
+        with self._changed:
+            since = self._waiting_since
+            if self._ready or self._coming_since is not None or since is None:
+                return False
+            return time.monotonic() - since > self._seconds
+
+    def wait_anew(self) -> None:
+        """Take it that there is no block so far: it is quiet for no time yet."""
+        with self._changed:
+            if self._waiting_since is not None:
+                self._waiting_since = time.monotonic()
+
     def close(self) -> None:
-        self._closed.set()
+        with self._changed:
+            self._closed = True
+            self._ready.clear()
+            self._changed.notify_all()
         self._call.cancel()
+        # A block that is still being put together takes memory until then.
+        self._thread.join(self._seconds_of_shutdown)
 
     # IN THE THREAD
 
@@ -184,32 +261,49 @@ class Subscription:
         except Exception as error:
             # Whoever waits has to know.
             last = self._failure(f"sends what can't be read: {type(error).__name__}: {error}")
-        self._put(last)
+        # A node may go on sending what nobody reads.
+        self._call.cancel()
+        with self._changed:
+            self._waiting_since = self._coming_since = None
+            self._ready.append(last)
+            self._changed.notify_all()
 
     def _assemble(self) -> StreamFileError | None:
         """Put every block; return why there are no more, None if all has come that was asked for."""
-        for message in self._call:
+        for data in self._call:
+            message = self._assembler.parse(data)
             is_status = message.WhichOneof("response") == "status"
             if is_status and message.status == SubscribeStreamResponse.SUCCESS:
                 if self._assembler.is_pending:
                     return self._failure("has ended the stream within a block")
                 return None
+            if self._coming_since is None and message.WhichOneof("response") == "block_items":
+                self._coming_since = time.monotonic() if message.block_items.block_items else None
             file = self._assembler.take(message)
             if file is None:
                 continue
             number, arrived = message.end_of_block.block_number, self._assembler.last_item_at
+            if number != self._number:
+                return self._failure(f"has sent block {number} instead of block {self._number}")
+            self._number += 1
             if not self._put(StreamedBlock(number, file, arrived, self._node)):
                 return None
         return self._failure("has ended the stream, which has no end")
 
-    def _put(self, block: StreamedBlock | StreamFileError | None) -> bool:
-        self._waiting_since = None
-        while not self._closed.is_set():
-            with suppress(queue.Full):
-                self._blocks.put(block, timeout=_LOOK_SECONDS)
-                self._waiting_since = time.monotonic()
-                return True
-        return False
+    def _put(self, block: StreamedBlock) -> bool:
+        """Put a block, and wait until there is room for another; return whether anybody wants one."""
+        with self._changed:
+            self._waiting_since = self._coming_since = None
+            self._ready.append(block)
+            self._ready_bytes += block.file.size
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._closed or self._has_room)
+            self._waiting_since = time.monotonic()
+            return not self._closed
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._ready) < _AHEAD and self._ready_bytes < _AHEAD_BYTES
 
     def _failure(self, cause: str) -> BlockNodeFailure:
         return BlockNodeFailure(self._node.name, 0, f"the block node {cause}", ANOTHER_NODE)

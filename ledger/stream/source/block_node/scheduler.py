@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import Available, BlockNode
@@ -23,6 +24,21 @@ class Order(StrEnum):
     PRIORITY_THEN_LATENCY = "PRIORITY_THEN_LATENCY"
 
 
+class Why(StrEnum):
+    """Why a node was chosen."""
+
+    FIRST = "it is the first in order that has the block"
+    NEXT = "it is the first in order that will have the block next"
+    FORCED = "no other node has the block, though this one keeps failing"
+
+
+class Chosen(NamedTuple):
+    node: BlockNode
+    #: The block to begin with.
+    number: int
+    why: Why
+
+
 @dataclass(frozen=True)
 class Rules:
     """When a node is given up and asked again, and when another one is better. Times are seconds."""
@@ -37,17 +53,33 @@ class Rules:
     most_processing: float = 1
 
 
+@dataclass(frozen=True)
+class NodeState:
+    """What is known of a node: its mean latency (s), if any, and for how long it is set aside (s)."""
+
+    node: BlockNode
+    latency: float | None
+    failures: int
+    set_aside: float
+    # Its last failure in words.
+    failure: str
+
+
 @dataclass
 class _Known:
     failures: int = 0
-    inactive_until: float = 0.0
+    inactive_until: float = float("-inf")
     # The mean time from the end of a block to its arrival (s), None if unknown.
     latency: float | None = None
     misses: int = 0
+    failure: str = ""
 
 
 class Scheduler:
-    """The nodes and what is known of them. `nodes` returns those of the moment, `ask` what blocks one has."""
+    """The nodes and what is known of them. `nodes` returns those of the moment, `ask` what blocks one has.
+
+    The thread that measures latencies uses it beside the one that reads blocks.
+    """
 
     def __init__(
         self,
@@ -59,28 +91,38 @@ class Scheduler:
         self._nodes, self._ask = nodes, ask
         self._rules = rules
         self._clock = clock
+        self._listed: Sequence[BlockNode] = ()
         self._known: dict[BlockNode, _Known] = {}
         self._changed = float("-inf")
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
-    def choose(self, number: int | None) -> tuple[BlockNode, int]:
+    def choose(self, number: int | None) -> Chosen:
         """Return a node that has a block, and the number; None is the earliest block that a node has.
 
-        Nodes that keep failing are asked when no other has it. Errors: BlockNodeFailure.
+        Of the nodes that have not failed too often the first one that has it, or else will have it next. Then
+        of the others the first that has it, which gets another chance. Errors: BlockNodeFailure.
         """
         ordered = self.ordered()
-        now = self._clock()
-        active = [node for node in ordered if self._of(node).inactive_until <= now]
-        inactive = [node for node in ordered if node not in active]
-        for node in (*active, *inactive):
+        active = [node for node in ordered if self.is_active(node)]
+        coming: Chosen | None = None
+        for node in active:
             available = self._ask(node)
             if available is None:
                 continue
             wanted = available.first if number is None else number
-            # The next block of a node that has all before it is on its way.
-            if available.has(wanted) or (node in active and wanted == available.last + 1):
-                self._changed = now
-                return node, wanted
+            if available.has(wanted):
+                return self._chosen(Chosen(node, wanted, Why.FIRST))
+            if coming is None and wanted == available.last + 1:
+                coming = Chosen(node, wanted, Why.NEXT)
+        if coming:
+            return self._chosen(coming)
+        for node in ordered:
+            if node in active or (available := self._ask(node)) is None:
+                continue
+            wanted = available.first if number is None else number
+            if available.has(wanted):
+                self._readmit(node)
+                return self._chosen(Chosen(node, wanted, Why.FORCED))
         what = "a block" if number is None else f"block {number}"
         asked = ", ".join(node.name for node in ordered) or "none is known"
         raise BlockNodeFailure(
@@ -92,32 +134,78 @@ class Scheduler:
 
     def ordered(self) -> list[BlockNode]:
         """Return the nodes, the preferred one first."""
-        return sorted(self._nodes(), key=self._rank)
+        self._listed = self._nodes()
+        return sorted(self._listed, key=self._rank)
 
-    def succeeded(self, node: BlockNode, latency: float | None = None) -> None:
-        """Note that a block has come from a node; with the time since the block's end (s) if it is new."""
-        known = self._of(node)
-        known.failures = 0
-        known.inactive_until = 0.0
-        if latency is None:
-            return
-        known.misses = 0
-        mean = known.latency
-        known.latency = latency if mean is None else mean + _NEW_PART * (latency - mean)
+    def is_active(self, node: BlockNode) -> bool:
+        """Tell if a node is not set aside after too many failures."""
+        return self._of(node).inactive_until <= self._clock()
 
-    def failed(self, node: BlockNode) -> None:
-        """Note that a subscription has failed; too many failures make a node inactive for a while."""
-        known = self._of(node)
-        known.failures += 1
-        if known.failures >= self._rules.most_failures:
-            known.inactive_until = self._clock() + self._rules.readmit_after
+    def another_with(self, number: int, node: BlockNode) -> BlockNode | None:
+        """Return a node that is not set aside and has a block that `node` lacks; None if there is none."""
+        for other in self.ordered():
+            if other == node or not self.is_active(other):
+                continue
+            if (available := self._ask(other)) is not None and available.has(number):
+                return other
+        return None
+
+    def to_measure(self, current: BlockNode | None) -> list[BlockNode]:
+        """Return the nodes whose latency no stream of blocks tells, as far as they are not set aside."""
+        if self._rules.order is Order.PRIORITY:
+            return []
+        return [node for node in self._listed if node != current and self.is_active(node)]
+
+    def states(self) -> list[NodeState]:
+        """Return what is known of each node, the preferred one first."""
+        now = self._clock()
+        with self._lock:
+            return [
+                NodeState(
+                    node, known.latency, known.failures, max(known.inactive_until - now, 0.0), known.failure
+                )
+                for node in sorted(self._listed, key=self._rank)
+                for known in (self._of(node),)
+            ]
+
+    # WHAT HAPPENED
+
+    def measured(self, node: BlockNode, latency: float) -> None:
+        """Note the time from the end of a block to its arrival from a node (s)."""
+        with self._lock:
+            known = self._of(node)
+            known.misses = 0
+            mean = known.latency
+            known.latency = latency if mean is None else mean + _NEW_PART * (latency - mean)
 
     def missed(self, node: BlockNode) -> None:
         """Note that a node's latency could not be measured."""
-        known = self._of(node)
-        known.misses += 1
-        if known.misses >= _MISSES:
-            known.latency = None
+        with self._lock:
+            known = self._of(node)
+            known.misses += 1
+            if known.misses >= _MISSES:
+                known.latency = None
+
+    def disbelieve(self, node: BlockNode) -> None:
+        """Forget how soon a node has blocks: one of them was refused, and may have told a wrong time."""
+        with self._lock:
+            self._of(node).latency = None
+
+    def ended(self, node: BlockNode) -> None:
+        """Note that a subscription has ended without a failure: those before it count no more."""
+        self._of(node).failures = 0
+
+    def failed(self, node: BlockNode, reason: str = "") -> bool:
+        """Note that a subscription has failed; return whether the node is set aside, as after too many."""
+        with self._lock:
+            known = self._of(node)
+            known.failures += 1
+            known.failure = reason
+            if known.failures < self._rules.most_failures:
+                return False
+            known.failures = 0
+            known.inactive_until = self._clock() + self._rules.readmit_after
+            return True
 
     def better_than(self, node: BlockNode, processing: float) -> BlockNode | None:
         """Return another node that has blocks so much sooner that it should be asked instead.
@@ -130,14 +218,21 @@ class Scheduler:
         if own is None or too_soon or processing > rules.most_processing or rules.order is Order.PRIORITY:
             return None
         for other in self.ordered():
-            known = self._of(other)
-            if other == node or known.latency is None or known.inactive_until > now:
+            latency = self._of(other).latency
+            if other == node or latency is None or not self.is_active(other):
                 continue
             if rules.order is Order.PRIORITY_THEN_LATENCY and other.priority > node.priority:
                 continue
-            if own - known.latency >= rules.sooner_by:
+            if own - latency >= rules.sooner_by:
                 return other
         return None
+
+    def _chosen(self, chosen: Chosen) -> Chosen:
+        self._changed = self._clock()
+        return chosen
+
+    def _readmit(self, node: BlockNode) -> None:
+        self._of(node).inactive_until = float("-inf")
 
     def _rank(self, node: BlockNode) -> tuple[float, float, str]:
         latency = self._of(node).latency

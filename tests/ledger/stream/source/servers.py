@@ -3,6 +3,7 @@ index pages; both can be made to fail.
 """
 
 import random
+import re
 import socket
 import struct
 import threading
@@ -15,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, Thread
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
 
 from tests.waiting import PATIENCE_SECONDS
 
@@ -64,6 +65,11 @@ class S3Server:
         paths = folder.rglob("*") if folder.is_dir() else ()
         keys = sorted(str(path.relative_to(self.folder)) for path in paths if path.is_file())
         keys = [key for key in keys if key > after]
+        folders = set[str]()
+        if query.get("delimiter"):
+            below = [key for key in keys if "/" in key[len(prefix) :]]
+            folders = {prefix + key[len(prefix) :].partition("/")[0] for key in below}
+            keys = [key for key in keys if key not in below]
         page, more = keys[: self.page], len(keys) > self.page
         token = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if more else ""
         if fault is Fault.OUT_OF_ORDER:
@@ -78,7 +84,10 @@ class S3Server:
         return (
             '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult>'
             f"<Name>{BUCKET}</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}{contents}"
-            "</ListBucketResult>"
+            + "".join(
+                f"<CommonPrefixes><Prefix>{each}/</Prefix></CommonPrefixes>" for each in sorted(folders)
+            )
+            + "</ListBucketResult>"
         ).encode()
 
 
@@ -127,6 +136,40 @@ class _S3Handler(BaseHTTPRequestHandler):
             self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
             return
         self._answer(200, path.read_bytes(), fault)
+
+    def do_PUT(self) -> None:
+        path = self._asked_to_change()
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        self._answer(200, b"")
+
+    def do_DELETE(self) -> None:
+        if path := self._asked_to_change():
+            path.unlink(missing_ok=True)
+            self._answer(204, b"")
+
+    def do_POST(self) -> None:
+        """Delete several files."""
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        keys = [unescape(key) for key in re.findall("<Key>(.*?)</Key>", body)]
+        if self._asked_to_change() is None:
+            return
+        for key in keys:
+            (self.s3.folder / key).unlink(missing_ok=True)
+        deleted = "".join(f"<Deleted><Key>{escape(key)}</Key></Deleted>" for key in keys)
+        self._answer(200, f"<DeleteResult>{deleted}</DeleteResult>".encode())
+
+    def _asked_to_change(self) -> Path | None:
+        """Return the file of a request that changes something; None if it fails, as it has been told then."""
+        fault = self.s3.fault()
+        if fault:
+            self.s3.faults[fault] += 1
+            self._answer(503, b"<Error><Code>SlowDown</Code></Error>")
+            return None
+        return self.s3.folder / unquote(urlsplit(self.path).path).lstrip("/").partition("/")[2]
 
     def _wait_for_hang_up(self) -> None:
         with suppress(OSError):

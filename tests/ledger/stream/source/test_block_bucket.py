@@ -6,6 +6,7 @@ import pytest
 
 from ledger.stream.block import names
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source import block_bucket
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.bucket import Access, BucketError, open_bucket
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
@@ -24,7 +25,7 @@ def blocks(count: int, first: int = 7) -> list[BlockFile]:
 
 
 def publish(folder: Path, block: BlockFile, network: str = NETWORK) -> Path:
-    path = folder / network / "block" / names.in_bucket(block.number)
+    path = folder / network / names.in_bucket(block.number)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(block.data)
     return path
@@ -42,8 +43,8 @@ def numbers(source: BlockBucket, first: int) -> list[int]:
 
 
 def test_the_path_of_a_block_has_a_folder_for_four_digits():
-    assert names.in_bucket(7) == "0000/0000/0000/0000/007.blk.zstd"
-    assert names.in_bucket(26_591_040) == "0000/0000/0002/6591/040.blk.zstd"
+    assert names.in_bucket(7) == "block/0000/0000/0000/0000/007.blk.zstd"
+    assert names.in_bucket(26_591_040) == "block/0000/0000/0002/6591/040.blk.zstd"
 
 
 def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
@@ -58,6 +59,20 @@ def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
         found = source.next(13)
         assert found is not None
         assert found.file.hash == made[-1].hash.hex()
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize(("most", "ahead"), [(1_000, 3), (2, 2), (0, 0)])
+def test_blocks_are_read_ahead_and_fewer_where_they_are_large(tmp_path, monkeypatch, most, ahead):
+    monkeypatch.setattr(block_bucket, "_TRANSACTIONS_AHEAD", most)
+    source = bucket(str(tmp_path))
+    for block in blocks(7):
+        publish(tmp_path, block)
+    try:
+        for number in range(7, 11):
+            source.next(number)
+        assert len(source._coming) == ahead
     finally:
         source.close()
 

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import api_pb2
+from ledger.stream.source.block_node import client as client_module
 from ledger.stream.source.block_node.api_pb2 import BlockEnd, BlockItemSet, SubscribeStreamResponse
-from ledger.stream.source.block_node.assembly import BlockNodeFailure, Limits
+from ledger.stream.source.block_node.assembly import Assembler, BlockNodeFailure, Limits
 from ledger.stream.source.block_node.client import Available, BlockNode, BlockNodeClient, Endpoint
 from mirror.demo.publish.block_node import BlockNodeServer, items_of
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FIRST = 7
 
@@ -41,7 +43,7 @@ def client(server: BlockNodeServer, limits: Limits | None = None) -> BlockNodeCl
     return BlockNodeClient(BlockNode(endpoint, endpoint), limits or Limits())
 
 
-def following(using: BlockNodeClient, end: int | None = None, seconds: float = 0) -> Iterator[Any]:
+def following(using: BlockNodeClient, end: int | None = None, seconds: float = 0) -> Generator[Any]:
     """Yield blocks until the subscription ends."""
     subscription = using.subscribe(FIRST, end, seconds_per_block=seconds or PATIENCE_SECONDS)
     try:
@@ -79,6 +81,31 @@ def test_a_node_tells_what_blocks_it_has(server):
         assert using.available(PATIENCE_SECONDS) == Available(7, 9)
     finally:
         using.close()
+
+
+def test_a_node_with_as_many_streams_as_it_may_have_refuses_one_more_and_still_tells_what_it_has():
+    (block,) = blocks(1)
+    with BlockNodeServer(streams=1) as server:
+        server.publish(block.number, block.content)
+        one, other = client(server), client(server)
+        try:
+            first = following(one)
+            assert next(first).number == FIRST
+            with pytest.raises(BlockNodeFailure, match="ERROR"):
+                list(following(other))
+            assert other.available(PATIENCE_SECONDS) == Available(FIRST, FIRST)
+            first.close()
+            wait_until(lambda: next(accepted(other), None))
+        finally:
+            one.close()
+            other.close()
+
+
+def accepted(using: BlockNodeClient) -> Iterator[Any]:
+    try:
+        yield from following(using)
+    except BlockNodeFailure:
+        return
 
 
 def test_a_node_that_is_away_has_nothing():
@@ -198,6 +225,88 @@ def test_a_node_that_sends_half_a_block_and_then_nothing_is_given_up():
         pytest.raises(BlockNodeFailure, match="not sent a whole"),
     ):
         received(server, seconds=0.3)
+
+
+def test_a_block_of_another_number_is_refused():
+    sent = [item_set(*ITEMS), end(7), item_set(*ITEMS), end(7)]
+    with Lying(sent) as server, pytest.raises(BlockNodeFailure, match="sent block 7 instead of block 8"):
+        received(server)
+
+
+def test_a_large_message_of_too_many_items_is_refused_before_it_is_parsed():
+    assembler = Assembler("node", Limits(items=100))
+    size = 9 << 20
+    data = item_set(*[b""] * 101, bytes(size)).SerializeToString()
+
+    with pytest.raises(BlockNodeFailure, match="more than 100 items"):
+        assembler.parse(data)
+    assert len(assembler.parse(item_set(bytes(size)).SerializeToString()).block_items.block_items) == 1
+
+
+def test_blocks_ahead_of_the_reader_are_few_if_they_are_large(server, monkeypatch):
+    monkeypatch.setattr(client_module, "_AHEAD_BYTES", 1)
+    for block in blocks(4):
+        server.publish(block.number, block.content)
+    using = client(server)
+    try:
+        subscription = using.subscribe(FIRST, seconds_per_block=PATIENCE_SECONDS)
+        for number in range(7, 11):
+            coming = subscription.next(PATIENCE_SECONDS)
+            assert coming and coming.number == number
+            assert len(subscription._ready) <= 1
+    finally:
+        using.close()
+
+
+class Pausing(BlockNodeServer):
+    """A block node that answers only while it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+    def status(self, request: Any, context: Any) -> Any:
+        self.may_answer.wait(PATIENCE_SECONDS)
+        return super().status(request, context)
+
+
+def test_a_connection_over_which_answers_come_no_more_is_made_anew():
+    with Pausing() as server:
+        server.publish(ONE.number, ONE.content)
+        using = client(server)
+        try:
+            assert using.available(PATIENCE_SECONDS) == Available(7, 7)
+            before = using._channel(using.node.status)
+
+            server.may_answer.clear()
+            assert using.available(0.05) is None
+            server.may_answer.set()
+            assert using._channel(using.node.status) is not before
+            assert using.available(PATIENCE_SECONDS) == Available(7, 7)
+        finally:
+            using.close()
+
+
+def test_a_client_that_was_closed_connects_anew(server):
+    server.publish(ONE.number, ONE.content)
+    using = client(server)
+    try:
+        assert using.available(PATIENCE_SECONDS) == Available(7, 7)
+        using.close()
+        assert using.available(PATIENCE_SECONDS) == Available(7, 7)
+    finally:
+        using.close()
+
+
+def test_a_range_without_an_end_is_none(server):
+    server.publish(0, ONE.content)
+    server.publish((1 << 64) - 1, ONE.content)
+    using = client(server)
+    try:
+        assert using.available(PATIENCE_SECONDS) is None
+    finally:
+        using.close()
 
 
 def test_a_node_that_goes_away_is_a_failure(server):

@@ -1,0 +1,35 @@
+"""The files of a network that writes blocks, or goes over to them from record files."""
+
+from pathlib import Path
+
+from ledger.stream.block.compose.block import BlockComposer
+from ledger.stream.block.compose.frame import NativeBlock
+from ledger.stream.block.compose.wrapped import WrappingComposer
+from ledger.stream.record.compose import Block
+from mirror.demo.keys.ledger import signer
+
+
+class BlockWriter:
+    """Writes record files into a bucket folder up to a block, and blocks from it on.
+
+    Blocks lie in the folder of the network. The first one follows the block around the last record file.
+    """
+
+    def __init__(self, folder: Path, network: str, *, blocks_from: int) -> None:
+        self._folder = folder
+        self._network = network
+        self._blocks_from = blocks_from
+        self._wrapping = WrappingComposer()
+        self._composer = BlockComposer(signer())
+
+    def write(self, block: Block) -> NativeBlock | None:
+        """Write the next block in its form, and return it unless that is a record file."""
+        if block.number < self._blocks_from:
+            block.write(self._folder)
+            self._wrapping.pass_by(block)
+            self._composer.learn(block)
+            self._composer.hash = self._wrapping.hash
+            return None
+        native = self._composer.block(block)
+        native.write(self._folder / self._network)
+        return native
