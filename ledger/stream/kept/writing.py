@@ -1,0 +1,346 @@
+"""Writing into the kept place: a folder or a bucket that holds nothing but kept files.
+
+A file is there with all its bytes or not at all. Once `settle` has returned it outlasts a power cut.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import Protocol
+from uuid import uuid4
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore
+
+from ledger.stream.kept.location import PLACE, kept_location
+from ledger.stream.kept.place import kept_access
+from ledger.stream.source.bucket import InvalidLocation, open_store
+from mirror import config
+from mirror.config.errors import OperatorError
+from mirror.values.readable import byte_size
+
+MARKER = "kept-by-ledger-mirror.json"
+_PARTS = ".parts"
+# A part of a file that nobody has touched for so long was left behind by a process that was killed.
+_SECONDS_OF_A_PART = 3_600
+# The folders that this process has found to be places: one that is empty now is where a disk was mounted.
+_SEEN: set[Path] = set()
+# The database is mostly on the same disk, and can do nothing once that is full.
+_LEAST_FREE_BYTES = 1 << 30
+
+
+class PlaceAway(Exception):
+    """The place can't be written or listed now; the message says why."""
+
+
+class WrongPlace(OperatorError):
+    """The place is not one for kept files of this network."""
+
+    exit_code = 2
+
+
+class WritablePlace(Protocol):
+    """Errors of every method: PlaceAway."""
+
+    location: str
+    #: How many files are best written at once.
+    at_once: int
+
+    def prepare(self, network: str) -> None:
+        """Claim a place that is empty. Errors: WrongPlace."""
+        ...
+
+    def put(self, path: str, data: bytes) -> None: ...
+
+    def settle(self) -> None:
+        """Make all that was put so far outlast a power cut."""
+        ...
+
+    def folders(self, folder: str) -> list[str]:
+        """Return the paths of the folders in a folder; none if it does not exist."""
+        ...
+
+    def paths(self, folder: str) -> Iterator[str]:
+        """Yield the paths of all files in and below a folder, those right in a folder by their names."""
+        ...
+
+    def read(self, path: str) -> bytes: ...
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Delete files, and folders that are empty then; a file that is not there is no error."""
+        ...
+
+
+def open_place() -> WritablePlace:
+    """Open the place of the settings. Errors: OperatorError."""
+    location = kept_location()
+    if "://" not in location:
+        return FolderPlace(Path(location))
+    if not location.startswith(("s3://", "gs://")):
+        raise WrongPlace(
+            _wrong(f"{location} can't be written to: name a folder, s3://bucket or gs://bucket.")
+        )
+    try:
+        return BucketPlace(open_store(location, kept_access()), location)
+    except InvalidLocation as error:
+        raise WrongPlace(_wrong(str(error))) from error
+
+
+class FolderPlace:
+    """A local folder, which is made if it does not exist."""
+
+    at_once = 4
+
+    def __init__(self, folder: Path) -> None:
+        self.location = f"the folder {folder}"
+        self._folder = folder
+        self._unsettled: set[Path] = set()
+        self._made: set[Path] = set()
+        self._lock = Lock()
+
+    def prepare(self, network: str) -> None:
+        try:
+            parts, marker = self._folder / _PARTS, self._folder / MARKER
+            if self._folder in _SEEN and not marker.exists():
+                raise PlaceAway(_VANISHED)
+            if not parts.is_dir():
+                is_new = not self._folder.exists() or not any(self._folder.iterdir())
+                if not is_new and not marker.exists():
+                    raise WrongPlace(_not_empty(self.location))
+                parts.mkdir(parents=True)
+            if marker.exists():
+                _check(marker.read_bytes(), network, self.location)
+            else:
+                self.put(MARKER, _marker(network))
+                self.settle()
+            for part in parts.iterdir():
+                if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
+                    part.unlink(missing_ok=True)
+            _SEEN.add(self._folder)
+        except OSError as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def put(self, path: str, data: bytes) -> None:
+        target = self._folder / path
+        try:
+            if _holds(target, data):
+                # A process that was killed may not have settled it.
+                self._make_folder(target.parent)
+                with self._lock:
+                    self._unsettled.add(target.parent)
+                return
+            self._require_room()
+            self._make_folder(target.parent)
+            part = self._folder / _PARTS / uuid4().hex
+            try:
+                with part.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                try:
+                    part.rename(target)
+                except FileNotFoundError:
+                    # Retention has removed a folder that was empty.
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    part.rename(target)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            # Somebody may have removed folders.
+            with self._lock:
+                self._made.clear()
+            raise PlaceAway(_reason(error)) from error
+        with self._lock:
+            self._unsettled.add(target.parent)
+
+    def settle(self) -> None:
+        with self._lock:
+            folders, self._unsettled = self._unsettled, set()
+        try:
+            for folder in folders:
+                _sync(folder)
+        except OSError as error:
+            with self._lock:
+                self._unsettled |= folders
+            raise PlaceAway(_reason(error)) from error
+
+    def folders(self, folder: str) -> list[str]:
+        try:
+            with os.scandir(self._folder / folder) as entries:
+                return sorted(f"{folder}/{entry.name}" for entry in entries if entry.is_dir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def paths(self, folder: str) -> Iterator[str]:
+        for parent, folders, names in os.walk(self._folder / folder, onerror=_raise_away):
+            folders.sort()
+            below = PurePosixPath(Path(parent).relative_to(self._folder).as_posix())
+            for name in sorted(names):
+                yield str(below / name)
+
+    def read(self, path: str) -> bytes:
+        try:
+            return (self._folder / path).read_bytes()
+        except OSError as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def delete(self, paths: Sequence[str]) -> None:
+        try:
+            for path in paths:
+                (self._folder / path).unlink(missing_ok=True)
+        except OSError as error:
+            raise PlaceAway(_reason(error)) from error
+        for path in paths:
+            with suppress(OSError):
+                for parent in PurePosixPath(path).parents[:-1]:
+                    (self._folder / parent).rmdir()
+        with self._lock:
+            self._made.clear()
+
+    def _require_room(self) -> None:
+        disk = os.statvfs(self._folder)
+        if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES:
+            raise PlaceAway(f"less than {byte_size(_LEAST_FREE_BYTES)} are free, which the database may need")
+
+    def _make_folder(self, folder: Path) -> None:
+        with self._lock:
+            if folder in self._made:
+                return
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._lock:
+            self._made.add(folder)
+            # Also of those that are there already: a process that was killed may not have settled them.
+            self._unsettled |= {each for each in folder.parents if each.is_relative_to(self._folder)}
+
+
+class BucketPlace:
+    """A bucket: a file that was put outlasts everything."""
+
+    at_once = 16
+
+    def __init__(self, store: ObjectStore, location: str) -> None:
+        self.location = f"the bucket {location}"
+        self._store = store
+
+    def prepare(self, network: str) -> None:
+        try:
+            marker = bytes(obstore.get(self._store, MARKER).bytes())
+        except FileNotFoundError:
+            if next(self.paths(""), None) is not None:
+                raise WrongPlace(_not_empty(self.location)) from None
+            self.put(MARKER, _marker(network))
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+        else:
+            _check(marker, network, self.location)
+
+    def put(self, path: str, data: bytes) -> None:
+        try:
+            obstore.put(self._store, path, data, use_multipart=False)
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def settle(self) -> None:
+        pass
+
+    def folders(self, folder: str) -> list[str]:
+        try:
+            return sorted(obstore.list_with_delimiter(self._store, folder)["common_prefixes"])
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def paths(self, folder: str) -> Iterator[str]:
+        try:
+            for page in obstore.list(self._store, folder or None):
+                for entry in page:
+                    yield entry["path"]
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def read(self, path: str) -> bytes:
+        try:
+            return bytes(obstore.get(self._store, path).bytes())
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+
+    def delete(self, paths: Sequence[str]) -> None:
+        try:
+            obstore.delete(self._store, list(paths))
+        except FileNotFoundError:
+            return
+        except (BaseError, OSError, ValueError) as error:
+            raise PlaceAway(_reason(error)) from error
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def _sync(folder: Path) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        # Retention has removed it, with all that was in it.
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _raise_away(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise PlaceAway(_reason(error)) from error
+
+
+# WORDS
+
+_VANISHED = (
+    f"its file {MARKER} is gone, as if the disk were not mounted; to begin a new place there, start the node "
+    "again"
+)
+
+
+def _marker(network: str) -> bytes:
+    return json.dumps({"network": network}).encode() + b"\n"
+
+
+def _check(marker: bytes, network: str, location: str) -> None:
+    try:
+        kept = json.loads(marker)["network"]
+    except (ValueError, TypeError, KeyError):
+        kept = None
+    if kept != network:
+        whose = f"of the network {kept}" if kept else f"as its {MARKER} says nothing of a network"
+        raise WrongPlace(
+            _wrong(f"{location} keeps stream files {whose}, not of {network}: name another place.")
+        )
+
+
+def _not_empty(location: str) -> str:
+    return _wrong(
+        f"{location} holds something else than kept stream files: name an empty place, or one that does not "
+        "exist yet."
+    )
+
+
+def _wrong(cause: str) -> str:
+    return f"{config.described(PLACE).variable}: {cause}"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(" .:") if lines else type(error).__name__

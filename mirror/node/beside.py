@@ -1,0 +1,42 @@
+"""Work beside a loader: in a thread with a database connection of its own, for as long as the loader runs."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from django.db import connections
+
+_STOP_SECONDS, _HURRY_SECONDS = 30.0, 0.5
+
+
+@contextmanager
+def working(
+    name: str,
+    work: Callable[[], object],
+    over: threading.Event,
+    *,
+    hurry: Callable[[], object] = lambda: None,
+) -> Iterator[None]:
+    """Let `work` go on in a thread for the length of the block.
+
+    Then `over` is set, on which it has to end, and `hurry` is called again and again until it has, for half
+    a minute at most.
+    """
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        until = monotonic() + _STOP_SECONDS
+        while thread.is_alive() and monotonic() < until:
+            hurry()
+            thread.join(_HURRY_SECONDS)
