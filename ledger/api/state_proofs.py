@@ -1,0 +1,117 @@
+"""GET /api/v1/transactions/{transactionId}/stateproof: proof that the network agreed on a transaction.
+
+Source: record_file and the address book of the time; the file itself and the nodes' signatures from where
+nodes publish or this node keeps them (`ledger.proofs`). Bytes are base64.
+Errors: 400 malformed id or parameter; 404 no successful transaction of that id, and for everything while
+`rest.stateproof.enabled` is false; 502 the signed files can't be had; 503 too many proofs are being made.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, ClassVar, TypedDict
+
+from rest_framework.response import Response
+
+from ledger.api.names.transactions import read_transaction_id
+from ledger.proofs.errors import Busy, NoProof, NotFetched, NotStored
+from ledger.stream.transaction_proof.block.shape import BlockProofJson
+from mirror import config, logs
+from mirror.rest.answers import absent
+from mirror.rest.answers.errors import Failure, NotFound
+from mirror.rest.answers.views import ReadView, UnknownRoute
+from mirror.rest.parameters.parameter_set import ParameterSet
+from mirror.rest.parameters.types import BooleanParameter, NonceParameter
+from mirror.values.shapes import Base64, Int32
+
+# Of a block before a transaction; anybody may ask for it.
+_MOST_BEFORE = 16 * 1024 * 1024
+
+log = logs.logger(__name__)
+
+
+# PARAMETERS
+class StateProofParameters(ParameterSet):
+    nonce = NonceParameter()
+    scheduled = BooleanParameter(
+        "scheduled", False, help="The execution of a schedule, instead of a transaction of a client."
+    )
+
+
+# JSON
+class CompactRecordFileJson(TypedDict):
+    """A record file of format 5 or 6, with hashes in the place of all transactions but one."""
+
+    head: Base64
+    start_running_hash_object: Base64
+    hashes_before: list[Base64]
+    record_stream_object: Base64
+    hashes_after: list[Base64]
+    end_running_hash_object: Base64
+    block_number: Base64 | None
+
+
+class StateProofJson(TypedDict):
+    """A file with the transaction, the signatures of nodes, and the address books with their keys.
+
+    A record file before format 5 is whole. Signature files are by the accounts of the nodes.
+    """
+
+    address_books: list[Base64]
+    record_file: CompactRecordFileJson | Base64
+    signature_files: dict[str, Base64]
+    version: Int32
+
+
+# FAILURES
+class BadGateway(Failure):
+    """502 for files that can't be had from where they are published."""
+
+    status = HTTPStatus.BAD_GATEWAY
+
+
+class TooBusy(Failure):
+    """503 for a proof while too many others are being made."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+
+# VIEW
+class StateProof(ReadView):
+    """Get a proof that the network has agreed on a transaction.
+
+    It can be checked with nothing but an address book. Of the transactions of an id the successful one with
+    the nonce is proved.
+    """
+
+    parameters, max_age, answers = StateProofParameters, 600, StateProofJson | BlockProofJson
+    enabled_by = "rest.stateproof.enabled"
+    failures: ClassVar[tuple[HTTPStatus, ...]] = (
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+    )
+
+    def dispatch(self, request: Any, *args: Any, **path: str) -> Response:
+        if not config.value(self.enabled_by):
+            return UnknownRoute().dispatch(request, *args, **path)
+        return super().dispatch(request, *args, **path)
+
+    def read(self, parameters: StateProofParameters, transaction_id: str) -> Mapping[str, object]:
+        # What reads stream files takes 5 MB, which most web servers have no use for.
+        from ledger.proofs import state_proof
+
+        payer, valid_start = read_transaction_id(transaction_id)
+        nonce: Any = parameters.nonce or 0
+        try:
+            place = state_proof.find(payer, valid_start, nonce, parameters.scheduled)
+            return state_proof.document(place, most_before=_MOST_BEFORE)
+        except NotStored as error:
+            raise NotFound(str(error), detail=absent.transaction(valid_start)) from None
+        except Busy as error:
+            raise TooBusy(str(error)) from None
+        except NoProof as error:
+            if isinstance(error, NotFetched) and error.details:
+                log.warning("state_proof_not_fetched", reason=str(error), details=error.details)
+            raise BadGateway(str(error)) from None

@@ -1,0 +1,83 @@
+"""Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
+
+import json
+import re
+
+from ledger.stream.transaction_proof.document import FORM, NotProved, Part
+from ledger.stream.transaction_proof.verdict import Expected, Trusted, Verdict
+from mirror.values import timestamp
+
+_FIRST_OF_BLOCKS = 7
+_MOST_NESTED = 16
+# A text that nothing ends is one up to the end: so everything is looked at once.
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[\[\]{}]', re.DOTALL)
+
+
+def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> Verdict:
+    """Return what a document shows; `expected` is the transaction that it has to be about.
+
+    Errors: NotProved.
+    """
+    document = _parsed(data)
+    version = document.peek("version")
+    if not isinstance(version, int):
+        raise NotProved(FORM, "its version is no whole number")
+    _require_anchor(version, trusted)
+    # Each kind needs much that takes long to import.
+    if version >= _FIRST_OF_BLOCKS:
+        from ledger.stream.transaction_proof.block import verify as block
+
+        verdict = block.verify(document, trusted)
+    else:
+        from ledger.stream.transaction_proof import record_file
+
+        verdict = record_file.verify(document, trusted, expected)
+    proved = verdict.transaction
+    if expected is not None and not expected.is_of(proved):
+        times = timestamp.text(proved.consensus_timestamp)
+        raise NotProved("The transaction", f"the proof is one of {proved.named} at {times}")
+    return verdict
+
+
+def _require_anchor(version: int, trusted: Trusted) -> None:
+    """Refuse a document of a kind that a reader knows nothing of who names what the other kind needs.
+
+    It would be proved by what is in it, which is not what the reader wants.
+    """
+    of_blocks = trusted.ledger is not None or trusted.ledger_id is not None
+    of_files = trusted.book is not None or trusted.stakes is not None
+    if version >= _FIRST_OF_BLOCKS:
+        if of_files and not of_blocks:
+            raise NotProved(
+                "The ledger", "the document is of a block: name its ledger by --ledger or --ledger-id"
+            )
+    elif trusted.book is None and (of_blocks or of_files):
+        raise NotProved(
+            "The address book", "the document is of a record file: name an address book by --address-book"
+        )
+
+
+def _parsed(data: bytes) -> Part:
+    depth = 0
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise NotProved(FORM, "it is no JSON in UTF-8") from None
+    for found in _BRACKETS.finditer(text):
+        depth += found[0] in ("[", "{")
+        depth -= found[0] in ("]", "}")
+        # Parsing what is nested deeply may end the process.
+        if depth > _MOST_NESTED:
+            raise NotProved(FORM, "it is nested more deeply than a proof")
+    try:
+        return Part(json.loads(text, object_pairs_hook=_once))
+    except ValueError:
+        raise NotProved(FORM, "it is no JSON") from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of which every member is there once."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise NotProved(FORM, "a member of an object is there twice")
+    return members

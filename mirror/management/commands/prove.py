@@ -1,0 +1,174 @@
+"""`manage.py prove`: write a proof of a transaction that people can take away."""
+
+import json
+import re
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from ledger.proofs import state_proof
+from ledger.proofs.errors import NoProof, NotFetched
+from ledger.proofs.state_proof import Place
+from ledger.queries import ledgers
+from ledger.queries import proofs as queries
+from ledger.stream.block.proof import identity
+from ledger.stream.transaction_proof.document import NotProved
+from ledger.stream.transaction_proof.verdict import Expected, Trusted
+from ledger.stream.transaction_proof.verification import verify
+from mirror.management.command import NodeCommand
+from mirror.values import timestamp, transaction_id
+from mirror.values.entity_id import InvalidEntityId
+from mirror.values.timestamp import InvalidTimestamp
+from mirror.values.transaction_id import InvalidTransactionId
+
+_TIME = r"\d+(\.\d{1,9})?"
+
+
+class Command(NodeCommand):
+    help = (
+        "Write a proof of a transaction to a file. It says what happened and that the network has agreed on "
+        "it, and anybody can check it by `manage.py verify-proof`, without this node or any other. Nothing "
+        "is changed. The files of the transaction have to be there: kept by this node, or where it loads "
+        "from."
+    )
+    when = "Use it when somebody has to believe in a transaction who does not want to believe this node."
+    examples = (
+        ("prove 0.0.1001-1700000000-000000001", "By its transaction id."),
+        (
+            "prove 0.0.1001@1700000000.000000001 --nonce 1 --out child.json",
+            "A child, into a file of that name.",
+        ),
+        ("prove 1700000003.000000001", "By its consensus timestamp, also if it failed."),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("id", metavar="ID|TIME", help="a transaction id, or a consensus timestamp")
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE", help="the file to write (default: proof-TIME.json)"
+        )
+        parser.add_argument(
+            "--publication",
+            type=Path,
+            metavar="FILE",
+            help="also write what the network has published of its ledger, for `verify-proof --ledger`",
+        )
+        parser.add_argument("--nonce", type=int, default=0, help="the nonce of a child (default: 0)")
+        parser.add_argument(
+            "--scheduled", action="store_true", help="the execution of a schedule, not what a client sent"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        place = _find(options["id"], options["nonce"], options["scheduled"])
+        at = timestamp.text(place.consensus_timestamp)
+        try:
+            made = _document(place)
+        except NoProof as error:
+            details = f": {error.details}" if isinstance(error, NotFetched) and error.details else ""
+            raise CommandError(f"{str(error).rstrip('.')}{details}.") from error
+        ledger = ledgers.published()
+        trusted = Trusted(ledger=ledger) if place.file.is_block else Trusted()
+        expected = _expected(options["id"], options["nonce"], options["scheduled"])
+        try:
+            # What the database says has to be what the files say.
+            found = verify(_written({**made, "consensus_timestamp": at}), trusted, expected)
+            named = {"transaction_id": found.transaction.transaction_id}
+            written = _written({**made, "consensus_timestamp": at, **named})
+            verdict = verify(written, trusted)
+        except NotProved as error:
+            raise CommandError(f"The files of the transaction do not prove it. {error}") from error
+        path = options["out"] or Path(f"proof-{at}.json")
+        _write(path, written)
+        for line in verdict.lines():
+            self.stdout.write(line)
+        self.stdout.write(f"The proof is in {path} ({len(written):,} bytes).")
+        if options["publication"]:
+            if ledger is None:
+                raise CommandError("The network has published no ledger yet, so there is none to write.")
+            _write(options["publication"], identity.publication(ledger))
+            self.stdout.write(f"What the network has published of its ledger is in {options['publication']}.")
+
+
+def _document(place: Place) -> Mapping[str, object]:
+    """Return the proof, of a block that only block nodes have as well. Errors: NoProof."""
+    try:
+        return state_proof.document(place)
+    except NotFetched:
+        file = place.file
+        if not file.is_block and file.wrapped_record_block_hash is None:
+            raise
+        # Talking to block nodes takes long to import.
+        from ledger.ingest.following import one_block
+
+        block = one_block.fetch(file.number)
+        if block is None:
+            raise
+        return state_proof.document(place._replace(file=file._replace(content=block)))
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise CommandError(f"The file {path} can't be written: {error.strerror}.") from error
+
+
+def _written(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, indent=1).encode()
+
+
+def _find(text: str, nonce: int, scheduled: bool) -> Place:
+    """Return the place of a transaction. Errors: CommandError."""
+    try:
+        if re.fullmatch(_TIME, text, re.ASCII):
+            at = timestamp.parse(text)
+        else:
+            payer, valid_start = transaction_id.parse(_with_dashes(text))
+            at = _time_of(text, payer, valid_start, nonce, scheduled)
+        return state_proof.at_time(at)
+    except (InvalidTransactionId, InvalidTimestamp, InvalidEntityId) as error:
+        raise CommandError(
+            f"{text!r} is neither a transaction id, such as 0.0.1001-1700000000-000000001, nor a consensus "
+            "timestamp, such as 1700000003.000000001.",
+            returncode=2,
+        ) from error
+    except NoProof as error:
+        raise CommandError(
+            f"This node has no block with {text}: it was not loaded yet, or dropped again."
+        ) from error
+
+
+def _time_of(text: str, payer: int, valid_start: int, nonce: int, scheduled: bool) -> int:
+    """Return when the transaction of an id reached consensus: the successful one, else the only one."""
+    at = queries.successful_transaction(payer, valid_start, nonce, scheduled)
+    if at is not None:
+        return at
+    times = queries.transactions(payer, valid_start, nonce, scheduled)
+    if not times:
+        which = f", nonce {nonce}" if nonce else ""
+        raise CommandError(
+            f"This node has no transaction {text}{which}{', scheduled' if scheduled else ''}: it never was, "
+            "was not loaded yet, or dropped again."
+        )
+    if len(times) > 1:
+        listed = ", ".join(timestamp.text(each) for each in times)
+        raise CommandError(
+            f"No transaction {text} was successful. Name one that was not by its consensus timestamp: "
+            f"{listed}."
+        )
+    return times[0]
+
+
+def _expected(text: str, nonce: int, scheduled: bool) -> Expected | None:
+    """Return the transaction of an id, as documents have it; None for a consensus timestamp."""
+    if re.fullmatch(_TIME, text, re.ASCII):
+        return None
+    return Expected(transaction_id.text(*transaction_id.parse(_with_dashes(text))), nonce, scheduled)
+
+
+def _with_dashes(text: str) -> str:
+    """Return a transaction id in the spelling of the API."""
+    payer, at, start = text.partition("@")
+    return f"{payer}-{start.replace('.', '-')}" if at else text

@@ -1,0 +1,153 @@
+"""`manage.py verify-proof`: check a proof of a transaction by what one knows of the network."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from mirror.management.command import NodeCommand
+
+# The exit code for a transaction and a result that do not tell if they belong together.
+_UNTOLD = 3
+
+
+class Command(NodeCommand):
+    help = (
+        "Check a proof of a transaction, such as `manage.py prove` writes. It needs no database and no "
+        "network, only what you know of the network from elsewhere: an address book for record files, the id "
+        "or the publication of the ledger for blocks. The exit code is 0 if the transaction is proved, and 1 "
+        "if not; then one sentence says which step of the proof fails. It is 3 if the transaction is proved "
+        "to be in a block, but not which result of that block it has."
+    )
+    when = (
+        "Use it when somebody gives you a proof. Without anything that you know it checks the proof by what "
+        "is in the document itself, and says so."
+    )
+    examples = (
+        ("verify-proof proof.json --address-book book.bin", "A transaction in a record file."),
+        ("verify-proof proof.json --ledger-id a85f…d1d0", "A transaction in a block; the id has 64 digits."),
+        ("verify-proof proof.json --ledger publication.bin --json", "The same, as JSON for a program."),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("proof", type=Path, metavar="FILE", help="the proof, as JSON")
+        parser.add_argument(
+            "--address-book",
+            type=Path,
+            metavar="FILE",
+            help="a serialized NodeAddressBook, the content of file 0.0.102 at the time of the transaction",
+        )
+        parser.add_argument(
+            "--stakes",
+            type=Path,
+            metavar="FILE",
+            action="append",
+            help="an answer of /api/v1/network/nodes: signatures of record files then count by stake. All "
+            "nodes of the address book have to be in it; it may be given once for each page",
+        )
+        parser.add_argument(
+            "--ledger",
+            type=Path,
+            metavar="FILE",
+            help="a serialized LedgerIdPublicationTransactionBody: how the network has published its ledger",
+        )
+        parser.add_argument(
+            "--ledger-id",
+            metavar="HEX",
+            help="the id of the ledger; enough where its key is the one that networks have by default",
+        )
+        parser.add_argument(
+            "--id",
+            metavar="ID|TIME",
+            help="the transaction that has to be proved: its id, or its consensus timestamp",
+        )
+        parser.add_argument(
+            "--nonce", type=int, default=0, help="with --id: the nonce of a child (default: 0)"
+        )
+        parser.add_argument(
+            "--scheduled", action="store_true", help="with --id: the execution of a schedule, not what set it"
+        )
+        parser.add_argument("--json", action="store_true", help="print what is proved as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from ledger.stream.transaction_proof.document import NotProved, printable
+        from ledger.stream.transaction_proof.verdict import Trusted
+        from ledger.stream.transaction_proof.verification import verify
+
+        expected = _expected(options["id"], options["nonce"], options["scheduled"])
+        book, ledger, stakes = options["address_book"], options["ledger"], options["stakes"]
+        trusted = Trusted(
+            book=_read(book) if book else None,
+            ledger=_publication(ledger) if ledger else None,
+            ledger_id=_ledger_id(options["ledger_id"]) if options["ledger_id"] else None,
+            stakes=_stakes(stakes) if stakes else None,
+        )
+        try:
+            verdict = verify(_read(options["proof"]), trusted, expected)
+        except NotProved as refused:
+            if options["json"]:
+                self.stdout.write(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
+            raise CommandError(str(refused), returncode=1) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(verdict.json(), indent=2))
+        else:
+            for line in verdict.lines():
+                self.stdout.write(printable(line))
+        if verdict.untold:
+            raise SystemExit(_UNTOLD)
+
+
+def _ledger_id(text: str) -> bytes:
+    try:
+        data = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        data = b""
+    if len(data) != 32:
+        raise CommandError(f"--ledger-id: {text!r} is no ledger id, which has 64 hex digits.", returncode=2)
+    return data
+
+
+def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
+    """Return the transaction that has to be proved, its id in the spelling with dashes; None for any."""
+    from ledger.stream.transaction_proof.verdict import Expected
+
+    if text is None:
+        if nonce or scheduled:
+            raise CommandError("--nonce and --scheduled tell which transaction of an --id.", returncode=2)
+        return None
+    payer, at, start = text.partition("@")
+    return Expected(f"{payer}-{start.replace('.', '-')}" if at else text, nonce, scheduled)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CommandError(f"The file {path} can't be read: {error.strerror}.") from error
+
+
+def _stakes(pages: list[Path]) -> dict[int, int]:
+    """Return the stakes of nodes by id; nodes of which an answer has none are left out."""
+    stakes: dict[int, int] = {}
+    for path in pages:
+        try:
+            nodes = json.loads(_read(path))["nodes"]
+            stakes |= {
+                int(node["node_id"]): int(node["stake"]) for node in nodes if node["stake"] is not None
+            }
+        except (ValueError, TypeError, KeyError) as error:
+            raise CommandError(
+                f"--stakes: {path} is no answer of /api/v1/network/nodes.", returncode=2
+            ) from error
+    return stakes
+
+
+def _publication(path: Path) -> Any:
+    from ledger.stream.block.proof.identity import NoPublication, read_publication
+
+    try:
+        return read_publication(_read(path))
+    except NoPublication as error:
+        raise CommandError(f"--ledger: {path} {error}.", returncode=2) from error

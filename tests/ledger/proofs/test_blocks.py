@@ -1,0 +1,128 @@
+"""Proofs of transactions in blocks, as this node makes them: from its tables and where blocks are kept."""
+
+import re
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from ledger.proofs import blocks, fetching, state_proof
+from ledger.proofs.errors import NotFetched
+from ledger.stream.block import names
+from ledger.stream.transaction_proof.block.verify import verify
+from ledger.stream.transaction_proof.document import Part
+from ledger.stream.transaction_proof.verdict import Trusted
+from tests.api import Api
+from tests.build import Build
+from tests.ledger.stream.block.blocks import PAYER, BlockFile
+from tests.ledger.stream.transaction_proof.block_proofs import KNOWN, block_of, load
+from tests.waiting import PATIENCE_SECONDS
+
+
+@pytest.fixture
+def kept(tmp_path: Path, settings_of: Any) -> Path:
+    """An empty folder where blocks are kept."""
+    settings_of(
+        {
+            "rest.stateproof.enabled": True,
+            "importer.downloader.cloudProvider": "LOCAL",
+            "importer.dataPath": str(tmp_path / "nothing"),
+            "importer.kept.place": str(tmp_path),
+            "network": "testnet",
+        }
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def block(build: Build) -> tuple[BlockFile, list[int]]:
+    """A block with the rows of loading it, and the times of its transactions."""
+    block, times = block_of()
+    load(build, block, times)
+    return block, times
+
+
+def change(column: str, value: str | bytes) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"update record_file set {column} = %s", [value])
+
+
+def keep(block: BlockFile, folder: Path) -> Path:
+    path = folder / "testnet" / names.in_bucket(block.number)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(block.data)
+    return path
+
+
+def test_a_block_that_is_kept_gives_proofs_of_its_transactions(kept, block, api: Api):
+    made, times = block
+    keep(made, kept)
+
+    answer = api.get(f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof")
+
+    assert answer.status == 200
+    proved = verify(Part(answer.json()), KNOWN)
+    assert (proved.transaction.consensus_timestamp, proved.number) == (times[3], 7)
+    assert verify(Part(answer.json()), Trusted()).rests_on
+
+
+def test_a_block_whose_bytes_are_in_the_database_needs_no_other_place(kept, block):
+    made, times = block
+    change("bytes", made.data)
+
+    assert verify(Part(state_proof.document(state_proof.at_time(times[0]))), KNOWN).number == 7
+
+
+def test_of_a_block_that_is_nowhere_any_more_the_places_are_told_to_the_operator_alone(
+    kept, block, api, caplog
+):
+    answer = api.get(f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof")
+
+    assert (answer.status, answer.messages) == (502, ["Block 7 is not kept, nor in its source any more"])
+    assert re.search("no folder of the network.*state_proof_not_fetched", caplog.text)
+    with pytest.raises(CommandError, match="nor in its source any more: .*no folder of the"):
+        call_command("prove", f"0.0.{PAYER}-1769999999-000004000")
+
+
+def test_a_block_that_can_not_be_read_in_time_is_not_waited_for(kept, block):
+    made, times = block
+    keep(made, kept)
+    file = state_proof.at_time(times[0]).file
+    others_done = threading.Event()
+
+    # Others keep every thread that reads.
+    with ExitStack() as others:
+        others.callback(others_done.set)
+        for _ in range(fetching.MOST_DOWNLOADS):
+            fetching._pool().submit(others_done.wait)
+        with pytest.raises(NotFetched, match="Block 7 could not be read in time"):
+            blocks.content(file, time.monotonic())
+
+    assert blocks.content(file, time.monotonic() + PATIENCE_SECONDS) == made.content
+
+
+def test_an_answer_does_not_have_any_number_of_bytes_before_a_transaction(kept, block, api, monkeypatch):
+    made, times = block
+    change("bytes", made.data)
+    url = f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof"
+    monkeypatch.setattr("ledger.api.state_proofs._MOST_BEFORE", 20)
+
+    answer = api.get(url)
+
+    assert answer.status == 502
+    assert "are too many for an answer: take it by `manage.py prove`" in answer.messages[0]
+    assert state_proof.document(state_proof.at_time(times[3]))["before"]
+
+
+def test_another_block_of_the_same_number_proves_nothing_about_this_one(kept, block):
+    made, times = block
+    keep(made, kept)
+    change("hash", "ab" * 48)
+
+    with pytest.raises(NotFetched, match="with another hash than 0xabab"):
+        state_proof.document(state_proof.at_time(times[0]))
