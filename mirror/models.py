@@ -51,6 +51,8 @@ class LoaderState(models.Model):  # noqa: DJ008
     newest = models.BigIntegerField(null=True)
     # The `Problem` as JSON, when the loader is stuck or has failed.
     problem = models.JSONField(null=True)
+    # Where blocks come from and why, and what is known of each block node; null while no blocks are followed.
+    block_source = models.JSONField(null=True)
 
     class Meta:
         db_table = "loader_state"
@@ -136,6 +138,23 @@ class PassedOver(models.Model):  # noqa: DJ008
 
     class Meta:
         db_table = "passed_over"
+
+
+class NotKept(models.Model):  # noqa: DJ008
+    """A loaded file that is missing in the place of kept files, which could not be written at that time.
+
+    Written with the file by `ledger.ingest.keeping`, and removed once the file is kept after all.
+    """
+
+    compared = None
+
+    consensus_end = BlockTimestampField(primary_key=True)
+    name = models.TextField()
+    since = models.DateTimeField()
+    reason = models.TextField()
+
+    class Meta:
+        db_table = "not_kept"
 
 
 class LoadedErrata(models.Model):  # noqa: DJ008

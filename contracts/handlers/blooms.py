@@ -1,7 +1,7 @@
-"""Log blooms of synthetic logs that contracts caused: of the log, the contract result and the block.
+"""Log blooms that are known only when the batch is written, as EVM addresses are looked up then.
 
-Topics and addresses may name accounts whose EVM address is looked up when the batch is written, so blooms are
-computed then.
+These are the blooms of synthetic logs that contracts caused: of the log, the contract result and the block;
+and those of contract logs in blocks, of which the block's own is completed by `ledger.ingest.log_blooms`.
 """
 
 from typing import Any
@@ -19,19 +19,41 @@ class Blooms:
     def __init__(self) -> None:
         self.results: dict[int, dict[str, Any]] = {}
         self._logs: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._told_later: list[tuple[Any, dict[str, Any], list[list[Any]]]] = []
+        self._registered = False
 
     def add(self, log: dict[str, Any], batch: Batch) -> None:
         """Compute the bloom of an inserted log before it is written.
 
         Rows: contract_log bloom; contract_result bloom, record_file logs_bloom united with it.
         """
-        if not self._logs:
-            batch.complete_block(self._complete)
+        self._register(batch)
         address: dict[str, Any] = {"evm": entity_id.long_zero(log["contract_id"])}
         batch.evm_addresses.fill(address, "evm", log["contract_id"])
         self._logs.append((log, address))
 
+    def add_told_later(self, result: Any, row: dict[str, Any], logs: list[list[Any]], batch: Batch) -> None:
+        """Copy the blooms of a function result to its row and those of its logs, before these are written.
+
+        Rows: contract_result bloom, function_result; contract_log bloom, which is the first column of `logs`.
+        """
+        self._register(batch)
+        self._told_later.append((result, row, logs))
+
+    def _register(self, batch: Batch) -> None:
+        if not self._registered:
+            self._registered = True
+            batch.complete_block(self._complete)
+
     def _complete(self, block: dict[str, Any]) -> None:
+        for message, row, logs in self._told_later:
+            row |= {"bloom": message.bloom, "function_result": message.SerializeToString()}
+            for log, told in zip(logs, message.logInfo, strict=True):
+                log[0] = told.bloom
+        if self._logs:
+            self._complete_synthetic(block)
+
+    def _complete_synthetic(self, block: dict[str, Any]) -> None:
         blooms = []
         for log, address in self._logs:
             topics = [log[name] for name in _TOPICS if log[name] is not None]

@@ -9,7 +9,8 @@ from typing import Any
 from contracts.models import Contract
 from ledger.handlers.columns import changed_staking, keys, staking, text
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import handles, names_entity
+from ledger.ingest.registry import at_genesis, handles, names_entity
+from ledger.stream.block.genesis import GenesisState
 from ledger.stream.record.item import RecordItem
 from mirror.values import entity_id, timestamp
 from mirror.values.hapi import ContractID, Key
@@ -61,6 +62,14 @@ def contract_create(item: RecordItem, batch: Batch) -> None:
         item, id=item.entity_id, type="CONTRACT", created_timestamp=at, deleted=False, **columns
     )
     batch.upsert(Contract, id=item.entity_id, **_code(item, batch))
+
+
+@at_genesis
+def first_contracts(state: GenesisState, at: int, batch: Batch) -> None:
+    """Store the code of contracts that a network begins with. Rows: contract upsert."""
+    if batch.persist.contracts:
+        for contract, code in state.code.items():
+            batch.upsert(Contract, id=contract, runtime_bytecode=code)
 
 
 @names_entity("CONTRACTUPDATEINSTANCE")

@@ -135,7 +135,7 @@ def _add_result(
         }
     if not batch.persist.contract_results:
         return
-    insert_result(
+    row = insert_result(
         item,
         batch,
         contract,
@@ -144,13 +144,15 @@ def _add_result(
         failed_initcode=None if item.successful else _failed_initcode(item, facts),
         **columns,
     )
-    if result is not None:
-        _add_logs(item, batch, contract, result, contracts)
+    if result is not None and result.logInfo:
+        logs = _add_logs(item, batch, contract, result, contracts)
+        if item.from_block:
+            batch.state(Blooms).add_told_later(result, row, logs, batch)
     contracts.update((contract, item.payer_account_id))
 
 
-def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any) -> None:
-    """Store a result. Rows: contract_result and contract_transaction_hash insert."""
+def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any) -> dict[str, Any]:
+    """Store a result, and return its row. Rows: contract_result and contract_transaction_hash insert."""
     hash = item.hash
     row = batch.insert(
         ContractResult,
@@ -169,6 +171,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
         batch.rows_of(_HASH).append(
             (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
         )
+    return row
 
 
 def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, Any]:
@@ -180,20 +183,27 @@ def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, 
         create = item.body.contractCreateInstance
         amount, gas, parameters = create.initialBalance, create.gas, create.constructorParameters
     elif item.from_block and item.ethereum is not None:
-        return _requested_by_ethereum(item, item.ethereum, batch)
+        return _requested_by_ethereum(item, item.ethereum, batch, result)
     else:
         assert result is not None
         amount, gas, parameters = result.amount, result.gas, result.functionParameters
     return {"amount": amount, "gas_limit": gas, "function_parameters": parameters}
 
 
-def _requested_by_ethereum(item: RecordItem, ethereum: EthereumData, batch: Batch) -> dict[str, Any]:
-    """Return the same from the wrapped transaction, as a block has no copy; call data may be in a file."""
+def _requested_by_ethereum(
+    item: RecordItem, ethereum: EthereumData, batch: Batch, result: Any | None
+) -> dict[str, Any]:
+    """Return the same from the wrapped transaction, as a block has no copy; call data may be in a file.
+
+    The result gets a copy, as that of a record file has one.
+    """
     parameters = ethereum.call_data
     body = item.body.ethereumTransaction
     if not parameters and body.HasField("call_data"):
         parameters = batch.files.decoded(entity_id.of_file(body.call_data), item.consensus_timestamp) or b""
     amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
+    if result is not None:
+        result.amount, result.gas, result.functionParameters = amount, ethereum.gas_limit, parameters
     return {"amount": amount, "gas_limit": ethereum.gas_limit, "function_parameters": parameters}
 
 
@@ -256,20 +266,19 @@ def _of_create_body(item: RecordItem) -> tuple[dict[str, Any], dict[str, Any]]:
     return columns, {"file_id": entity_id.of_file(body.fileID) or None}
 
 
-def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> None:
-    if not result.logInfo:
-        return
+def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> list[list[Any]]:
+    """Store the logs of a result, and return their rows."""
     at, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
     position = batch.state(Positions).of_result(item, batch)
     log_index = batch.state(LogIndex)
-    add = batch.rows_of(_LOG).append
+    rows: list[list[Any]] = []
     for log in result.logInfo:
         contract = batch.lookup.contract(log.contractID)
         contracts.add(contract)
         batch.mention(contract)
         topics = [topic.lstrip(b"\0") or b"\0" for topic in log.topic]
-        add(
-            (
+        rows.append(
+            [
                 log.bloom,
                 at,
                 contract,
@@ -282,8 +291,10 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
                 hash,
                 position,
                 False,  # synthetic
-            )
+            ]
         )
+    batch.rows_of(_LOG).extend(rows)
+    return rows
 
 
 def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:

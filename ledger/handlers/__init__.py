@@ -1,5 +1,27 @@
 """Importing the modules registers their handlers (`ledger.ingest.registry.load_handlers`)."""
 
-from ledger.handlers import account, allowance, file, prng, schedule, system, topic, transaction, transfer
+from ledger.handlers import (
+    account,
+    allowance,
+    file,
+    genesis,
+    prng,
+    schedule,
+    system,
+    topic,
+    transaction,
+    transfer,
+)
 
-__all__ = ["account", "allowance", "file", "prng", "schedule", "system", "topic", "transaction", "transfer"]
+__all__ = [
+    "account",
+    "allowance",
+    "file",
+    "genesis",
+    "prng",
+    "schedule",
+    "system",
+    "topic",
+    "transaction",
+    "transfer",
+]

@@ -87,10 +87,15 @@ def _columns(body: Any) -> dict[str, Any]:
     return columns
 
 
-def _store_content(item: RecordItem, batch: Batch, contents: bytes) -> None:
-    num = entity_id.decode(item.entity_id)[2]
+def stores_content(file: int, batch: Batch) -> bool:
+    """Return whether the settings want the content of a file, by its encoded id."""
+    num = entity_id.decode(file)[2]
     persisted = batch.persist.files or (batch.persist.system_files and num <= LAST_SYSTEM_FILE)
-    if persisted or num in ADDRESS_BOOKS:
+    return persisted or num in ADDRESS_BOOKS
+
+
+def _store_content(item: RecordItem, batch: Batch, contents: bytes) -> None:
+    if stores_content(item.entity_id, batch):
         batch.files.add(item.entity_id, Chunk(item.consensus_timestamp, item.transaction_type, contents))
         batch.insert(
             FileData,

@@ -108,6 +108,9 @@ class Batch(Rows):
             for work in self._after_file:
                 self.barrier(work)
             self._after_file = []
+        # A batch may wait long for being written, and transactions take far more memory than their rows.
+        self.items = ()
+        self._states = {}
         super().end_file()
 
     def mention(self, *entities: int) -> None:
@@ -177,9 +180,13 @@ class Batch(Rows):
 
         Nothing happens for id 0: the transaction names its entity by an alias or not at all.
         """
-        entity = columns["id"]
-        if not entity or (not self.persist.entity_history and "created_timestamp" not in columns):
+        if not columns["id"] or (not self.persist.entity_history and "created_timestamp" not in columns):
             return
+        self.set_entity(item.consensus_timestamp, **columns)
+
+    def set_entity(self, since: int, **columns: Any) -> None:
+        """Add a version of an entity since a time (ns), and remember the names it has from then on."""
+        entity = columns["id"]
         if columns.get("deleted"):
             self.lookup.delete(entity)
         else:
@@ -187,7 +194,7 @@ class Batch(Rows):
             self.lookup.remember(entity, alias=columns.get("alias"), evm_address=evm_address)
             if evm_address:
                 self.evm_addresses.created(entity, evm_address)
-        self.upsert(Entity, since=item.consensus_timestamp, **columns)
+        self.upsert(Entity, since=since, **columns)
 
     def account(self, item: RecordItem, account: Any, role: str) -> int | None:
         """Return the account that an AccountID of the body names, also by alias; 0 when it names none.

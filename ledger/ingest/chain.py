@@ -1,8 +1,9 @@
 """The hash chain: which files are loaded, which is the last, and if the next file follows it."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Any
 
 from django.db import connection
 
@@ -17,6 +18,11 @@ NO_HASH = "0" * 96
 
 # Rows of loaded files are read so many at a time; by the key and the index record_file__index.
 _WINDOW = 1_000
+_COLUMNS = "name, consensus_end, hash, index, version, wrapped_record_block_hash"
+# Index: the primary key (consensus_end).
+_LAST = f"select {_COLUMNS} from record_file order by consensus_end desc limit 1"
+_LAST_BEFORE = f"""
+    select {_COLUMNS} from record_file where consensus_end < %s order by consensus_end desc limit 1"""
 _BY_TIME = """
     select consensus_end, consensus_start from record_file where consensus_end >= %s
     order by consensus_end limit %s"""
@@ -36,7 +42,7 @@ def chained(previous_hash: str, last_hash: str) -> bool:
 class Position:
     """The last file of the stream. Source: the record_file row with the greatest consensus_end.
 
-    `wrapper_hash` is the hash of the block that the file came wrapped in; only a running loader knows it.
+    `wrapper_hash` is the hash of the block that the file came wrapped in, None for a file that came alone.
     """
 
     name: str
@@ -49,12 +55,22 @@ class Position:
     @classmethod
     def stored(cls) -> "Position | None":
         with connection.cursor() as cursor:
-            cursor.execute(
-                "select name, consensus_end, hash, index, version from record_file "
-                "order by consensus_end desc limit 1"
-            )
+            cursor.execute(_LAST)
             row = cursor.fetchone()
-        return cls(*row) if row else None
+        return cls._of_row(row) if row else None
+
+    @classmethod
+    def before(cls, file: RecordFile) -> "Position | None":
+        """Return the stored file before another one."""
+        with connection.cursor() as cursor:
+            cursor.execute(_LAST_BEFORE, [file.consensus_end])
+            row = cursor.fetchone()
+        return cls._of_row(row) if row else None
+
+    @classmethod
+    def _of_row(cls, row: tuple[Any, ...]) -> "Position":
+        name, consensus_end, hash, index, version, wrapper = row
+        return cls(name, consensus_end, hash, index, version, bytes(wrapper).hex() if wrapper else None)
 
     @classmethod
     def after(cls, file: RecordFile, index: int) -> "Position":
@@ -81,25 +97,76 @@ class Position:
         Errors: IngestError.
         """
         self._require_next_number(file)
-        self._require_next_wrapper(file)
-        if file.version == block_file.VERSION and self.version != block_file.VERSION:
-            # A network's first block chains to the block around the last record file.
-            last_hash = self.wrapper_hash or ""
-        else:
-            last_hash = self.hash
-        if chained(file.previous_hash, last_hash):
+        problem = self.wrapper_problem(file)
+        if problem and file.block_signature:
+            raise IngestError(
+                file.name,
+                "footer",
+                f"{problem}: the chain is broken",
+                "Load the blocks between the two first; if they are lost for good, use --allow-gap.",
+                kind=ingest.CHAIN,
+            )
+        if self._is_end_of_records(file):
+            self._require_first_block(file)
+            return
+        if chained(file.previous_hash, self.hash):
             return
         raise IngestError(
             file.name,
             "header",
-            f"its previous hash {file.previous_hash[:16]}… is not the hash {last_hash[:16]}… of {self.name}, "
+            f"its previous hash {file.previous_hash[:16]}… is not the hash {self.hash[:16]}… of {self.name}, "
             f"the last file loaded (block {self.index}): the chain is broken",
             "Load the files between the two first; if they are lost for good, use --allow-gap.",
             kind=ingest.CHAIN,
         )
 
+    def _require_first_block(self, file: RecordFile) -> None:
+        """Require that a network's first block follows the block around the last record file, if known.
+
+        Unless it has a threshold signature, that block may have been another one with the same file in it.
+        """
+        previous_hash = file.previous_wrapper_hash or file.previous_hash
+        if not self.wrapper_hash or previous_hash == self.wrapper_hash:
+            return
+        raise IngestError(
+            file.name,
+            "header",
+            f"its previous hash {previous_hash[:16]}… is not the hash {self.wrapper_hash[:16]}… of the block "
+            f"that {self.name}, the last record file, came wrapped in",
+            "If other sources have the same block, load its file by `manage.py ingest --allow-gap`: its "
+            "signature is verified all the same, but not what it follows.",
+            kind=ingest.CHAIN,
+        )
+
+    def joined(self, file: RecordFile) -> RecordFile:
+        """Return a file as it is stored after this one.
+
+        A network's first block names the block around the last record file, which few have. So that blocks
+        stay one chain, its previous hash becomes that of the record file itself.
+        """
+        if file.block_number != self.index + 1 or not self._is_end_of_records(file):
+            return file
+        return replace(file, previous_hash=self.hash, previous_wrapper_hash=file.previous_hash)
+
+    def wrapper_problem(self, file: RecordFile) -> str:
+        """Say how the block around a file does not follow the one around this file; "" if it does.
+
+        Signatures of a wrapped record file do not cover the block around it, threshold signatures do.
+        """
+        previous_hash = file.previous_wrapper_hash if file.wrapper else None
+        if not self.wrapper_hash or not previous_hash or previous_hash == self.wrapper_hash:
+            return ""
+        return (
+            f"the block it is wrapped in follows {previous_hash[:16]}…, not {self.wrapper_hash[:16]}…, "
+            f"the block {self.name} is wrapped in"
+        )
+
+    def _is_end_of_records(self, file: RecordFile) -> bool:
+        return file.version == block_file.VERSION and self.version != block_file.VERSION
+
     def _require_next_number(self, file: RecordFile) -> None:
-        if file.version == block_file.VERSION and file.block_number != self.index + 1:
+        numbered = file.version == block_file.VERSION or (file.wrapper is not None and self._has_own_number)
+        if numbered and file.block_number != self.index + 1:
             raise IngestError(
                 file.name,
                 "header",
@@ -108,17 +175,9 @@ class Position:
                 kind=ingest.CHAIN,
             )
 
-    def _require_next_wrapper(self, file: RecordFile) -> None:
-        previous_hash = file.wrapper.previous_hash if file.wrapper else None
-        if self.wrapper_hash and previous_hash and previous_hash != self.wrapper_hash:
-            raise IngestError(
-                file.name,
-                "footer",
-                f"the block it is wrapped in follows {previous_hash[:16]}…, not {self.wrapper_hash[:16]}…, "
-                f"the block {self.name} is wrapped in",
-                "Load the blocks between the two first; if they are lost for good, use --allow-gap.",
-                kind=ingest.CHAIN,
-            )
+    @property
+    def _has_own_number(self) -> bool:
+        return self.wrapper_hash is not None or self.version >= _NUMBERED
 
 
 class LoadedFiles:

@@ -9,7 +9,9 @@ from ledger import models
 from ledger.ingest.batch import Batch
 from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.filters import InvalidFilter, Selection
-from ledger.ingest.registry import entity_of, essential_steps, load_handlers, steps
+from ledger.ingest.keeping.originals import StoredBytes
+from ledger.ingest.log_blooms import complete_blooms
+from ledger.ingest.registry import entity_of, essential_steps, genesis_work, load_handlers, steps
 from ledger.stream.block import block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
@@ -36,6 +38,7 @@ class FileRows:
     def __init__(self, since: int = timestamp.MIN) -> None:
         self._selection = Selection(since)
         self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
+        self._stored_bytes = StoredBytes.by_settings()
         load_handlers()
         self._before, self._handlers, self._after = steps()
         self._essential = essential_steps()
@@ -50,21 +53,28 @@ class FileRows:
         """
         self._attach_sidecars(batch, source, file)
         batch.begin_file(file.items)
+        if file.version >= block_file.VERSION:
+            complete_blooms(batch, file)
         if not file.ordered and file.version < block_file.VERSION:
             _note_disorder(batch, file)
+        if file.genesis:
+            for work in genesis_work():
+                work(file.genesis, file.consensus_start, batch)
         items = self._selection.dates_of(file.items)
         for item in items:
             self.add_item(batch, file.name, item)
-        _add_block(batch, file, index=index, count=len(items), load_start=load_start)
+        stored = self._stored_bytes.of_file(file)
+        _add_block(batch, file, stored, index=index, count=len(items), load_start=load_start)
         return items
 
     def _attach_sidecars(self, batch: Batch, source: StreamFile, file: RecordFile) -> None:
         by_timestamp: dict[int, list[Any]] = {}
         for metadata in file.sidecars:
-            count = size = None
+            count = size = stored = None
             if self.reads_sidecars:
                 sidecar = file.sidecar_files.get(metadata.id) or source.sidecar(metadata)
                 count, size = len(sidecar.records), sidecar.size
+                stored = self._stored_bytes.of_sidecar(sidecar)
                 for consensus_timestamp, record in sidecar.records:
                     by_timestamp.setdefault(consensus_timestamp, []).append(record)
             batch.insert(
@@ -78,6 +88,7 @@ class FileRows:
                 # Null when the sidecar was not read.
                 count=count,
                 size=size,
+                bytes=stored,
             )
         if by_timestamp:
             for item in file.items:
@@ -144,7 +155,9 @@ class FileRows:
 # BLOCK
 
 
-def _add_block(batch: Batch, file: RecordFile, *, index: int, count: int, load_start: int) -> None:
+def _add_block(
+    batch: Batch, file: RecordFile, stored: bytes | None, *, index: int, count: int, load_start: int
+) -> None:
     """Rows: record_file; its presence says that the whole file is stored.
 
     `count` is the number of transactions stored; the totals are those of all. Load times are ms.
@@ -157,7 +170,8 @@ def _add_block(batch: Batch, file: RecordFile, *, index: int, count: int, load_s
         load_start=load_start,
         load_end=time.time_ns() // 1_000_000,
         hash=file.hash,
-        prev_hash=file.previous_hash,
+        **previous_hashes(file),
+        wrapped_record_block_hash=bytes.fromhex(file.wrapper.hash) if file.wrapper else None,
         consensus_start=file.consensus_start,
         consensus_end=file.consensus_end,
         count=count,
@@ -170,6 +184,7 @@ def _add_block(batch: Batch, file: RecordFile, *, index: int, count: int, load_s
         software_version_patch=software_patch,
         version=file.version,
         file_hash=file.file_hash,
+        bytes=stored,
         index=index,
         gas_used=totals.gas_used,
         logs_bloom=totals.logs_bloom,
@@ -178,6 +193,15 @@ def _add_block(batch: Batch, file: RecordFile, *, index: int, count: int, load_s
         round_start=file.round_start,
         round_end=file.round_end,
     )
+
+
+def previous_hashes(file: RecordFile) -> dict[str, Any]:
+    """Return the columns of `record_file` that chain a file to the one before."""
+    wrapper_hash = file.previous_wrapper_hash
+    return {
+        "prev_hash": file.previous_hash,
+        "previous_wrapped_record_block_hash": bytes.fromhex(wrapper_hash) if wrapper_hash else None,
+    }
 
 
 # WORDS

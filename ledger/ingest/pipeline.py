@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import connection, transaction
 
@@ -29,6 +29,7 @@ from ledger.ingest.computed.balance_snapshots import Snapshots
 from ledger.ingest.coverage import Coverage, Range
 from ledger.ingest.errors import IngestError, MakingWay
 from ledger.ingest.file_rows import FileRows
+from ledger.ingest.keeping.originals import Wanted
 from ledger.ingest.loader_lock import is_wanted, loader_lock
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import FileContents
@@ -36,11 +37,15 @@ from ledger.ingest.persist import Persist
 from ledger.ingest.registry import start_work
 from ledger.ingest.trust import Trust, changes_nodes
 from ledger.stream.errors import StreamFileError
+from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror import config, logs
 from mirror.config import clock
 from mirror.metrics import ingest
 from mirror.models import LOADER_LOCK
+
+if TYPE_CHECKING:
+    from ledger.ingest.keeping.keeper import Keeper, Portion
 
 log = logs.logger(__name__)
 
@@ -94,7 +99,8 @@ class Pipeline:
     `balances`, and with the first file that ends after them. `progress` is that of an earlier run, to be
     added to; `committed` is the part of it that is stored for certain, however the run ends. `readers` read
     files on disk ahead. A run that `makes_way` ends with MakingWay when a backfill wants to put its tables in
-    place. `lock` is another than the loaders' for a run that loads into tables of its own.
+    place. With `stops_unless_kept` it ends where a file that is to be kept can't be, instead of going on
+    without. `lock` is another than the loaders' for a run that loads into tables of its own.
     """
 
     def __init__(
@@ -109,6 +115,7 @@ class Pipeline:
         stopping: threading.Event | None = None,
         readers: Readers | None = None,
         makes_way: bool = False,
+        stops_unless_kept: bool = False,
         lock: int = LOADER_LOCK,
     ) -> None:
         self.progress = progress or Progress()
@@ -120,6 +127,10 @@ class Pipeline:
         self._report = report or (lambda progress: None)
         self._readers = readers
         self._makes_way, self._next_look = makes_way, 0.0
+        self._stops_unless_kept = stops_unless_kept
+        self._keeper: Keeper | None = None
+        # Those files of the batch at hand that are to be kept.
+        self._kept: Portion | None = None
         self._lock = lock
         # The table of blocks when the run began.
         self._table = 0
@@ -162,12 +173,15 @@ class Pipeline:
             elif self._balances:
                 self.progress.snapshot = self._balances.file.consensus_timestamp
             self.progress.covered = Range.ending_at(self.progress.last)
+            self._keeper = _keeper(stops=self._stops_unless_kept)
             self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
             try:
                 self._load(files)
             finally:
                 self._writer.submit(_close_connection).result()
                 self._writer.shutdown()
+                if self._keeper:
+                    self._keeper.close()
         return self.progress
 
     def _load(self, files: Iterable[StreamFile | None], *, ahead: bool = True) -> None:
@@ -241,6 +255,7 @@ class Pipeline:
 
     def _new_batch(self) -> Batch:
         self._added, self._ranges = [], {}
+        self._kept = self._keeper.portion() if self._keeper else None
         return Batch(self._lookup, self._persist, self._files)
 
     def _add_file(self, batch: Batch, source: StreamFile, read: ReadFile | None) -> int | None:
@@ -259,13 +274,14 @@ class Pipeline:
         rows_before = len(batch) if log.isEnabledFor(logging.INFO) else None
         if self._trust and not read:
             with ingest.stage("verify"):
-                source = source.verify(self._trust.latest_quorum, sidecars=self._rows.reads_sidecars)
+                source = source.verify(self._trust.latest_quorum, sidecars=self._reads_sidecars)
         with ingest.stage("read"):
             file = read.file if read else source.record_file()
         if not last and self._balances and file.consensus_end <= self._balances.last:
             self.progress.earlier += 1
             return None
         if last:
+            file = last.joined(file)
             if file.consensus_start <= last.consensus_end or last.reaches(source):
                 if self._loaded.has_content(file, last):
                     self.progress.skipped += 1
@@ -274,10 +290,11 @@ class Pipeline:
                     raise left_out(file, last)
             if not self._allow_gap and not self._starts_anew(last, source):
                 last.require_next(file)
+                _note_wrapper(batch, file, last.wrapper_problem(file))
             self._shift_blocks(batch, provisional_offset(file, last))
         index = block_number(file, last)
         if read:
-            take(batch, read, index=index)
+            take(batch, read, file, index=index)
             self.progress.ahead += 1
             self._nodes_change = self._trust is not None and read.changes_nodes
         else:
@@ -300,6 +317,8 @@ class Pipeline:
         )
         self._ranges[covered.consensus_start] = covered
         self.progress.last = Position.after(file, index)
+        if self._kept and self._keeper:
+            self._kept.add(file, read.originals if read else self._keeper.wanted.originals(source, file))
         if rows_before is not None:
             rows, ms = len(batch) - rows_before, time.time_ns() // 1_000_000 - load_start
             self._added.append(_Added(source.name, index, count, rows, ms, file.consensus_end))
@@ -310,6 +329,10 @@ class Pipeline:
             self.progress.verified += 1
             self.progress.signed_by |= frozenset(signed_by)
         return count
+
+    @property
+    def _reads_sidecars(self) -> bool:
+        return self._rows.reads_sidecars or (self._keeper is not None and self._keeper.wanted.records)
 
     def _shift_blocks(self, batch: Batch, offset: int) -> None:
         batch.shift_blocks(offset)
@@ -331,7 +354,9 @@ class Pipeline:
             if self._balances:
                 batch.begin_with(self._balances.write)
                 self._balances = None
-            self._writing = self._writer.submit(_write, batch, self._added, self._ranges, self._table)
+            self._writing = self._writer.submit(
+                _write, batch, self._kept, self._added, self._ranges, self._table
+            )
 
     def _make_way(self) -> None:
         """Raise MakingWay if a backfill wants to put its tables in place; files so far are read again."""
@@ -353,6 +378,23 @@ class Pipeline:
             self._report(self.progress)
 
 
+def _note_wrapper(batch: Batch, file: RecordFile, problem: str) -> None:
+    """Note that wrapped blocks do not follow each other, though the record files in them do.
+
+    Errors: IngestError when the operator wants to stop at problems.
+    """
+    if problem and batch.persist.halt_on_error:
+        raise IngestError(
+            file.name,
+            "footer",
+            problem,
+            "Turn importer.parser.haltOnError off to load it all the same: the record files are in order.",
+            kind=ingest.CHAIN,
+        )
+    if problem:
+        batch.note(file.consensus_end, problem, recoverable=True)
+
+
 def _start() -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         stored_network.remember(cursor)
@@ -362,7 +404,25 @@ def _start() -> int:
         return int(cursor.fetchone()[0])
 
 
-def _write(batch: Batch, added: Sequence[_Added], ranges: Mapping[int, Range], table: int) -> None:
+def _keeper(*, stops: bool) -> "Keeper | None":
+    """Return the keeper that the settings ask for. Errors: OperatorError."""
+    wanted = Wanted.by_settings()
+    if not wanted.anything:
+        return None
+    # The library of buckets takes 5 MB, which a node that keeps no files has no use for.
+    from ledger.ingest.keeping.keeper import Keeper
+    from ledger.stream.kept.writing import open_place
+
+    return Keeper(wanted, open_place(), stops=stops)
+
+
+def _write(
+    batch: Batch,
+    kept: "Portion | None",
+    added: Sequence[_Added],
+    ranges: Mapping[int, Range],
+    table: int,
+) -> None:
     began = time.monotonic()
     with (
         # COPY raises errors of the client, which nobody above expects.
@@ -380,6 +440,10 @@ def _write(batch: Batch, added: Sequence[_Added], ranges: Mapping[int, Range], t
             raise MakingWay
         batch.write(cursor)
         coverage.write(cursor, ranges.values())
+        if kept:
+            # Not before COPY: small files are kept in the time that this takes.
+            kept.finish()
+            kept.note(cursor)
     ingest.PROBLEMS.add(by=batch.recoverable_errors)
     if not added:
         return

@@ -1,12 +1,13 @@
 """The registry of handlers, the functions that turn transactions into rows.
 
 Handlers register themselves when their module is imported, which `load_handlers` does for every app; a web
-server never needs them. The pipeline knows only this registry. There are four kinds:
+server never needs them. The pipeline knows only this registry. There are five kinds:
 
 - `@names_entity("TYPE", ...)` returns the entity a transaction is about (`transaction.entity_id`).
 - `@handles("TYPE", ...)` adds the rows of successful transactions of a type, with `any_result` of all of
   them. Several apps may handle a type; their handlers run in the order of the installed apps.
 - `@every_item(ORDER)` adds rows that any transaction may cause, before or after its type's handlers.
+- `@at_genesis` adds the rows of what a network begins with, before those of its first transaction.
 - `@at_start` works in the database before the first file of a run, to finish what an earlier run left.
 """
 
@@ -19,6 +20,7 @@ from django.apps import apps
 from django.db.backends.utils import CursorWrapper
 from django.utils.module_loading import module_has_submodule
 
+from ledger.stream.block.genesis import GenesisState
 from ledger.stream.record.item import RecordItem
 from mirror.values.transaction_types import NUMBERS
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 ItemHandler = Callable[[RecordItem, "Batch"], None]
 EntityOfItem = Callable[[RecordItem, "Batch"], int]
+GenesisWork = Callable[[GenesisState, int, "Batch"], None]
 StartWork = Callable[[CursorWrapper], None]
 Handlers = dict[int, list[ItemHandler]]
 
@@ -49,6 +52,7 @@ _on_success: Handlers = {}
 _on_failure: Handlers = {}
 _every: list[tuple[Order, ItemHandler]] = []
 _start: list[StartWork] = []
+_genesis: list[GenesisWork] = []
 
 
 def names_entity(*names: str) -> Callable[[EntityOfItem], EntityOfItem]:
@@ -81,6 +85,16 @@ def every_item(order: Order) -> Callable[[ItemHandler], ItemHandler]:
         return function
 
     return register
+
+
+def at_genesis(function: GenesisWork) -> GenesisWork:
+    _genesis.append(function)
+    return function
+
+
+def genesis_work() -> list[GenesisWork]:
+    """Return what adds the rows of a GenesisState as of a time (ns)."""
+    return _genesis
 
 
 def at_start(function: StartWork) -> StartWork:

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
@@ -121,7 +121,9 @@ class Reporting:
             "transactions": 0,
             "newest": None,
             "problem": None,
+            "block_source": None,
         }
+        self._block_source: Callable[[], dict[str, Any]] | None = None
         # monotonic seconds, transactions, consensus time (ns)
         self._samples: deque[tuple[float, int, int | None]] = deque()
         self._news = threading.Condition()
@@ -156,6 +158,12 @@ class Reporting:
         """Report the time (ns) of the newest file that the source has."""
         with self._news:
             self._values["newest"] = consensus_time
+
+    def block_source_from(self, read: Callable[[], dict[str, Any]] | None) -> None:
+        """Have `read` called for what is known of the source of blocks; None if none is followed any more."""
+        with self._news:
+            self._block_source = read
+            self._changed = True
 
     def waiting(self) -> None:
         """Report that everything the source has is loaded and any problem is over."""
@@ -196,7 +204,8 @@ class Reporting:
         now = time.monotonic()
         while self._samples and now - self._samples[0][0] > _RATE_SECONDS:
             self._samples.popleft()
-        return self._values | {"reported": datetime.now(UTC)} | _rates(self._samples)
+        told = {"block_source": self._block_source()} if self._block_source else {}
+        return self._values | {"reported": datetime.now(UTC)} | _rates(self._samples) | told
 
 
 def _rates(samples: Iterable[tuple[float, int, int | None]]) -> dict[str, float | None]:

@@ -1,26 +1,21 @@
 """The nodes whose signatures count: those of the latest address book with their stakes, from the tables."""
 
-import json
-from base64 import b64decode
 from fractions import Fraction
-from pathlib import Path
 
 from django.db import connection
 
 from ledger.ingest.errors import IngestError
 from ledger.stream.block.proof import identity
-from ledger.stream.block.proof.identity import Contributor, LedgerIdentity
+from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.stream.block.proof.named import named_ledger
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror import config
-from mirror.config.errors import OperatorError
-from mirror.values import entity_id, hapi
-from mirror.values.hapi import DecodeError, LedgerIdPublicationTransactionBody
+from mirror.values import entity_id
 from mirror.values.timestamp import MAX
 from mirror.values.transaction_types import NUMBERS
 
-_LEDGER_ID_LENGTH = 32
 _BOOK_FILES = (101, 102)
 _CURRENT_BOOK_FILE = 102
 _CHANGES_A_FILE = frozenset(NUMBERS[name] for name in ("FILECREATE", "FILEUPDATE", "FILEAPPEND"))
@@ -37,12 +32,12 @@ _STAKES = """
         (select max(consensus_timestamp) from node_stake where consensus_timestamp <= %s)"""
 
 
-# The table has a row for each ledger id, which a network has one of.
+# The table has a row for each ledger id, which a network has one of. A publication that is repeated replaces
+# the row, so that the only row may be later than a block of the past that it is of.
 _LEDGER = """
     select ledger_id, history_proof_verification_key, node_contributions from ledger
-    where consensus_timestamp <= %s order by consensus_timestamp desc limit 1"""
-
-FIRST_LEDGER = "importer.block.initialLedgerIdPublication"
+    where (consensus_timestamp <= %(at)s) = %(before)s
+    order by abs(%(at)s - consensus_timestamp) limit 1"""
 
 
 class NoAddressBook(IngestError):
@@ -60,7 +55,7 @@ class Trust:
         self._mode = ConsensusMode(config.value("importer.consensusMode"))
         self._ratio: Fraction = config.value("importer.downloader.consensusRatio")
         self._key: str = config.value("importer.nodePublicKey")
-        self._first_ledger = _named_ledger()
+        self._first_ledger = named_ledger()
         self._latest: Quorum | None = None
 
     def quorum(self) -> Quorum:
@@ -104,40 +99,15 @@ class Trust:
 
     def _ledger(self, at: int) -> LedgerIdentity | None:
         """Return what the network has published of its ledger, or what the operator names instead."""
-        with connection.cursor() as cursor:
-            cursor.execute(_LEDGER, [at])
-            row = cursor.fetchone()
-        if row is None:
-            return self._first_ledger
-        ledger_id, proof_key, contributors = row
-        nodes = json.loads(contributors) if isinstance(contributors, str) else contributors
-        return LedgerIdentity(
-            bytes(ledger_id),
-            bytes(proof_key),
-            tuple(
-                Contributor(node["node_id"], node["weight"], b64decode(node["history_proof_key"]))
-                for node in nodes
-            ),
-        )
+        return _published(at, before=True) or self._first_ledger or _published(at, before=False)
 
 
-def _named_ledger() -> LedgerIdentity | None:
-    """Return the ledger in the file that the operator names. Errors: OperatorError."""
-    path = config.value(FIRST_LEDGER)
-    if not path:
-        return None
-    variable = config.described(FIRST_LEDGER).variable
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise OperatorError(f"{variable}: the file {path} can't be read: {error.strerror}.") from error
-    try:
-        body = hapi.parse(LedgerIdPublicationTransactionBody, data)
-    except DecodeError as error:
-        raise OperatorError(f"{variable}: {path} is no LedgerIdPublicationTransactionBody.") from error
-    if len(body.ledger_id) != _LEDGER_ID_LENGTH:
-        raise OperatorError(f"{variable}: {path} has a ledger id of {len(body.ledger_id)} bytes, not 32.")
-    return identity.of_publication(body)
+def _published(at: int, *, before: bool) -> LedgerIdentity | None:
+    """Return the publication that is the closest one before a time (ns), or after it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LEDGER, {"at": at, "before": before})
+        row = cursor.fetchone()
+    return identity.of_row(*row) if row else None
 
 
 def changes_nodes(item: RecordItem) -> bool:

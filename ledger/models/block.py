@@ -7,11 +7,18 @@ from mirror.db import fields
 from mirror.db.indexes import Index
 from mirror.db.tables import Compared
 
+# Block nodes send a block without a name and compressed otherwise than it lies in a bucket.
+_UNLESS_IN_A_BLOCK = "case when version < 7 and wrapped_record_block_hash is null then {} end"
+
 
 class RecordFile(models.Model):
     """One record file, which is one block. Written once all of its transactions are."""
 
-    compared = Compared("consensus_end", without=frozenset({"load_start", "load_end", "bytes"}))
+    compared = Compared(
+        "consensus_end",
+        without=frozenset({"load_start", "load_end", "bytes"}),
+        instead=tuple((column, _UNLESS_IN_A_BLOCK.format(column)) for column in ("name", "size")),
+    )
 
     name = models.CharField(max_length=250)
     load_start = fields.MillisecondsField()

@@ -53,6 +53,7 @@ class Compared(NamedTuple):
     or expression. Columns of `without` tell when and from where a file was loaded, not what is in it. Work at
     the end of a batch may still fill `completed_column`, or, with `completed_rows`, add rows. `older` has the
     columns that rows of an older release lack: name, and the SQL of the value that their null stands for.
+    `instead` has the columns that don't always tell what is in the file: name, and the SQL of what does.
     """
 
     time: str = "consensus_timestamp"
@@ -61,3 +62,4 @@ class Compared(NamedTuple):
     completed_column: str = ""
     completed_rows: bool = False
     older: tuple[tuple[str, str], ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()

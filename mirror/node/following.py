@@ -28,7 +28,7 @@ from mirror.config import clock
 from mirror.config.errors import OperatorError
 from mirror.db import outage, timeouts
 from mirror.db.partitions.making import create_partitions_ahead
-from mirror.node import beginning, reconciling
+from mirror.node import beginning, keeping, reconciling
 from mirror.node.loading import loading, making_way
 from mirror.node.postgres.server import Server
 from mirror.node.status import Block
@@ -131,6 +131,7 @@ def _follow(
             loading(stopping),
             Reporting(source=place, following=True) as report,
             reconciling.beside(say, location) if in_a_bucket else nullcontext(),
+            keeping.beside(say, location, book),
         ):
             lines = _Lines(say, report)
 

@@ -58,6 +58,7 @@ def import_files(
                 stopping=stopping,
                 readers=readers,
                 makes_way=True,
+                stops_unless_kept=True,
             )
             try:
                 done = pipeline.run(files)

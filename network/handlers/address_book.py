@@ -12,7 +12,8 @@ from django.db.backends.utils import CursorWrapper
 from ledger.file_content import content_parts
 from ledger.handlers.columns import text
 from ledger.ingest.batch import Batch
-from ledger.ingest.registry import at_start, handles
+from ledger.ingest.registry import at_genesis, at_start, handles
+from ledger.stream.block.genesis import GenesisState
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
@@ -60,6 +61,16 @@ def address_book_change(item: RecordItem, batch: Batch) -> None:
     Rows: address_book, address_book_entry and address_book_service_endpoint insert; end of the previous book.
     """
     if entity_id.decode(item.entity_id)[2] in ADDRESS_BOOK_NUMS:
+        batch.barrier(complete_address_books)
+
+
+@at_genesis
+def first_books(state: GenesisState, at: int, batch: Batch) -> None:
+    """Store the address books that a network begins with, once file_data holds them.
+
+    Rows: those of `address_book_change`.
+    """
+    if any(entity_id.decode(number)[2] in ADDRESS_BOOK_NUMS for number in state.files):
         batch.barrier(complete_address_books)
 
 

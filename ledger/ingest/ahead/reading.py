@@ -21,6 +21,7 @@ from ledger.ingest.ahead.questions import (
 )
 from ledger.ingest.batch import Batch
 from ledger.ingest.file_rows import FileRows
+from ledger.ingest.keeping.originals import Original, Wanted
 from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.persist import Persist
 from ledger.ingest.trust import changes_nodes
@@ -62,6 +63,7 @@ class ReadFile:
     # Problems of items: whether it is one to anyone, when, and what.
     problems: list[tuple[bool, int, str]]
     questions: set[Question]
+    originals: tuple[Original, ...] = ()
 
 
 class _Batch(RecordedRows, Batch):
@@ -88,7 +90,7 @@ class Reader:
     """Reads files for others to take."""
 
     def __init__(self) -> None:
-        self._rows, self._persist = FileRows(), Persist()
+        self._rows, self._persist, self._kept = FileRows(), Persist(), Wanted.by_settings()
         self._lookup, self._files = EntitiesAhead(), FilesAhead()
         self._addresses: dict[int, bytes] = {}
         self._without: set[int] = set()
@@ -110,7 +112,9 @@ class Reader:
         quorum = asked.quorum
         if quorum is not None:
             with ingest.stage("verify"):
-                source = source.verify(lambda at: quorum, sidecars=self._rows.reads_sidecars)
+                source = source.verify(
+                    lambda at: quorum, sidecars=self._rows.reads_sidecars or self._kept.records
+                )
         with ingest.stage("read"):
             file = source.record_file()
         batch = _Batch(self._lookup, self._persist, self._files)
@@ -121,7 +125,7 @@ class Reader:
             with connection.cursor() as cursor:
                 batch.complete(cursor)
         return ReadFile(
-            file=replace(file, items=(), sidecar_files={}),
+            file=replace(file, items=(), sidecar_files={}, genesis=None, original=None),
             count=file.count,
             signed_by=source.signed_by,
             proved=source.proved,
@@ -133,6 +137,7 @@ class Reader:
             chunks=self._files.chunks,
             problems=batch.problems,
             questions=questions,
+            originals=self._kept.originals(source, file),
         )
 
     def _begin_file(self, committed: int) -> None:

@@ -1,11 +1,13 @@
 """Files that were read ahead, taken in their turn."""
 
+from ledger import models
 from ledger.ingest.ahead.questions import Question, Touched, about_file
 from ledger.ingest.ahead.reading import ReadFile
 from ledger.ingest.batch import Batch
+from ledger.ingest.file_rows import previous_hashes
 from ledger.ingest.lookup.entities import EntityLookup
 from ledger.ingest.lookup.file_contents import Chunk, FileContents
-from ledger.models import RecordFile
+from ledger.stream.record.record_file import RecordFile
 
 
 class EntitiesInTurn(EntityLookup):
@@ -39,8 +41,8 @@ class FilesInTurn(FileContents):
         super().add(file, chunk)
 
 
-def take(batch: Batch, read: ReadFile, *, index: int) -> None:
-    """Add a file to a batch as the block `index`."""
+def take(batch: Batch, read: ReadFile, file: RecordFile, *, index: int) -> None:
+    """Add a file to a batch as the block `index`; `file` is what was read, joined to the file before."""
     for entity, alias, evm_address, deleted in read.entities:
         if deleted:
             batch.lookup.delete(entity)
@@ -48,12 +50,12 @@ def take(batch: Batch, read: ReadFile, *, index: int) -> None:
         batch.lookup.remember(entity, alias=alias, evm_address=evm_address)
         if evm_address:
             batch.evm_addresses.created(entity, evm_address)
-    for file, chunk in read.chunks:
-        batch.files.add(file, chunk)
+    for number, chunk in read.chunks:
+        batch.files.add(number, chunk)
     for recoverable, at, problem in read.problems:
         batch.note(at, problem, recoverable=recoverable)
     for part in read.parts:
         batch.add_part(part)
     for work in read.after_file:
         batch.after_file(work)
-    batch.insert(RecordFile, **(read.block | {"index": index}))
+    batch.insert(models.RecordFile, **(read.block | previous_hashes(file) | {"index": index}))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ledger.ingest.chain import Position, block_number
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.block_sources import BlockSource
-from ledger.ingest.following.follower import LONGEST_PAUSE, SECONDS_BEFORE_STUCK
+from ledger.ingest.following.follower import SECONDS_BEFORE_STUCK
 from ledger.ingest.reporting import Problem, Reporting
 from ledger.ingest.trust import Trust
 from ledger.stream.errors import StreamFileError
@@ -24,6 +24,8 @@ log = logs.logger(__name__)
 
 # A block that is not there is waited for in pieces of this length, so that the loader may be stopped.
 _LOOK_SECONDS = 0.5
+# Another source may have a block that one lacks, and blocks are new every other second.
+_LONGEST_PAUSE = 2.0
 
 
 class BlockFollower:
@@ -49,23 +51,36 @@ class BlockFollower:
         self._last: Position | None = None
         self._number = 0
         self._pause = self._frequency
+        # How long to wait before the source is asked again, and for the block in it once nothing else is due.
+        self._wait = self._look = 0.0
         self._troubled_since: float | None = None
         # The reason why it waits, if it does.
         self.problem: StreamFileError | IngestError | None = None
 
+    @property
+    def fetching(self) -> bool:
+        """A block that was found is yielded at once."""
+        return False
+
     def files(self) -> Iterator[StreamFile | None]:
         """Yield the blocks in order, None whenever the next is not there yet, until stopped or at `until`."""
         self._begin()
+        if self._report:
+            self._report.block_source_from(self._source.told)
         try:
             while not self._stopping.is_set():
                 block = self._next()
                 if block is None:
                     yield None
+                    self._stopping.wait(self._wait)
+                    self._wait = 0.0
                     continue
                 if self._until is not None and block.record_file().consensus_start > self._until:
                     return
                 yield block
         finally:
+            if self._report:
+                self._report.block_source_from(None)
             self._source.close()
 
     def _begin(self) -> None:
@@ -74,44 +89,43 @@ class BlockFollower:
         self._number = self._last.index + 1 if self._last else start
 
     def _next(self) -> StreamFile | None:
-        """Return the next block of the chain, None while there is none; a refused one is asked for again."""
+        """Return the next block of the chain, None while there is none; a refused one is asked for again.
+
+        Only what is not there at once is waited for, and only the next time: what came before is stored
+        first.
+        """
+        began, look, self._look = time.monotonic(), self._look, 0.0
         try:
-            block = self._source.next(self._number, 0)
-            if block is None:
-                self._idle()
-                block = self._source.next(self._number, _LOOK_SECONDS) if self._waits() else None
-        except StreamFileError as error:
-            self._trouble(error)
-            return None
-        if block is None:
-            return None
-        try:
-            return self._accepted(block)
+            block = self._source.next(self._number, look)
+            if block is not None:
+                return self._accepted(block)
         except (StreamFileError, IngestError) as error:
-            self._source.refuse()
             self._trouble(error)
             return None
+        if self._report and self._troubled_since is None:
+            self._report.waiting()
+        self._look = _LOOK_SECONDS
+        if look:
+            # A bucket does not wait by itself.
+            self._wait = max(0.0, self._frequency - (time.monotonic() - began))
+        return None
 
     def _accepted(self, block: FetchedBlock) -> StreamFile:
         """Return a block that goes on with the chain and is signed. Errors: StreamFileError, IngestError."""
         file = block.file
-        if self._last:
-            self._last.require_next(file)
-        verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+        try:
+            if self._last:
+                self._last.require_next(file)
+            verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+        except (StreamFileError, IngestError) as error:
+            self._source.refuse(error.cause)
+            raise
         self._last = Position.after(file, block_number(file, self._last))
         self._number = self._last.index + 1
         self._pause, self._troubled_since, self.problem = self._frequency, None, None
         if self._report:
             self._report.newest(file.consensus_end)
         return verified
-
-    def _idle(self) -> None:
-        if self._report and self._troubled_since is None:
-            self._report.waiting()
-
-    def _waits(self) -> bool:
-        """Wait before the source is asked again; return whether it should be."""
-        return not self._stopping.wait(self._frequency)
 
     def _trouble(self, problem: StreamFileError | IngestError) -> None:
         """Note a problem: the next pause is longer, and a problem that stays is reported."""
@@ -121,5 +135,5 @@ class BlockFollower:
         log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self._pause, 1))
         if self._report and now - self._troubled_since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.of(problem))
-        self._stopping.wait(self._pause)
-        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        self._wait = self._pause
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)

@@ -1,13 +1,14 @@
-"""Where blocks come from: block nodes, a bucket, or whichever of them works."""
+"""Where blocks come from: block nodes, or a bucket."""
 
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import BlockBucket
-from ledger.stream.source.block_node.assembly import Limits
+from ledger.stream.source.block_node.assembly import ANOTHER_NODE, BlockNodeFailure, Limits
 from ledger.stream.source.block_node.client import (
     Available,
     BlockNode,
@@ -15,19 +16,17 @@ from ledger.stream.source.block_node.client import (
     StreamedBlock,
     Subscription,
 )
-from ledger.stream.source.block_node.scheduler import Scheduler
+from ledger.stream.source.block_node.latency import LatencyMeter, Measuring, latency_of
+from ledger.stream.source.block_node.scheduler import Chosen, Scheduler
 from ledger.stream.source.blocks import FetchedBlock
 from mirror import logs
-from mirror.config import clock
-from mirror.values.timestamp import NANOS_PER_SECOND
+from mirror.metrics import ingest
 
 log = logs.logger(__name__)
 
 EARLIEST = -1
 # A block that is older than this when it arrives tells nothing of the node's latency.
 _NEW_SECONDS = 60.0
-# So many errors in a row, and the other kind of source is tried.
-_ERRORS = 3
 
 
 class BlockSource(Protocol):
@@ -43,8 +42,12 @@ class BlockSource(Protocol):
         """
         ...
 
-    def refuse(self) -> None:
+    def refuse(self, reason: str = "") -> None:
         """Note that the last block was not what it should be."""
+        ...
+
+    def told(self) -> dict[str, Any]:
+        """Return what an operator wants to know: `LoaderState.block_source`. Any thread may ask."""
         ...
 
     def close(self) -> None: ...
@@ -67,11 +70,23 @@ class FromBucket:
             )
         return self._bucket.next(number)
 
-    def refuse(self) -> None:
+    def refuse(self, reason: str = "") -> None:
         pass
+
+    def told(self) -> dict[str, Any]:
+        return {"now": self.location, "why": "", "nodes": []}
 
     def close(self) -> None:
         self._bucket.close()
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a block node is waited for (s)."""
+
+    block: float
+    status: float
+    shutdown: float
 
 
 class FromBlockNodes:
@@ -84,125 +99,178 @@ class FromBlockNodes:
             [Callable[[], list[BlockNode]], Callable[[BlockNode], Available | None]], Scheduler
         ],
         limits: Limits,
-        *,
-        seconds_per_block: float,
-        seconds_of_status: float,
+        patience: Patience,
+        measuring: Measuring,
     ) -> None:
         self.location = "block nodes"
-        self._limits = limits
-        self._seconds_per_block, self._seconds_of_status = seconds_per_block, seconds_of_status
+        self._limits, self._patience, self._measuring = limits, patience, measuring
         self._clients: dict[BlockNode, BlockNodeClient] = {}
         self._lock = threading.Lock()
         self.scheduler = make_scheduler(nodes, self._available)
-        self._node: BlockNode | None = None
+        self._chosen: Chosen | None = None
         self._subscription: Subscription | None = None
+        self._meter: LatencyMeter | None = None
+        # Whether the last block was so new that its arrival tells the latency of its node.
+        self._is_new = False
+        # That latency (s), until the block is accepted.
+        self._latency: float | None = None
         # The number that the subscription is asked for next.
         self._asked = EARLIEST
         # When the last block was given away (monotonic seconds): loading it takes until the next is wanted.
         self._given = 0.0
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        processing = time.monotonic() - self._given if self._given else 0.0
-        if self._node and self.scheduler.better_than(self._node, processing):
-            self._end()
+        self._note_latency(number)
+        self._leave_for_a_sooner_one()
         if self._subscription is None or self._asked != number:
             self._begin(number)
-        assert self._subscription and self._node
+        assert self._subscription and self._chosen
+        node = self._chosen.node
         try:
             block = self._subscription.next(seconds)
+            if block is None and self._subscription.is_quiet:
+                block = self._owed(node, self._subscription)
         except StreamFileError as error:
-            log.info("block_node_failed", node=self._node.name, reason=str(error))
-            self.scheduler.failed(self._node)
-            self._end()
+            self._fail(error.cause)
+            # The connection may lead nowhere any more, which TCP notices after a quarter of an hour.
+            self._client(node).close()
             raise
         if block is None:
             self._given = 0.0
+            if self._subscription and self._subscription.has_ended:
+                self._end()
             return None
-        number = block.number
-        self._asked = number + 1
-        self.scheduler.succeeded(self._node, _latency(block))
+        self._asked = block.number + 1
+        latency = latency_of(block)
+        self._is_new = latency is not None and latency < _NEW_SECONDS
+        self._latency = latency if self._is_new else None
+        if latency is None:
+            self.scheduler.missed(node)
         self._given = time.monotonic()
-        return FetchedBlock(block.file.name, number, block.file, f"the block node {self._node.name}")
+        return FetchedBlock(block.file.name, block.number, block.file, f"the block node {node.name}")
 
-    def refuse(self) -> None:
-        if self._node:
-            self.scheduler.failed(self._node)
-        self._end()
+    def refuse(self, reason: str = "") -> None:
+        if self._chosen:
+            self.scheduler.disbelieve(self._chosen.node)
+        self._fail(reason or "its block was refused")
+
+    def told(self) -> dict[str, Any]:
+        chosen, now = self._chosen, time.time()
+        return {
+            "now": f"the block node {chosen.node.name}" if chosen else "no block node",
+            "why": chosen.why.value if chosen else "",
+            "nodes": [
+                {
+                    "name": state.node.name,
+                    "priority": state.node.priority,
+                    "used": chosen is not None and state.node == chosen.node,
+                    "latency_ms": None if state.latency is None else round(state.latency * 1000),
+                    "failures": state.failures,
+                    "last_failure": state.failure,
+                    "set_aside_until": round(now + state.set_aside) if state.set_aside else None,
+                }
+                for state in self.scheduler.states()
+            ],
+        }
 
     def close(self) -> None:
+        if self._meter:
+            self._meter.close(self._patience.shutdown)
+            self._meter = None
         self._end()
         with self._lock:
             for client in self._clients.values():
                 client.close()
             self._clients.clear()
 
+    def _note_latency(self, number: int) -> None:
+        """Note how soon the last block came, if the one after it is wanted: it was what it should be."""
+        if self._latency is not None and self._chosen and number == self._asked:
+            self.scheduler.measured(self._chosen.node, self._latency)
+        self._latency = None
+
+    def _owed(self, node: BlockNode, quiet: Subscription) -> StreamedBlock | None:
+        """Return the block that a quiet node turns out to have, None if it has none; leave it if another has.
+
+        Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.
+        """
+        number, available = quiet.number, self._available(node)
+        if available is None:
+            raise BlockNodeFailure(
+                node.name, 0, "the block node sends nothing and does not tell what it has", ANOTHER_NODE
+            )
+        if available.has(number):
+            # It may just have got it.
+            block = quiet.next(self._patience.status)
+            if block is None and quiet.is_quiet:
+                raise BlockNodeFailure(
+                    node.name,
+                    0,
+                    f"the block node has not sent block {number} in time, which it has",
+                    ANOTHER_NODE,
+                )
+            return block
+        quiet.wait_anew()
+        if other := self.scheduler.another_with(number, node):
+            log.info("block_node_left", node=node.name, sooner=other.name)
+            self._end()
+        return None
+
+    def _leave_for_a_sooner_one(self) -> None:
+        processing = time.monotonic() - self._given if self._given else 0.0
+        if self._chosen and (sooner := self.scheduler.better_than(self._chosen.node, processing)):
+            log.info("block_node_left", node=self._chosen.node.name, sooner=sooner.name)
+            self._end()
+
     def _begin(self, number: int) -> None:
         """Subscribe to a node from a block on. Errors: StreamFileError."""
         self._end()
-        self._node, first = self.scheduler.choose(None if number == EARLIEST else number)
+        chosen = self.scheduler.choose(None if number == EARLIEST else number)
         self._asked = number
-        self.location = f"the block node {self._node.name}"
-        self._subscription = self._client(self._node).subscribe(
-            first, seconds_per_block=self._seconds_per_block
+        self.location = f"the block node {chosen.node.name}"
+        self._subscription = self._client(chosen.node).subscribe(
+            chosen.number, seconds_per_block=self._patience.block
         )
-        log.info("block_node_chosen", node=self._node.name, block=first)
+        self._chosen = chosen
+        log.info("block_node_chosen", node=chosen.node.name, block=chosen.number, reason=chosen.why.value)
+        if self._meter is None:
+            self._meter = LatencyMeter(
+                self.scheduler, self._available, self._client, self._told_by_stream, self._measuring
+            )
+
+    def _fail(self, reason: str) -> None:
+        if self._chosen is None:
+            return
+        node = self._chosen.node
+        log.info("block_node_failed", node=node.name, reason=reason)
+        ingest.BLOCK_NODE_FAILURES.add(node.name)
+        if self.scheduler.failed(node, reason):
+            log.warning("block_node_set_aside", node=node.name, reason=reason)
+        self._close_subscription()
 
     def _end(self) -> None:
+        """End the subscription, which has not failed."""
+        if self._chosen:
+            self.scheduler.ended(self._chosen.node)
+        self._close_subscription()
+
+    def _close_subscription(self) -> None:
         if self._subscription:
             self._subscription.close()
-        self._subscription = self._node = None
+        self._subscription = self._chosen = self._latency = None
         self._given = 0.0
 
+    def _told_by_stream(self) -> BlockNode | None:
+        chosen = self._chosen
+        return chosen.node if chosen and self._is_new else None
+
     def _available(self, node: BlockNode) -> Available | None:
-        return self._client(node).available(self._seconds_of_status)
+        return self._client(node).available(self._patience.status)
 
     def _client(self, node: BlockNode) -> BlockNodeClient:
         with self._lock:
             if node not in self._clients:
-                self._clients[node] = BlockNodeClient(node, self._limits)
+                self._clients[node] = BlockNodeClient(
+                    node, self._limits, seconds_of_shutdown=self._patience.shutdown
+                )
             return self._clients[node]
-
-
-def _latency(block: StreamedBlock) -> float | None:
-    """Return the time from the end of a block to its arrival (s), None for one that is not new."""
-    since = time.monotonic() - block.arrived
-    latency = (clock.now_ns() - block.file.consensus_end) / NANOS_PER_SECOND - since
-    return latency if latency < _NEW_SECONDS else None
-
-
-class FromEither:
-    """Blocks of one source; of the other one after too many errors in a row, and so on in turn."""
-
-    def __init__(self, first: BlockSource, second: BlockSource) -> None:
-        self._sources = [first, second]
-        self._errors = {id(first): 0, id(second): 0}
-
-    @property
-    def location(self) -> str:
-        return self._sources[0].location
-
-    def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        current = self._sources[0]
-        try:
-            block = current.next(number, seconds)
-        except StreamFileError:
-            self._fail()
-            raise
-        if block:
-            self._errors[id(current)] = 0
-        return block
-
-    def refuse(self) -> None:
-        self._sources[0].refuse()
-        self._fail()
-
-    def close(self) -> None:
-        for source in self._sources:
-            source.close()
-
-    def _fail(self) -> None:
-        current = self._sources[0]
-        self._errors[id(current)] += 1
-        if self._errors[id(current)] >= _ERRORS:
-            self._sources.reverse()
-            log.warning("block_source_changed", before=current.location, now=self.location)

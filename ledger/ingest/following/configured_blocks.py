@@ -6,38 +6,33 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from ledger.ingest.following.block_sources import (
     BlockSource,
     FromBlockNodes,
     FromBucket,
-    FromEither,
+    Patience,
 )
-from ledger.ingest.following.configured_bucket import bucket_of
+from ledger.ingest.following.either_source import FromEither
 from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import Available, BlockNode, Endpoint
+from ledger.stream.source.block_node.latency import Measuring
 from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler
+from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror import config, logs
 from mirror.config.errors import OperatorError
 
 log = logs.logger(__name__)
 
-# Buckets with the recent blocks of the networks.
-PUBLIC_BUCKETS = {
-    "demo": "hedera-demo-recent-block-streams",
-    "mainnet": "hedera-mainnet-recent-block-streams",
-    "previewnet": "hedera-previewnet-recent-block-streams",
-    "testnet": "hedera-testnet-recent-block-streams",
-}
 DEFAULT_PORT = 40840
 
 _BLOCK = "importer.block."
 _STREAM = _BLOCK + "stream."
 _ENDPOINT = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/]+)(:(?P<port>\d{1,5}))?")
-# Registered nodes change seldom.
-_DISCOVERY_HOLDS_SECONDS = 60.0
+# Registered nodes change seldom, and to read them takes a millisecond.
+_DISCOVERY_HOLDS_SECONDS = 10.0
 _NODE_WORDS = ("priority", "status")
 _BLOCK_NODE = 1
 # Index: registered_node__type.
@@ -57,15 +52,22 @@ def open_block_source(location: str = "") -> BlockSource:
     nodes = Nodes()
     if kind == "BLOCK_NODE":
         return _block_nodes(nodes)
-    if not nodes():
-        return FromBucket(_bucket(""))
-    return FromEither(_block_nodes(nodes), FromBucket(_bucket("")))
+    try:
+        bucket = FromBucket(_bucket(""))
+    except NoBucket:
+        if not nodes():
+            raise
+        # A private network may have no bucket at all.
+        return _block_nodes(nodes)
+    patience: float = config.value("importer.downloader.timeout")
+    return FromEither(_block_nodes(nodes), bucket, lambda: bool(nodes()), patience=patience)
 
 
 def _bucket(location: str) -> BlockBucket:
-    bucket = bucket_of(location, config.value(_BLOCK + "bucketName"), PUBLIC_BUCKETS)
     return BlockBucket(
-        bucket, config.value("network"), most_ahead=config.value("importer.downloader.batchSize")
+        block_bucket(location),
+        config.value("network"),
+        most_ahead=config.value("importer.downloader.batchSize"),
     )
 
 
@@ -89,9 +91,18 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> FromBlockNodes:
             items=config.value(_STREAM + "maxBlockItems"),
             block_bytes=config.value(_STREAM + "maxBlockSize"),
             message_bytes=config.value(_STREAM + "maxStreamResponseSize"),
+            originals=config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes"),
         ),
-        seconds_per_block=config.value("importer.downloader.timeout"),
-        seconds_of_status=config.value(_STREAM + "responseTimeout"),
+        Patience(
+            block=config.value("importer.downloader.timeout"),
+            status=config.value(_STREAM + "responseTimeout"),
+            shutdown=config.value(_STREAM + "shutdownTimeout"),
+        ),
+        Measuring(
+            every=config.value(_BLOCK + "scheduler.latency.frequency"),
+            most_seconds=config.value(_BLOCK + "scheduler.latency.timeout"),
+            backlog=config.value(_BLOCK + "scheduler.latency.backlog"),
+        ),
     )
 
 
@@ -108,10 +119,15 @@ class Nodes:
     def __call__(self) -> list[BlockNode]:
         if self._discovers and time.monotonic() > self._until:
             self._until = time.monotonic() + _DISCOVERY_HOLDS_SECONDS
-            self._discovered = discovered()
+            try:
+                self._discovered = discovered()
+            except DatabaseError as error:
+                # Whoever loads meets the database next, and knows what to do if it is away.
+                log.warning("block_nodes_not_discovered", reason=str(error).strip())
+                self._discovered = []
         found = {frozenset((node.status, node.stream)) for node in self._discovered}
         own = [node for node in self._configured if frozenset((node.status, node.stream)) not in found]
-        return own + self._discovered
+        return list(dict.fromkeys((*own, *self._discovered)))
 
 
 def discovered() -> list[BlockNode]:
@@ -130,10 +146,12 @@ def registered_node(endpoints: Any) -> BlockNode | None:
     offers: list[tuple[Endpoint, set[str]]] = []
     for each in endpoints or ():
         apis = set((each.get("block_node") or {}).get("endpoint_apis") or ())
-        host = each.get("domain_name") or each.get("ip_address")
+        host = (each.get("domain_name") or "").strip() or (each.get("ip_address") or "").strip()
+        if ":" in host:
+            host = f"[{host}]"
         if host and apis:
             port, tls = each.get("port") or DEFAULT_PORT, each.get("requires_tls", False)
-            offers.append((Endpoint(host.strip(), port, tls), apis))
+            offers.append((Endpoint(host, port, tls), apis))
     if not any("PUBLISH" in apis for _, apis in offers):
         return None
     for endpoint, apis in offers:

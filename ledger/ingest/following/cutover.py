@@ -83,6 +83,11 @@ class Follows(Protocol):
 
     problem: Any
 
+    @property
+    def fetching(self) -> bool:
+        """Whether a file was found that it has not yielded yet."""
+        ...
+
     def files(self) -> Iterator[StreamFile | None]: ...
 
 
@@ -122,11 +127,16 @@ class Choice:
         self._since = self._clock()
         self._decide()
 
-    def idle(self) -> None:
-        """Note that the stream that is followed has nothing at the moment; this may change the stream."""
+    def idle(self, *, fetching: bool = False) -> None:
+        """Note that the stream that is followed has nothing at the moment; this may change the stream.
+
+        With `fetching` it has something, which is on its way.
+        """
         if self._stage is _Stage.TURNS and self._clock() - self._since >= self._threshold:
             self._change(self.stream.other)
         elif self._stage is _Stage.FIRST:
+            if fetching and self._clock() - self._since < self._threshold:
+                return
             if self.stream is Stream.RECORD:
                 self._measure()
                 self._change(Stream.BLOCK)
@@ -154,7 +164,7 @@ class Choice:
 
     def _stage_now(self) -> _Stage:
         last = self._last
-        if not self._expected or (last and last.version >= block_file.VERSION):
+        if not self._expected or self._blocks == "true" or (last and last.version >= block_file.VERSION):
             return _Stage.PLAIN
         if last is None:
             return _Stage.PLAIN if self._begins_at_time else _Stage.TURNS
@@ -195,14 +205,19 @@ class SwitchingFollower:
             stream = self._choice.stream
             follower = self._make[stream]()
             with closing(cast(Generator[StreamFile | None], follower.files())) as files:
+                given = False
                 for file in files:
                     yield file
                     self.problem = follower.problem
+                    # After a block, the first None is a chance to store it: nothing was waited for yet.
+                    stores, given = given and file is None, file is not None and stream is Stream.BLOCK
+                    if stores:
+                        continue
                     if file:
                         self._choice.advanced(file.record_file())
                         self._choice.late()
                     else:
-                        self._choice.idle()
+                        self._choice.idle(fetching=follower.fetching)
                     if self._choice.stream is not stream:
                         break
                 else:

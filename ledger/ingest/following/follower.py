@@ -85,6 +85,11 @@ class Follower:
         # The reason why it waits, if it does.
         self.problem: StreamFileError | None = None
 
+    @property
+    def fetching(self) -> bool:
+        """Whether a file was found that it has not yielded yet."""
+        return bool(self._wanted or self._listed)
+
     def stop(self) -> None:
         self._stopping.set()
 

@@ -84,10 +84,11 @@ def _of_table(
     if not rows and table.found_by:
         return []
     expected = _expect(cursor, table, rows)
-    columns = ", ".join(f'"{name}"' for name in table.columns)
+    instead = {name: f'"{name}"' for name in table.columns} | dict(table.compared.instead)
+    columns = ", ".join(instead[name] for name in table.columns)
     older = dict(table.compared.older)
     values = ", ".join(
-        f'coalesce("{name}", {older[name]})' if name in older else f'"{name}"' for name in table.columns
+        f'coalesce("{name}", {older[name]})' if name in older else instead[name] for name in table.columns
     )
     stored = f"select {values} from {table.name} where {table.compared.time} between {first:d} and {last:d}"
     if table.found_by:

@@ -33,9 +33,6 @@ _MAX_ITEMS, _MAX_FILES = 20_000, 200
 # Rows of these tables are of a whole file.
 _OF_FILES = ("record_file", "sidecar_file")
 
-_POSITION = """
-    select name, consensus_end, hash, index, version from record_file where consensus_end < %s
-    order by consensus_end desc limit 1"""
 _BLOCKS = "select consensus_end, name, index from record_file where consensus_end between %s and %s"
 # The entity that had the alias or address just before a time; later deletions do not count.
 _ENTITY = """
@@ -180,9 +177,11 @@ class Verification:
                 source = source.verify(self._trust.quorum_at, sidecars=self._rows.reads_sidecars)
             file = source.record_file()
             self._lookup.at = file.consensus_start
-            last = self._last or _stored_before(file)
-            if last and not self._continues(last, file):
-                self._compare()
+            last = self._last or Position.before(file)
+            if last:
+                file = last.joined(file)
+                if not self._continues(last, file):
+                    self._compare()
             self._last = Position.after(file, _block_number(file, last))
             batch = Batch(self._lookup, self._persist, self._files)
             self._rows.add(batch, source, file, index=self._last.index, load_start=0)
@@ -198,7 +197,7 @@ class Verification:
             self._last = None
             self._files.forget()
             return None
-        if source.signed_by:
+        if source.signed_by or source.proved:
             self.checked.signed += 1
         self._group.append(_ReadFile(file, batch))
         return file
@@ -255,9 +254,10 @@ class Verification:
     def _compare_run(self, run: Sequence[_ReadFile]) -> None:
         files = [read.file for read in run]
         ends = [file.consensus_end for file in files]
-        for difference in differences(
-            [read.batch for read in run], files[0].consensus_start, files[-1].consensus_end
-        ):
+        genesis = files[0].genesis
+        # The contents of files that a network begins with have times just before it.
+        first = files[0].consensus_start - (len(genesis.files) if genesis else 0)
+        for difference in differences([read.batch for read in run], first, files[-1].consensus_end):
             at = difference.consensus_timestamp
             file = files[min(bisect_left(ends, at), len(files) - 1)]
             self._find(file.name, _position(file, at, difference.table), str(difference))
@@ -265,13 +265,6 @@ class Verification:
     def _find(self, file: str, position: str, what: str) -> None:
         self.checked.findings += 1
         self._tell(Finding(file, position, what))
-
-
-def _stored_before(file: RecordFile) -> Position | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_POSITION, [file.consensus_end])
-        row = cursor.fetchone()
-    return Position(*row) if row else None
 
 
 def _block_number(file: RecordFile, last: Position | None) -> int:

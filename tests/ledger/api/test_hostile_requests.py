@@ -29,7 +29,7 @@ PATHS = [
     *["tokens", "tokens/{}", "tokens/7", "tokens/7/balances", "tokens/7/nfts"],
     *["tokens/{}/nfts/{}", "tokens/7/nfts/{}", "tokens/7/nfts/1/transactions"],
     *["topics/{}", "topics/{}/messages", "topics/7/messages", "topics/{}/messages/{}", "topics/messages/{}"],
-    *["transactions", "transactions/{}"],
+    *["transactions", "transactions/{}", "transactions/{}/stateproof", "transactions/0.0.5-1-1/stateproof"],
 ]
 OTHER_NAMES = ["foo", "", "limit[]", "timestamp[gt]", "__proto__"]
 
@@ -85,7 +85,7 @@ parts = st.one_of(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
-def test_no_request_fails(api, build, path, data):
+def test_no_request_fails(api, build, all_endpoints, path, data):
     found: Any = resolve(f"/api/v1/{path.replace('{}', '5')}").func
     query = data.draw(queries(list(found.cls.parameters.by_name)), "query")
     part = data.draw(parts, "part") if "{}" in path else ""

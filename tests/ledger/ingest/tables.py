@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from mirror.db.distribution import is_distributed
-from mirror.models import DroppedRows, LoadedErrata, LoadedRange, LoaderState, PassedOver
+from mirror.models import DroppedRows, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver
 
 # When something was loaded is the only thing that may differ.
 NOT_COMPARED = {"load_start", "load_end"}
@@ -48,7 +48,8 @@ def contents() -> dict[str, list[str]]:
 def empty_tables() -> None:
     """Empty the ledger's tables, and those of what its loader says."""
     own = {
-        model._meta.db_table for model in (DroppedRows, LoadedErrata, LoadedRange, LoaderState, PassedOver)
+        model._meta.db_table
+        for model in (DroppedRows, LoadedErrata, LoadedRange, LoaderState, NotKept, PassedOver)
     }
     tables = own.union(_tables())
     _empty(lambda table: table in tables)

@@ -332,16 +332,19 @@ def test_blocks_around_record_files_are_a_chain_of_their_own(tmp_path: Path) -> 
     )
 
     wrap(2, following, number=6, previous=b"o" * 48).write(tmp_path)
-    with pytest.raises(IngestError, match="the block it is wrapped in follows 6f6f"):
+    refused = pytest.raises(IngestError, match="the block it is wrapped in follows 6f6f")
+    with settings(importer__parser__haltOnError=True), refused:
         load(tmp_path)
     assert stored("record_file", "index") == [(5,)]
+    load(tmp_path)
+    assert stored("record_file", "index") == [(5,), (6,)]
     empty_tables()
     wrap(2, following, number=6, previous=first.hash).write(tmp_path)
     load(tmp_path)
 
     assert stored("record_file", "index, version, name") == [
         (5, 2, "2025-01-01T00_00_00Z.rcd"),
-        (6, 2, "2025-01-01T00_00_01Z.rcd"),
+        (6, 2, "2025-01-01T00_00_01.000001Z.rcd"),
     ]
 
 

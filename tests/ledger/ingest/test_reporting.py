@@ -52,6 +52,18 @@ def test_a_loader_reports_its_progress_and_that_it_stopped(tmp_path: Any) -> Non
     assert (row["files"], row["transactions"], row["newest"], row["problem"]) == (3, 3, 5, None)
 
 
+def test_a_loader_tells_where_it_has_blocks_from_as_long_as_it_follows_them() -> None:
+    told = {"now": "the block node near:40840", "why": "", "nodes": []}
+
+    with Reporting(source="block nodes", following=True) as report:
+        report.block_source_from(lambda: told)
+        report.waiting()
+        assert reported("waiting")["block_source"] == told
+        report.block_source_from(None)
+
+    assert reported("stopped")["block_source"] is None
+
+
 def test_a_loader_that_is_stuck_says_why_until_it_goes_on() -> None:
     ballot = Votes("a.rcd_sig", Quorum.of([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
     ballot.refuse(1, "unreachable")

@@ -7,8 +7,9 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import FIRST_LEDGER, Trust
-from ledger.stream.block.proof.identity import LedgerIdentity
+from ledger.ingest.trust import Trust
+from ledger.ingest.verify.verification import Finding, Verification
+from ledger.stream.block.proof.named import FIRST_LEDGER
 from ledger.stream.block.proof.signer import ThresholdSigner
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.compose import Composer
@@ -19,23 +20,11 @@ from mirror.models import LoadedRange
 from mirror.values.hapi import LedgerIdPublicationTransactionBody
 from network.models import Ledger
 from tests.ledger.stream.block.blocks import BlockStream
+from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
-NODES = ThresholdSigner({0: 10, 1: 10, 2: 10}, "the network")
-OTHERS = ThresholdSigner({0: 10, 1: 10, 2: 10}, "another network")
 BOOK = Composer(nodes=signing_nodes(1)).address_book()
-
-
-def publication(ledger: LedgerIdentity) -> dict[str, Any]:
-    return {
-        "ledger_id": ledger.ledger_id,
-        "history_proof_verification_key": ledger.proof_key,
-        "node_contributions": [
-            {"node_id": node.node_id, "weight": node.weight, "history_proof_key": node.key}
-            for node in ledger.contributors
-        ],
-    }
 
 
 def transfer(stream: BlockStream) -> None:
@@ -47,8 +36,8 @@ def load(folder: Path) -> Any:
 
 
 def test_the_first_block_publishes_the_ledger_that_signs_it_and_all_after_it(tmp_path):
-    stream = BlockStream(signer=NODES)
-    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path)
     for _ in range(2):
         transfer(stream)
@@ -57,13 +46,26 @@ def test_the_first_block_publishes_the_ledger_that_signs_it_and_all_after_it(tmp
     done = load(tmp_path)
 
     assert (done.files, done.verified) == (3, 3)
-    assert bytes(Ledger.objects.get().ledger_id) == NODES.identity.ledger_id
+    assert bytes(Ledger.objects.get().ledger_id) == LEDGER.identity.ledger_id
     assert LoadedRange.objects.get().signed is True
 
 
+def test_that_the_first_block_is_believed_by_its_own_word_is_warned_of_once(tmp_path, caplog):
+    signer = ThresholdSigner({0: 10}, "a network that nobody knows")
+    stream = BlockStream(signer=signer)
+    stream.happen("ledger_id_publication", publication(signer.identity))
+    stream.block().write(tmp_path)
+
+    load(tmp_path)
+
+    warnings = [each.getMessage() for each in caplog.records if "ledger_believed" in each.getMessage()]
+    assert len(warnings) == 1
+    assert signer.identity.ledger_id.hex() in warnings[0]
+
+
 def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_path):
-    stream = BlockStream(signer=NODES)
-    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path)
     stream._signer = OTHERS
     transfer(stream)
@@ -78,8 +80,8 @@ def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_pa
 
 
 def test_a_later_publication_counts_for_the_blocks_after_it(tmp_path):
-    stream = BlockStream(signer=NODES)
-    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path)
     stream.happen("ledger_id_publication", publication(OTHERS.identity))
     stream.block().write(tmp_path)
@@ -91,7 +93,7 @@ def test_a_later_publication_counts_for_the_blocks_after_it(tmp_path):
 
 
 def test_without_a_ledger_id_no_block_is_believed(tmp_path):
-    stream = BlockStream(first_block=7, signer=NODES)
+    stream = BlockStream(first_block=7, signer=LEDGER)
     transfer(stream)
     stream.block().write(tmp_path)
 
@@ -103,9 +105,9 @@ def test_without_a_ledger_id_no_block_is_believed(tmp_path):
 
 def test_an_operator_may_name_the_ledger(tmp_path, settings_of):
     named = tmp_path / "ledger"
-    body = LedgerIdPublicationTransactionBody(**publication(NODES.identity))
+    body = LedgerIdPublicationTransactionBody(**publication(LEDGER.identity))
     named.write_bytes(body.SerializeToString())
-    stream = BlockStream(first_block=7, signer=NODES)
+    stream = BlockStream(first_block=7, signer=LEDGER)
     transfer(stream)
     stream.block().write(tmp_path / "stream")
     settings_of({FIRST_LEDGER: str(named)})
@@ -127,7 +129,7 @@ def test_a_ledger_that_can_not_be_read_is_refused(tmp_path, settings_of, content
 
 def test_the_hash_of_a_hash_is_no_signature_but_may_be_loaded_without_any(tmp_path):
     stream = BlockStream()
-    stream.happen("ledger_id_publication", publication(NODES.identity))
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path)
 
     with pytest.raises((StreamFileError, IngestError), match="it has 48 bytes"):
@@ -135,3 +137,52 @@ def test_the_hash_of_a_hash_is_no_signature_but_may_be_loaded_without_any(tmp_pa
     Pipeline().run(find_record_files([tmp_path]))
 
     assert LoadedRange.objects.get().signed is False
+
+
+def test_a_ledger_id_of_another_length_proves_nothing(tmp_path):
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity._replace(ledger_id=b"short")))
+    stream.block().write(tmp_path)
+
+    with pytest.raises(StreamFileError, match="the ledger's id has 5 bytes, not 32"):
+        load(tmp_path)
+
+
+def test_blocks_before_a_publication_is_repeated_are_still_verified(tmp_path):
+    stream = BlockStream(signer=LEDGER)
+    for kind in ("ledger_id_publication", "cryptoTransfer", "ledger_id_publication"):
+        stream.happen(kind, publication(LEDGER.identity) if kind == "ledger_id_publication" else {})
+        stream.block().write(tmp_path)
+    load(tmp_path)
+    found: list[Finding] = []
+
+    checked = Verification(trust=Trust(BOOK), found=found.append).run(find_record_files([tmp_path]))
+
+    assert checked.signed == 3
+    assert [finding.what for finding in found] == []
+
+
+def test_a_publication_in_a_block_that_is_refused_is_not_believed(tmp_path):
+    stream = BlockStream(signer=LEDGER)
+    stream.happen("ledger_id_publication", publication(LEDGER.identity))
+    stream.block().write(tmp_path)
+    stream._signer = OTHERS
+    stream.happen("ledger_id_publication", publication(OTHERS.identity))
+    stream.block().write(tmp_path)
+
+    with pytest.raises(StreamFileError, match="its threshold signature is refused"):
+        load(tmp_path)
+
+    assert bytes(Ledger.objects.get().ledger_id) == LEDGER.identity.ledger_id
+
+
+def test_the_word_of_the_operator_counts_before_that_of_a_first_block(tmp_path, settings_of):
+    named = tmp_path / "ledger"
+    named.write_bytes(LedgerIdPublicationTransactionBody(**publication(LEDGER.identity)).SerializeToString())
+    settings_of({FIRST_LEDGER: str(named)})
+    stream = BlockStream(signer=OTHERS)
+    stream.happen("ledger_id_publication", publication(OTHERS.identity))
+    stream.block().write(tmp_path / "stream")
+
+    with pytest.raises(StreamFileError, match="its threshold signature is refused"):
+        load(tmp_path / "stream")

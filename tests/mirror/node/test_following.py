@@ -1,4 +1,4 @@
-"""Following a stream: the lines it prints."""
+"""Following a stream: whether there is one, and the lines it prints."""
 
 import logging
 import threading
@@ -11,6 +11,7 @@ from ledger.ingest.chain import Position
 from ledger.ingest.pipeline import Progress
 from ledger.ingest.reporting import Reporting
 from mirror.node import following
+from mirror.node.up import follows
 
 CLOSED = "http://127.0.0.1:1/streams"
 
@@ -60,3 +61,21 @@ def test_a_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: C
     assert last.startswith(f"It was waiting for this: {CLOSED}: the files of ")
     assert " nodes can't be listed: can't be had: " in last
     assert last.endswith("See that the bucket can be reached and read with the configured credentials.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"importer.downloader.bucketName": "streams"}, True),
+        ({"importer.downloader.bucketName": "streams", "importer.downloader.record.enabled": False}, False),
+        ({"importer.block.enabled": "true"}, True),
+        ({"importer.block.enabled": "true", "importer.downloader.record.enabled": False}, True),
+    ],
+)
+def test_up_follows_record_files_at_a_place_of_choice_or_blocks_if_they_are_wanted(
+    settings_of: Callable[..., None], changes: dict[str, object], expected: bool
+) -> None:
+    settings_of(changes)
+
+    assert follows() is expected

@@ -23,6 +23,7 @@ from mirror.demo.run import first_book
 from mirror.processes import deaths
 from mirror.values.hapi import CryptoCreateTransactionBody, Key, TransactionBody, TransactionRecord
 from tests import forking
+from tests.ledger.ingest.following.going_over import Network
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.ingest.test_fixtures import FIXTURES, GROUPS
@@ -69,6 +70,21 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for _, block in History(blocks=120, tps=10, seed=5).play(nodes()):
         block.write(folder)
     return folder
+
+
+def test_the_way_from_wrapped_record_files_to_blocks_is_the_same(tmp_path: Path) -> None:
+    network = Network(tmp_path)
+    for _ in range(3):
+        network.record(written=False, wrapped=True)
+    network.blocks(2)
+
+    problem, ahead = load_both_ways(tmp_path)
+
+    assert problem == ""
+    assert ahead
+    assert [row[0] is not None for row in stored("record_file", "previous_wrapped_record_block_hash")] == [
+        False, False, True, True, True
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("items", [150, 100_000])

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_sources import EARLIEST, FromEither
+from ledger.ingest.following.block_sources import EARLIEST, FromBlockNodes
 from ledger.ingest.following.configured_blocks import open_block_source
+from ledger.ingest.following.either_source import FromEither
 from ledger.stream.errors import StreamFileError
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.stream.block.blocks import BlockStream
@@ -16,12 +18,8 @@ from tests.waiting import PATIENCE_SECONDS
 
 @pytest.fixture
 def server(settings_of: Any) -> Iterator[BlockNodeServer]:
-    stream = BlockStream(first_block=7)
     with BlockNodeServer() as running:
-        for _ in range(3):
-            stream.happen("cryptoTransfer")
-            block = stream.block()
-            running.publish(block.number, block.content)
+        publish(running)
         settings_of(
             {
                 "importer.block.sourceType": "BLOCK_NODE",
@@ -32,6 +30,14 @@ def server(settings_of: Any) -> Iterator[BlockNodeServer]:
             }
         )
         yield running
+
+
+def publish(server: BlockNodeServer, blocks: int = 3) -> None:
+    stream = BlockStream(first_block=7)
+    for _ in range(blocks):
+        stream.happen("cryptoTransfer")
+        block = stream.block()
+        server.publish(block.number, block.content)
 
 
 def first(source: Any, number: int) -> Any:
@@ -53,6 +59,132 @@ def test_the_earliest_block_is_given_once_and_then_the_next_ones(server):
         source.close()
 
 
+def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settings_of):
+    with BlockNodeServer() as other:
+        publish(other)
+        addresses = [f"127.0.0.1:{each.port}" for each in (server, other)]
+        settings_of(
+            {
+                "importer.block.nodes": tuple(addresses),
+                "importer.block.scheduler.minRescheduleInterval": 0.0,
+                "importer.block.scheduler.maxPostProcessingLatency": PATIENCE_SECONDS,
+            }
+        )
+        source = open_block_source()
+        assert isinstance(source, FromBlockNodes)
+        try:
+            assert first(source, 7).number == 7
+            (used,) = [each["name"] for each in source.told()["nodes"] if each["used"]]
+            for node in source.scheduler.ordered():
+                source.scheduler.measured(node, 0.5 if node.name == used else 0.1)
+
+            assert first(source, 8).number == 8
+            assert source.location == f"the block node {next(each for each in addresses if each != used)}"
+            assert source.told()["now"] == source.location
+        finally:
+            source.close()
+
+
+def test_a_node_that_is_set_aside_is_told_with_its_failure(server):
+    source = open_block_source()
+    try:
+        for _ in range(3):
+            assert first(source, 7).number == 7
+            source.refuse("the chain is broken")
+
+        (told,) = source.told()["nodes"]
+        assert (told["last_failure"], told["used"]) == ("the chain is broken", False)
+        assert told["set_aside_until"] is not None
+    finally:
+        source.close()
+
+
+def wait_no_longer_than(source: Any, seconds: float) -> None:
+    source._subscription._seconds = seconds
+
+
+def test_a_node_that_has_no_block_more_is_waited_for_and_has_not_failed(server):
+    source = open_block_source()
+    try:
+        assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+        wait_no_longer_than(source, 0)
+        assert [source.next(10, 0) for _ in range(5)] == [None] * 5
+        wait_no_longer_than(source, PATIENCE_SECONDS)
+
+        (told,) = source.told()["nodes"]
+        assert (told["used"], told["last_failure"]) == (True, "")
+        publish(server, 4)
+        assert first(source, 10).number == 10
+    finally:
+        source.close()
+
+
+class Withholding(BlockNodeServer):
+    """A block node that says that it has a block more than it sends."""
+
+    def status(self, request: Any, context: Any) -> Any:
+        status = super().status(request, context)
+        status.last_available_block += 1
+        return status
+
+
+def test_a_node_that_does_not_send_what_it_says_it_has_has_failed(server, settings_of):
+    with Withholding() as withholding:
+        publish(withholding)
+        settings_of(
+            {
+                "importer.block.nodes": (f"127.0.0.1:{withholding.port}",),
+                "importer.block.stream.responseTimeout": 1.0,
+            }
+        )
+        source = open_block_source()
+        try:
+            assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+            wait_no_longer_than(source, 0)
+            with pytest.raises(StreamFileError, match="has not sent block 10 in time, which it has"):
+                first(source, 10)
+        finally:
+            source.close()
+
+
+def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, settings_of):
+    with BlockNodeServer() as other:
+        settings_of(
+            {
+                "importer.block.nodes": (
+                    f"127.0.0.1:{server.port}",
+                    f"127.0.0.1:{other.port} priority=1",
+                ),
+            }
+        )
+        source = open_block_source()
+        try:
+            assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
+            assert source.location == f"the block node 127.0.0.1:{server.port}"
+            publish(other, 4)
+            wait_no_longer_than(source, 0)
+
+            assert first(source, 10).number == 10
+            assert source.location == f"the block node 127.0.0.1:{other.port}"
+            assert source.told()["nodes"][0]["last_failure"] == ""
+        finally:
+            source.close()
+
+
+def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(server):
+    source = open_block_source()
+    assert isinstance(source, FromBlockNodes)
+    try:
+        assert first(source, 7).number == 7
+        (node,) = source.scheduler.ordered()
+        source.scheduler.measured(node, 0.001)
+        source.refuse("another chain")
+
+        assert source.told()["nodes"][0]["latency_ms"] is None
+    finally:
+        source.close()
+
+
 class Failing:
     def __init__(self, location: str, *, fails: bool = True) -> None:
         self.location, self.fails = location, fails
@@ -61,8 +193,11 @@ class Failing:
         if self.fails:
             raise StreamFileError(self.location, 0, "fails")
 
-    def refuse(self) -> None:
+    def refuse(self, reason: str = "") -> None:
         pass
+
+    def told(self) -> dict[str, Any]:
+        return {"now": self.location, "why": "", "nodes": []}
 
     def close(self) -> None:
         pass
@@ -81,3 +216,89 @@ def test_after_three_errors_in_a_row_the_other_source_takes_its_turn():
         source.refuse()
 
     assert source.location == "one"
+
+
+def test_a_source_whose_blocks_are_refused_again_and_again_has_its_errors_counted(server):
+    source = FromEither(open_block_source(), Failing("other", fails=False))
+    try:
+        for _ in range(3):
+            assert source.location != "other"
+            assert first(source, 7).number == 7
+            source.refuse("another chain")
+        assert source.location == "other"
+    finally:
+        source.close()
+
+
+def test_a_block_that_is_not_refused_ends_the_row_of_errors(server):
+    source = FromEither(open_block_source(), Failing("other", fails=False))
+    try:
+        for number in (7, 8, 9):
+            assert first(source, number).number == number
+            source.refuse("another chain")
+            assert first(source, number).number == number
+        assert source.location != "other"
+    finally:
+        source.close()
+
+
+def test_without_a_known_block_node_blocks_come_from_the_bucket_until_there_is_one():
+    nodes, bucket, known = Failing("nodes"), Failing("bucket"), list[str]()
+    source = FromEither(nodes, bucket, lambda: bool(known))
+    for _ in range(4):
+        with pytest.raises(StreamFileError):
+            source.next(7, 0)
+        assert source.location == "bucket"
+
+    known.append("a node")
+    with pytest.raises(StreamFileError):
+        source.next(7, 0)
+
+    assert source.location == "nodes"
+    assert source.told()["why"] == "block nodes are known"
+
+
+class Holding(Failing):
+    """A source with each block, as soon as it `has` any."""
+
+    has = False
+
+    def next(self, number: int, seconds: float) -> Any:
+        super().next(number, seconds)
+        return SimpleNamespace(number=number) if self.has else None
+
+
+def test_a_source_without_a_new_block_is_left_for_the_other_once_that_has_it():
+    nodes, bucket = Holding("nodes", fails=False), Holding("bucket", fails=False)
+    source = FromEither(nodes, bucket, patience=0)
+    assert source.next(7, 0) is None
+    bucket.has = True
+    assert first(source, 7).number == 7
+    assert source.location == "bucket"
+
+    bucket.has, nodes.has = False, True
+    assert first(source, 8).number == 8
+    assert source.location == "nodes"
+    assert source.told()["why"] == "the other source has nothing new"
+
+
+def test_a_quiet_source_is_kept_while_the_other_fails():
+    source = FromEither(Holding("nodes", fails=False), Failing("bucket"), patience=0)
+
+    assert [source.next(7, 0) for _ in range(5)] == [None] * 5
+    assert source.location == "nodes"
+
+
+def test_without_a_known_block_node_none_is_looked_for_in_a_quiet_network():
+    source = FromEither(Failing("nodes"), Holding("bucket", fails=False), lambda: False, patience=0)
+
+    assert source.next(7, 0) is None
+
+
+def test_while_both_sources_fail_that_they_change_is_warned_of_once(caplog):
+    source = FromEither(Failing("one"), Failing("other"))
+    for _ in range(12):
+        with pytest.raises(StreamFileError):
+            source.next(7, 0)
+
+    assert caplog.text.count("block_source_changed") == 1

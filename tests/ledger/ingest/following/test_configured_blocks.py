@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from ledger.ingest.following.block_sources import FromBlockNodes, FromBucket, FromEither
+from ledger.ingest.following.block_sources import FromBlockNodes, FromBucket
 from ledger.ingest.following.configured_blocks import Nodes, open_block_source, registered_node
+from ledger.ingest.following.either_source import FromEither
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from mirror.config.errors import OperatorError
 from network.models import RegisteredNode
@@ -92,6 +94,8 @@ def test_nobody_is_asked_who_is_not_to_be(settings_of):
             BlockNode(Endpoint("10.0.0.2", 40840, True), Endpoint("10.0.0.3", 7)),
         ),
         ([{"port": 1, "domain_name": "a", "mirror_node": {}}], None),
+        ([ALL_APIS | {"domain_name": " ", "ip_address": " 10.0.0.1 "}], node("10.0.0.1")),
+        ([ALL_APIS | {"domain_name": "", "ip_address": "2001:db8::1"}], node("[2001:db8::1]")),
         (None, None),
     ],
 )
@@ -102,7 +106,7 @@ def test_a_registered_node_has_to_take_blocks_and_to_give_them(endpoints, expect
 @pytest.mark.parametrize(
     ("kind", "nodes", "expected"),
     [
-        ("AUTO", (), FromBucket),
+        ("AUTO", (), FromEither),
         ("AUTO", ("one",), FromEither),
         ("FILE", ("one",), FromBucket),
         ("BLOCK_NODE", (), FromBlockNodes),
@@ -122,3 +126,39 @@ def test_the_kind_of_source(settings_of, tmp_path, kind, nodes, expected):
     source.close()
 
     assert isinstance(source, expected)
+
+
+def test_with_no_block_node_known_blocks_come_from_the_bucket(settings_of, tmp_path):
+    (tmp_path / "streams").mkdir()
+    settings_of({"importer.downloader.cloudProvider": "LOCAL", "importer.dataPath": str(tmp_path)})
+    source = open_block_source()
+    source.close()
+
+    assert source.location == f"the folder {tmp_path / 'streams'}"
+
+
+def test_without_any_bucket_blocks_come_from_block_nodes_alone(settings_of):
+    settings_of({"network": "other", NODES: ("own.example.com",)})
+    source = open_block_source()
+    source.close()
+
+    assert isinstance(source, FromBlockNodes)
+
+
+@pytest.mark.parametrize("kind", ["AUTO", "FILE"])
+def test_a_bucket_of_blocks_that_is_missed_is_asked_for_by_its_own_setting(settings_of, kind):
+    settings_of({"network": "other", "importer.block.sourceType": kind})
+
+    with pytest.raises(OperatorError, match="name it by SVC_MIRROR_IMPORTER_BLOCK_BUCKETNAME"):
+        open_block_source()
+
+
+def test_a_table_that_can_not_be_read_has_no_block_nodes(settings_of):
+    settings_of({NODES: ("own.example.com",)})
+    nodes = Nodes()
+    with connection.cursor() as cursor:
+        cursor.execute("set search_path = nowhere")
+        try:
+            assert nodes() == [node("own.example.com")]
+        finally:
+            cursor.execute("reset search_path")

@@ -1,6 +1,5 @@
 """Going over from record files to blocks."""
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,23 +7,17 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_follower import BlockFollower
-from ledger.ingest.following.configured_blocks import open_block_source
-from ledger.ingest.following.cutover import Choice, Last, Stream, SwitchingFollower
-from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trust import Trust
-from ledger.stream.block.proof.signer import ThresholdSigner
+from ledger.ingest.following.cutover import Choice, Last, Stream
 from ledger.stream.record.compose import Composer
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.signature.node_key import signing_nodes
 from mirror.config.errors import OperatorError
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.values.hapi import TransactionBody
-from tests.ledger.ingest.following.network import download
+from tests.ledger.ingest.following.going_over import follow
 from tests.ledger.ingest.load import stored
-from tests.ledger.ingest.test_signed_blocks import publication
 from tests.ledger.stream.block.blocks import BlockStream
+from tests.ledger.stream.block.ledgers import LEDGER, publication
 from tests.waiting import PATIENCE_SECONDS
 
 GOING_OVER = {"importer.block.cutover.enabled": "true"}
@@ -70,6 +63,9 @@ def followed_by(choice: Choice) -> Stream:
         ({"importer.block.enabled": "true"}, None, Stream.BLOCK),
         ({"importer.block.enabled": "false"}, BLOCK, Stream.BLOCK),
         (GOING_OVER, None, Stream.RECORD),
+        (GOING_OVER | {"importer.block.enabled": "true"}, None, Stream.BLOCK),
+        (GOING_OVER | {"importer.block.enabled": "true"}, RECORD_076, Stream.BLOCK),
+        (FIRST_STAGE | {"importer.block.enabled": "true"}, RECORD_075, Stream.BLOCK),
         (GOING_OVER, RECORD_075, Stream.RECORD),
         (GOING_OVER, RECORD_076, Stream.RECORD),
         (GOING_OVER, BLOCK, Stream.BLOCK),
@@ -131,6 +127,17 @@ def test_both_streams_are_looked_for_in_turn_until_the_first_block(settings_of):
     assert followed_by(choice) == Stream.BLOCK
 
 
+def test_who_wants_blocks_gets_no_record_files_though_no_block_comes(settings_of):
+    settings_of(GOING_OVER | {"importer.block.enabled": "true"})
+    clock = Clock()
+    choice = Choice(RECORD_076, clock)
+
+    clock.now = 1000
+    choice.idle()
+
+    assert followed_by(choice) == Stream.BLOCK
+
+
 def test_before_the_version_of_the_switch_there_are_only_record_files(settings_of):
     settings_of(GOING_OVER)
     clock = Clock()
@@ -155,6 +162,20 @@ def test_in_the_first_stage_record_files_are_read_once_when_there_is_no_block(se
     assert followed_by(choice) == Stream.BLOCK
 
 
+def test_in_the_first_stage_a_record_file_on_its_way_is_waited_for_but_not_for_ever(settings_of):
+    settings_of(FIRST_STAGE)
+    clock = Clock()
+    choice = Choice(RECORD_075, clock)
+    choice.idle()
+
+    clock.now = 15
+    choice.idle(fetching=True)
+    assert followed_by(choice) == Stream.RECORD
+    clock.now = 16
+    choice.idle(fetching=True)
+    assert followed_by(choice) == Stream.BLOCK
+
+
 def test_in_the_first_stage_record_files_are_read_once_when_blocks_are_late(settings_of):
     settings_of(FIRST_STAGE)
     clock = Clock()
@@ -175,7 +196,6 @@ def test_in_the_first_stage_record_files_are_read_once_when_blocks_are_late(sett
 # THE NETWORK
 
 
-NODES = ThresholdSigner({0: 10, 1: 10, 2: 10}, "the network")
 RECORDS, BLOCKS = 3, 3
 
 
@@ -184,12 +204,12 @@ def going_over(tmp_path: Path, settings_of: Callable[..., None]) -> Iterator[tup
     """A network that ends its record files after the third and goes on with blocks."""
     composer = Composer(nodes=signing_nodes(3), hapi_version=(0, 76, 0))
     body = TransactionBody()
-    body.ledger_id_publication.CopyFrom(type(body.ledger_id_publication)(**publication(NODES.identity)))
+    body.ledger_id_publication.CopyFrom(type(body.ledger_id_publication)(**publication(LEDGER.identity)))
     composer.transaction(body)
     for _ in range(RECORDS):
         composer.crypto_transfer({2: -5, 1002: 5})
         composer.block().write(tmp_path)
-    stream = BlockStream((0, 76, 0), first_block=RECORDS, signer=NODES)
+    stream = BlockStream((0, 76, 0), first_block=RECORDS, signer=LEDGER)
     with BlockNodeServer() as server:
         settings_of(
             GOING_OVER
@@ -207,30 +227,6 @@ def going_over(tmp_path: Path, settings_of: Callable[..., None]) -> Iterator[tup
             block = stream.block()
             server.publish(block.number, block.content)
         yield tmp_path, composer.address_book(), server
-
-
-def follow(folder: Path, book: bytes, files: int) -> list[Any]:
-    """Follow both streams from what is stored until so many files are loaded."""
-    trust, stopping = Trust(book), threading.Event()
-    followed = SwitchingFollower(
-        Choice(Last.stored()),
-        {
-            Stream.RECORD: lambda: Follower(download(str(folder)), trust, stopping=stopping),
-            Stream.BLOCK: lambda: BlockFollower(open_block_source(), trust, stopping=stopping),
-        },
-    )
-    guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
-    guard.start()
-    try:
-
-        def seen(done: Any) -> None:
-            if done.files >= files:
-                stopping.set()
-
-        Pipeline(trust=trust, report=seen).run(followed.files())
-    finally:
-        guard.cancel()
-    return stored("record_file", "index, version")
 
 
 @pytest.mark.usefixtures("ledger_tables")

@@ -16,12 +16,15 @@ from ledger.ingest.verify.ranges import InvalidRange, moment, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.record.compose import TREASURY, Block, Composer, account
 from ledger.stream.signature.node_key import signing_nodes
+from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
 from mirror.values import timestamp
 from mirror.values.hapi import ContractBytecode, TransactionSidecarRecord
 from tests.contracts.handlers.test_batches import RandomStream as RandomContracts
 from tests.ledger.compose import Stream, num, receipt
 from tests.ledger.ingest import test_simulated
+from tests.ledger.ingest.keeping.test_keeping import blocks as kept_blocks
+from tests.ledger.ingest.keeping.test_keeping import streamed
 from tests.ledger.ingest.load import settings, stored
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
 from tests.tokens.compose import TokenStream, serials, token, units
@@ -148,6 +151,22 @@ def test_nothing_is_found_in_the_blocks_of_public_networks(folder: str) -> None:
 
     assert checked.files
     assert [line for line in found if "chain is broken" not in line and "does not follow" not in line] == []
+
+
+def test_blocks_of_a_block_node_are_compared_with_files_of_a_bucket_by_what_is_in_them(
+    tmp_path: Path,
+) -> None:
+    made = kept_blocks(3)
+    Pipeline().run(FetchedBlock(file.name, number, file, "a node") for number, file in streamed(made))
+    for block in made:
+        block.write(tmp_path)
+    names = {name for (name,) in stored("record_file", "name")}
+    assert names.isdisjoint(block.name for block in made)
+
+    assert verify(tmp_path) == (Checked(files=3, transactions=3), [])
+
+    change("update record_file set count = 9 where index = 1")
+    assert verify(tmp_path)[1] == [f"{made[1].name}: record_file.count: stored 9, expected 1"]
 
 
 def test_files_are_verified_one_by_one_with_the_entities_of_their_time(tmp_path: Path) -> None:

@@ -1,0 +1,15 @@
+"""The processes of a node import what they need, and no more."""
+
+import subprocess
+import sys
+
+from django.conf import settings
+
+
+def test_a_node_imports_the_library_of_buckets_only_where_it_follows_a_stream_or_keeps_files() -> None:
+    program = "import sys, django; django.setup(); import mirror.node.up; print('obstore' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "False\n"
